@@ -17,10 +17,10 @@ namespace gpuprof::cli {
 
 struct CommandRow {
   const char* name;
-  unsigned bit;         // kRun, ...: selects its options
-  const char* usage;    // after "gpuprof "
-  const char* summary;  // one line for `gpuprof help`
-  const char* about;    // a paragraph for its own help
+  unsigned flag;            // kRun, ...: selects its options
+  const char* usage;        // after "gpuprof "
+  const char* summary;      // one line for `gpuprof help`
+  const char* description;  // a paragraph for its own help
   support::Result<int> (*execute)(Options& options);
 };
 

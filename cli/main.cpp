@@ -22,15 +22,15 @@
 
 namespace {
 
-gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
+gpuprof::support::Result<int> run_command_line(const std::vector<std::string>& words) {
   if (words.empty()) {
-    const std::string text = gpuprof::cli::first_commands_text();
+    const std::string text = gpuprof::cli::getting_started_text();
     [[maybe_unused]] const ssize_t n = write(2, text.data(), text.size());
     return 125;
   }
   GPUPROF_TRY(invocation, gpuprof::cli::parse(words));
   if (invocation.command == nullptr) {
-    GPUPROF_CHECK(gpuprof::cli::write_answer(gpuprof::cli::version_text(), "the version"));
+    GPUPROF_CHECK(gpuprof::cli::write_stdout(gpuprof::cli::version_text(), "the version"));
     return 0;
   }
   if (invocation.options.verbose) gpuprof::support::log_to_stderr("gpuprof");
@@ -38,7 +38,8 @@ gpuprof::support::Result<int> carry_out(const std::vector<std::string>& words) {
 }
 
 void print_failure(const std::string& sentence) {
-  const std::string line = "gpuprof: " + gpuprof::support::on_one_line(sentence) + "\n";
+  const std::string line =
+      "gpuprof: " + gpuprof::support::escape_control_characters(sentence) + "\n";
   // stderr may be closed or full: there is nobody left to tell.
   [[maybe_unused]] const ssize_t n = write(2, line.data(), line.size());
 }
@@ -52,8 +53,8 @@ void fill_standard_descriptors() {
 }
 
 /// Whether a limit is as high as we need it; a sentence where it is not.
-bool has(__rlimit_resource resource, rlim_t least, rlim_t unit, const char* what,
-         const char* option) {
+bool check_limit(__rlimit_resource resource, rlim_t least, rlim_t unit, const char* what,
+                 const char* option) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur >= least) return true;
   print_failure(fmt::format(
@@ -65,22 +66,22 @@ bool has(__rlimit_resource resource, rlim_t least, rlim_t unit, const char* what
 
 /// Later, what is missing would be met in the midst of our work, after the program did its own: a
 /// stack that ends there would end us by a signal.
-bool has_room() {
-  constexpr rlim_t kStack_bytes = 256 << 10, kFiles = 16;
-  return has(RLIMIT_STACK, kStack_bytes, 1 << 10, "stacks (ulimit -s)", "--stack=BYTES") &&
-         has(RLIMIT_NOFILE, kFiles, 1, "open files (ulimit -n)", "--nofile=FILES");
+bool has_required_limits() {
+  constexpr rlim_t kStackBytes = 256 << 10, kFiles = 16;
+  return check_limit(RLIMIT_STACK, kStackBytes, 1 << 10, "stacks (ulimit -s)", "--stack=BYTES") &&
+         check_limit(RLIMIT_NOFILE, kFiles, 1, "open files (ulimit -n)", "--nofile=FILES");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   fill_standard_descriptors();
-  if (!has_room()) return 125;
-  gpuprof::support::log_silently();
+  if (!has_required_limits()) return 125;
+  gpuprof::support::disable_log();
   try {
-    const auto result = carry_out({argv + (argc > 0 ? 1 : 0), argv + argc});
+    const auto result = run_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
     if (result) return result.value();
-    print_failure(result.error().sentence);
+    print_failure(result.error().message);
     return result.error().exit_status;
   } catch (const std::exception& failure) {
     print_failure(fmt::format("stopped by a fault of its own: {}", failure.what()));

@@ -108,7 +108,7 @@ void start_log(const std::string& where) {
 support::Result<int> serve(const Options& options) {
   close_inherited(options.control_fd);
   if (options.control_fd >= 0) ::setsid();  // fails harmlessly for a group leader
-  support::ignore_write_signals();
+  support::ignore_write_error_signals();
   raise_limits();
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -125,7 +125,7 @@ support::Result<int> serve(const Options& options) {
   }
   // A burst of small operators fills a ring in 5 ms.
   constexpr std::uint64_t kSliceNs = 100'000;
-  support::take_short_slices(kSliceNs);
+  support::set_sched_slice(kSliceNs);
   GPUPROF_TRY(server, session::Server::create(std::move(setup)));
   server->stop_when_readable(signals.get());
   spdlog::info("listening at {}", server->address());
@@ -165,8 +165,8 @@ int run(int argc, char** argv) {
   }
   const auto result = serve(options);
   if (result) return result.value();
-  spdlog::error("{}", result.error().sentence);
-  std::fprintf(stderr, "gpuprofd: %s\n", result.error().sentence.c_str());
+  spdlog::error("{}", result.error().message);
+  std::fprintf(stderr, "gpuprofd: %s\n", result.error().message.c_str());
   return result.error().exit_status;
 }
 

@@ -28,13 +28,13 @@ namespace {
 
 using support::error;
 
-constexpr std::uint64_t kLook_ns = 20'000'000;
+constexpr std::uint64_t kLookNs = 20'000'000;
 /// What protobuf can carry in one message, less some room for the rest of it.
-constexpr std::uint64_t kMostAnswer_bytes = (2ULL << 30) - (1 << 20);
+constexpr std::uint64_t kMaxResponse_bytes = (2ULL << 30) - (1 << 20);
 constexpr char kSummaryName[] = "/summary.json";
 
-std::vector<std::string> words_of(const CaptureCommand& command, const CaptureOrder& order,
-                                  const std::string& folder) {
+std::vector<std::string> command_arguments(const CaptureCommand& command,
+                                           const CaptureRequest& order, const std::string& folder) {
   std::vector<std::string> words = {command.gpuprof, "capture"};
   words.insert(words.end(), command.words.begin(), command.words.end());
   std::vector<std::string> pids;
@@ -47,7 +47,7 @@ std::vector<std::string> words_of(const CaptureCommand& command, const CaptureOr
                                          "--summary-json",
                                          folder + kSummaryName,
                                          "--trace",
-                                         api::trace_list(order.trace),
+                                         api::category_list(order.trace),
                                          "--duration",
                                          fmt::format("{}us", order.record_ns / 1000),
                                          "--pid",
@@ -59,7 +59,7 @@ std::vector<std::string> words_of(const CaptureCommand& command, const CaptureOr
 }
 
 /// The command's last sentence, without its name in front.
-std::string sentence_of(const std::string& errors) {
+std::string last_error_line(const std::string& errors) {
   std::string last;
   for (const std::string& line : support::split(errors, '\n'))
     if (!line.empty()) last = line;
@@ -68,8 +68,8 @@ std::string sentence_of(const std::string& errors) {
   return named ? last.substr(colon + 2) : last;
 }
 
-support::Error unexplained(Child& child) {
-  const std::string sentence = sentence_of(child.errors());
+support::Error exit_error(CaptureProcess& child) {
+  const std::string sentence = last_error_line(child.stderr_text());
   if (!sentence.empty()) return error(sentence);
   return error(
       fmt::format("`gpuprof capture` ended without a word (status {})", child.wait_status()));
@@ -95,12 +95,12 @@ support::Result<std::vector<CapturedFile>> read_files(api::Summary summary) {
     paths.push_back(file.path);
     bytes += file.bytes;
   }
-  if (bytes > kMostAnswer_bytes)
+  if (bytes > kMaxResponse_bytes)
     return error(
         fmt::format("the recording came to {}, and an answer carries 2 GiB at most: record "
                     "a shorter time, or one process, or use `gpuprof capture`",
                     support::human_bytes(bytes)));
-  const std::vector<std::string> names = answer_names(paths);
+  const std::vector<std::string> names = response_file_names(paths);
   std::vector<CapturedFile> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     files.push_back({names[i], {}});
@@ -111,12 +111,12 @@ support::Result<std::vector<CapturedFile>> read_files(api::Summary summary) {
 }
 
 /// To its end, early or not.
-void follow(Child& child, const std::function<bool()>& ends_early) {
-  while (!child.ended(kLook_ns)) {
+void follow(CaptureProcess& child, const std::function<bool()>& ends_early) {
+  while (!child.wait_until_ended(kLookNs)) {
     if (!ends_early()) continue;
     spdlog::info("ending the recording early");
     child.interrupt();
-    if (child.ended(kMostWriting_ns)) return;
+    if (child.wait_until_ended(kMaxWriteTime_ns)) return;
     spdlog::warn("the recording does not end");
     return;
   }
@@ -124,7 +124,7 @@ void follow(Child& child, const std::function<bool()>& ends_early) {
 
 }  // namespace
 
-std::vector<std::string> answer_names(const std::vector<std::string>& paths) {
+std::vector<std::string> response_file_names(const std::vector<std::string>& paths) {
   std::string suffix = api::kServeSuffix;
   if (paths.size() == 1) return {suffix.substr(1)};
   std::vector<std::string> names;
@@ -142,14 +142,16 @@ std::vector<std::string> answer_names(const std::vector<std::string>& paths) {
 }
 
 support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command,
-                                                   const CaptureOrder& order,
+                                                   const CaptureRequest& order,
                                                    const std::function<bool()>& ends_early) {
   GPUPROF_TRY(folder, WorkFolder::make());
-  GPUPROF_TRY(child, Child::start(words_of(command, order, folder.path()), folder.lock()));
+  GPUPROF_TRY(child, CaptureProcess::start(command_arguments(command, order, folder.path()),
+                                           folder.lock()));
   follow(child, ends_early);
-  if (!child.ended(0)) return error("writing what was recorded takes too long, and was given up");
+  if (!child.wait_until_ended(0))
+    return error("writing what was recorded takes too long, and was given up");
   std::string text;
-  if (!read_file(folder.path() + kSummaryName, &text)) return unexplained(child);
+  if (!read_file(folder.path() + kSummaryName, &text)) return exit_error(child);
   GPUPROF_TRY(summary, api::from_json(text));
   const bool events = std::any_of(summary.files.begin(), summary.files.end(),
                                   [](const auto& file) { return file.events != 0; });

@@ -17,7 +17,7 @@
 namespace gpuprof::serve {
 
 /// For writing the files of a recording that was told to end; then it is killed.
-constexpr std::uint64_t kMostWriting_ns = 120'000'000'000;
+constexpr std::uint64_t kMaxWriteTime_ns = 120'000'000'000;
 
 /// How gpuprof is called.
 struct CaptureCommand {
@@ -26,7 +26,7 @@ struct CaptureCommand {
   bool named = false;              // each process gets a file, whatever it does
 };
 
-struct CaptureOrder {
+struct CaptureRequest {
   std::uint64_t record_ns = 0;
   std::uint32_t trace = 0;  // wire::kTrace… bits, not 0
   std::vector<std::uint32_t> pids;
@@ -42,10 +42,10 @@ struct CapturedFile {
 /// @param ends_early  Asked every 20 ms; once it is true the recording ends, with its files.
 /// Errors: gpuprof's own sentence; files that are too large to be sent.
 support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command,
-                                                   const CaptureOrder& order,
+                                                   const CaptureRequest& order,
                                                    const std::function<bool()>& ends_early);
 
 /// Names of the answer for paths of files: distinct, without anything but letters, digits and . _ -
-std::vector<std::string> answer_names(const std::vector<std::string>& paths);
+std::vector<std::string> response_file_names(const std::vector<std::string>& paths);
 
 }  // namespace gpuprof::serve

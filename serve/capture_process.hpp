@@ -21,25 +21,25 @@
 
 namespace gpuprof::serve {
 
-class Child {
+class CaptureProcess {
  public:
   /// @param words  The file to execute, and its arguments.
   /// @param kept   A descriptor it keeps open, unused; -1: none.
-  static support::Result<Child> start(const std::vector<std::string>& words, int kept);
-  Child(Child&& other) noexcept;
-  Child& operator=(Child&&) = delete;
-  ~Child();
+  static support::Result<CaptureProcess> start(const std::vector<std::string>& words, int kept);
+  CaptureProcess(CaptureProcess&& other) noexcept;
+  CaptureProcess& operator=(CaptureProcess&&) = delete;
+  ~CaptureProcess();
 
   /// True once it has ended; waits at most `timeout_ns`.
-  bool ended(std::uint64_t timeout_ns);
+  bool wait_until_ended(std::uint64_t timeout_ns);
   /// As waitpid says; of an ended one.
   int wait_status() const { return wait_status_; }
   void interrupt();
   /// What it wrote to stderr so far, at most 64 KiB of it.
-  const std::string& errors();
+  const std::string& stderr_text();
 
  private:
-  Child(pid_t pid, base::UniqueFd errors);
+  CaptureProcess(pid_t pid, base::UniqueFd stderr_text);
   void read_errors();
 
   pid_t pid_;

@@ -22,52 +22,52 @@
 namespace gpuprof::serve {
 namespace {
 
-constexpr int kMostThreads = 32;
+constexpr int kMaxThreads = 32;
 // A request is some hundred bytes.
-constexpr int kMostRequest_bytes = 1 << 20;
+constexpr int kMaxRequestBytes = 1 << 20;
 // Between the calls of a connection; also for one that never says a word.
-constexpr int kMostIdle_ms = 60'000;
+constexpr int kMaxIdleMs = 60'000;
 // Less than a command waits for us; an idle connection holds it up for as long.
 constexpr std::chrono::seconds kGoodbye(1);
-constexpr std::chrono::seconds kMostSending(10);
+constexpr std::chrono::seconds kMaxSending(10);
 // No descriptor is free: somebody has to go first.
 constexpr timespec kRest{0, 100'000'000};
 
 std::unique_ptr<grpc::Server> start(Service& service) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&service);
-  builder.SetMaxReceiveMessageSize(kMostRequest_bytes);
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
   builder.SetMaxSendMessageSize(-1);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMostIdle_ms);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
   grpc::ResourceQuota quota("gpuprof-serve");
-  quota.SetMaxThreads(kMostThreads);
+  quota.SetMaxThreads(kMaxThreads);
   builder.SetResourceQuota(quota);
   return builder.BuildAndStart();
 }
 
 }  // namespace
 
-Front::Front(Service& service, base::UniqueFd listener)
+GrpcServer::GrpcServer(Service& service, base::UniqueFd listener)
     : service_(service),
       listener_(std::move(listener)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       server_(start(service)) {
-  if (server_ != nullptr) accepting_ = std::thread([this] { accept_all(); });
+  if (server_ != nullptr) accepting_ = std::thread([this] { accept_loop(); });
 }
 
-Front::~Front() {
+GrpcServer::~GrpcServer() {
   if (server_ == nullptr) return;
   eventfd_write(wake_.get(), 1);
   accepting_.join();
   listener_.reset();
-  const bool sends = service_.wait_for_last_answer(kMostWriting_ns);
-  server_->Shutdown(std::chrono::system_clock::now() + (sends ? kMostSending : kGoodbye));
+  const bool sends = service_.wait_for_last_response(kMaxWriteTime_ns);
+  server_->Shutdown(std::chrono::system_clock::now() + (sends ? kMaxSending : kGoodbye));
 }
 
 /// gRPC's own listener would share the port with another one's (SO_REUSEPORT), and would say of
 /// one that it cannot have only that it cannot.
-void Front::accept_all() {
+void GrpcServer::accept_loop() {
   pollfd waiting[] = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   while (true) {
     if (poll(waiting, 2, -1) < 0 && errno != EINTR) return;
@@ -76,7 +76,7 @@ void Front::accept_all() {
   }
 }
 
-void Front::accept_one() {
+void GrpcServer::accept_one() {
   base::UniqueFd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!peer) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)

@@ -20,21 +20,21 @@
 
 namespace gpuprof::serve {
 
-class Front {
+class GrpcServer {
  public:
   /// @param listener  Non-blocking, listening.
-  Front(Service& service, base::UniqueFd listener);
+  GrpcServer(Service& service, base::UniqueFd listener);
   /// Takes no more connections, waits for the calls of those there are: as long as it takes to
   /// write what a closed service still records, and to send it.
-  ~Front();
-  Front(const Front&) = delete;
-  Front& operator=(const Front&) = delete;
+  ~GrpcServer();
+  GrpcServer(const GrpcServer&) = delete;
+  GrpcServer& operator=(const GrpcServer&) = delete;
 
   /// False: gRPC could not be started.
-  bool good() const { return server_ != nullptr; }
+  bool is_running() const { return server_ != nullptr; }
 
  private:
-  void accept_all();
+  void accept_loop();
   void accept_one();
 
   Service& service_;

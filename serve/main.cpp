@@ -47,37 +47,37 @@ struct Options {
 };
 
 /// Where memory runs out, this goes and the program stays.
-void offer_to_the_oom_killer() {
+void raise_oom_score() {
   std::ofstream file("/proc/self/oom_score_adj");
   file << "1000";
 }
 
-bool say(const std::string& word) {
+bool send_to_parent(const std::string& word) {
   return send(api::kServeControlFd, word.data(), word.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(word.size());
 }
 
 /// One word of whoever started us; empty: it is gone.
-std::string hear() {
-  char text[api::kMostServeMessage_bytes];
+std::string receive_from_parent() {
+  char text[api::kMaxServeMessageBytes];
   const ssize_t n = recv(api::kServeControlFd, text, sizeof text, 0);
   return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
 }
 
 /// True if it was understood.
-bool take_word(const std::string& word, Service& service) {
+bool handle_message(const std::string& word, Service& service) {
   const std::string start = api::kServeProgram;
   if (!word.starts_with(start)) return false;
   const auto pid = support::parse_unsigned(word.substr(start.size()));
   if (!pid) return false;
-  Choice choice;
+  ProcessFilter choice;
   choice.program = static_cast<std::uint32_t>(pid.value());
-  service.choose(choice);
+  service.set_filter(choice);
   return true;
 }
 
-Choice choice_of(const Options& options) {
-  Choice choice;
+ProcessFilter filter_of(const Options& options) {
+  ProcessFilter choice;
   choice.all = options.all;
   for (const std::string& word : support::split(options.pids, ','))
     if (const auto pid = support::parse_unsigned(word); pid)
@@ -93,29 +93,29 @@ int serve(const Options& options) {
   sigprocmask(SIG_BLOCK, &ends, nullptr);  // of gRPC's threads, too
   const base::UniqueFd signals(signalfd(-1, &ends, SFD_CLOEXEC));
   for (const int fd : {api::kServeListenFd, api::kServeControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
-  WorkFolder::sweep();
-  const std::string bin = support::parent_folder(support::own_executable());
+  WorkFolder::remove_stale();
+  const std::string bin = support::parent_folder(support::executable_path());
   const bool named = !options.of_program && !options.all;
   Service service({bin + "/gpuprof", options.capture_words, named}, options.allowed);
-  if (!options.of_program) service.choose(choice_of(options));
-  Front front(service, base::UniqueFd(api::kServeListenFd));
-  if (!front.good()) {
-    say("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
+  if (!options.of_program) service.set_filter(filter_of(options));
+  GrpcServer front(service, base::UniqueFd(api::kServeListenFd));
+  if (!front.is_running()) {
+    send_to_parent("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
     return 125;
   }
-  if (!say(api::kServeReady)) return 0;
+  if (!send_to_parent(api::kServeReady)) return 0;
   pollfd waiting[] = {{api::kServeControlFd, POLLIN, 0}, {signals.get(), POLLIN, 0}};
   while (true) {
     if (poll(waiting, 2, -1) < 0) continue;
     if (waiting[1].revents != 0) break;
-    if (waiting[0].revents != 0 && !take_word(hear(), service)) break;
+    if (waiting[0].revents != 0 && !handle_message(receive_from_parent(), service)) break;
   }
   spdlog::info("the session is over");
   service.close();
   return 0;
 }
 
-void set_up(CLI::App& app, Options& options) {
+void add_options(CLI::App& app, Options& options) {
   app.add_flag("--of-program", options.of_program, "Serve the program that is named later");
   app.add_flag("--all", options.all, "Serve every process of this user");
   app.add_option("--pid", options.pids, "Serve these processes");
@@ -132,7 +132,7 @@ int run(int argc, char** argv) {
       "Answers the Capture profile button; started by `gpuprof run --serve` and "
       "`gpuprof serve`.",
       "gpuprof-serve"};
-  set_up(app, options);
+  add_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
@@ -144,10 +144,10 @@ int run(int argc, char** argv) {
                stderr);
     return 125;
   }
-  support::ignore_write_signals();
-  support::log_silently();
+  support::ignore_write_error_signals();
+  support::disable_log();
   if (options.verbose) support::log_to_stderr("gpuprof-serve");
-  offer_to_the_oom_killer();
+  raise_oom_score();
   return serve(options);
 }
 

@@ -13,16 +13,16 @@
 namespace gpuprof::serve {
 namespace {
 
-constexpr std::uint64_t kMs_ns = 1'000'000;
+constexpr std::uint64_t kMsNs = 1'000'000;
 // For joining the processes, writing the files and sending them.
-constexpr std::uint64_t kLeastReserve_ns = 1'000 * kMs_ns;
-constexpr std::uint64_t kMostReserve_ns = 10'000 * kMs_ns;
+constexpr std::uint64_t kMinReserveNs = 1'000 * kMsNs;
+constexpr std::uint64_t kMaxReserveNs = 10'000 * kMsNs;
 // Less is no recording.
-constexpr std::uint64_t kLeastRecord_ns = 10 * kMs_ns;
+constexpr std::uint64_t kMinRecordNs = 10 * kMsNs;
 constexpr std::uint32_t kAnyDevice = 0, kGpu = 2;
 
 /// As the protocol has it: options without a version are those of nobody's choice.
-Ask with_defaults(Ask ask) {
+RequestedProfile with_defaults(RequestedProfile ask) {
   if (ask.version != 0) return ask;
   ask.host_level = 2;
   ask.device_level = 1;
@@ -31,7 +31,7 @@ Ask with_defaults(Ask ask) {
   return ask;
 }
 
-std::uint32_t sources(const Ask& ask) {
+std::uint32_t sources(const RequestedProfile& ask) {
   std::uint32_t bits = 0;
   const bool gpu = ask.device_type == kAnyDevice || ask.device_type == kGpu;
   if (ask.device_level >= 1 && gpu) bits |= wire::kTraceCuda;
@@ -42,38 +42,40 @@ std::uint32_t sources(const Ask& ask) {
 }
 
 std::uint64_t reserve_of(std::uint64_t remaining_ns) {
-  return std::clamp(remaining_ns / 5, kLeastReserve_ns, kMostReserve_ns);
+  return std::clamp(remaining_ns / 5, kMinReserveNs, kMaxReserveNs);
 }
 
 }  // namespace
 
-std::optional<Plan> plan_of(const Ask& asked, std::uint32_t allowed, std::uint64_t now_ns,
-                            std::optional<std::uint64_t> remaining_ns, Refused* refused) {
-  const auto refuse = [refused](Refusal kind, std::string sentence) {
+std::optional<CapturePlan> make_capture_plan(const RequestedProfile& asked, std::uint32_t allowed,
+                                             std::uint64_t now_ns,
+                                             std::optional<std::uint64_t> remaining_ns,
+                                             Rejection* refused) {
+  const auto refuse = [refused](RejectReason kind, std::string sentence) {
     *refused = {kind, std::move(sentence)};
     return std::nullopt;
   };
-  const Ask ask = with_defaults(asked);
+  const RequestedProfile ask = with_defaults(asked);
   if (ask.duration_ms == 0)
-    return refuse(Refusal::kBadRequest,
+    return refuse(RejectReason::kBadRequest,
                   "the request says no duration, so there is nothing to record");
-  if (ask.duration_ms > kMost_ns / kMs_ns)
-    return refuse(Refusal::kBadRequest,
+  if (ask.duration_ms > kMaxDuration_ns / kMsNs)
+    return refuse(RejectReason::kBadRequest,
                   "the duration is longer than an hour, the longest that is recorded at once");
-  Plan plan;
+  CapturePlan plan;
   plan.wait_ns = ask.start_ns > now_ns ? ask.start_ns - now_ns : 0;
-  if (plan.wait_ns > kMost_ns)
-    return refuse(Refusal::kBadRequest,
+  if (plan.wait_ns > kMaxDuration_ns)
+    return refuse(RejectReason::kBadRequest,
                   "the recording is to start in more than an hour; do the "
                   "clocks of the two machines agree?");
-  plan.record_ns = ask.duration_ms * kMs_ns;
+  plan.record_ns = ask.duration_ms * kMsNs;
   plan.trace = sources(ask) & allowed;
   if (!remaining_ns) return plan;
   const std::uint64_t before = plan.wait_ns + reserve_of(*remaining_ns);
-  if (before + kLeastRecord_ns > *remaining_ns)
-    return refuse(Refusal::kTooLate, "the client waits for " +
-                                         support::human_duration(*remaining_ns) +
-                                         " only, which is too short to record and to answer");
+  if (before + kMinRecordNs > *remaining_ns)
+    return refuse(RejectReason::kTooLate, "the client waits for " +
+                                              support::human_duration(*remaining_ns) +
+                                              " only, which is too short to record and to answer");
   plan.record_ns = std::min(plan.record_ns, *remaining_ns - before);
   return plan;
 }

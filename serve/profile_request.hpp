@@ -15,7 +15,7 @@
 namespace gpuprof::serve {
 
 /// What of a ProfileRequest counts. Times as the client gives them: 0 is "not said".
-struct Ask {
+struct RequestedProfile {
   /// ProfileOptions.version; 0: the levels and the kind of device are not said.
   std::uint32_t version = 0;
   std::uint32_t device_type = 0;  // 0 any, 1 CPU, 2 GPU, 3 TPU, 4 another
@@ -25,20 +25,20 @@ struct Ask {
 };
 
 /// What comes of it.
-struct Plan {
+struct CapturePlan {
   std::uint64_t wait_ns = 0, record_ns = 0;
   std::uint32_t trace = 0;  // wire::kTrace… bits; 0: nothing is wanted
 };
 
-enum class Refusal { kBadRequest, kTooLate };
+enum class RejectReason { kBadRequest, kTooLate };
 
-struct Refused {
-  Refusal kind = Refusal::kBadRequest;
+struct Rejection {
+  RejectReason kind = RejectReason::kBadRequest;
   std::string sentence;
 };
 
 /// Longest recording, and longest delay, of one request.
-inline constexpr std::uint64_t kMost_ns = 3'600'000'000'000;
+inline constexpr std::uint64_t kMaxDuration_ns = 3'600'000'000'000;
 
 /// Recording ends so early that the answer can be there before the deadline.
 ///
@@ -46,7 +46,9 @@ inline constexpr std::uint64_t kMost_ns = 3'600'000'000'000;
 /// @param now_ns        Since the epoch.
 /// @param remaining_ns  Until the client's deadline; none: it waits for ever.
 /// @param refused       Why there is no plan, where there is none.
-std::optional<Plan> plan_of(const Ask& ask, std::uint32_t allowed, std::uint64_t now_ns,
-                            std::optional<std::uint64_t> remaining_ns, Refused* refused);
+std::optional<CapturePlan> make_capture_plan(const RequestedProfile& ask, std::uint32_t allowed,
+                                             std::uint64_t now_ns,
+                                             std::optional<std::uint64_t> remaining_ns,
+                                             Rejection* refused);
 
 }  // namespace gpuprof::serve

@@ -25,17 +25,17 @@ namespace {
 using grpc::Status;
 using grpc::StatusCode;
 
-constexpr long kLook_ns = 20'000'000;
+constexpr long kLookNs = 20'000'000;
 /// How often processes are looked for while there are none.
-constexpr std::uint64_t kBetweenLooks_ns = 200'000'000;
+constexpr std::uint64_t kBetweenLooksNs = 200'000'000;
 /// A door that does not answer may be away for a fork, or of a process that ended or runs another
 /// program by now.
-constexpr std::uint64_t kDoorAway_ns = 1'000'000'000;
+constexpr std::uint64_t kSocketRetry_ns = 1'000'000'000;
 /// One that goes on as yet another program meanwhile is given that time again, but not for ever.
-constexpr std::uint64_t kManyPrograms_ns = 10'000'000'000;
+constexpr std::uint64_t kExecRetry_ns = 10'000'000'000;
 /// Processes come and go: one may have ended, or become another program, between finding and
 /// recording it.
-constexpr int kMostAttempts = 3;
+constexpr int kMaxAttempts = 3;
 
 /// A call without a deadline has one in the far future.
 std::optional<std::uint64_t> remaining_of(const grpc::ServerContext& context) {
@@ -45,9 +45,9 @@ std::optional<std::uint64_t> remaining_of(const grpc::ServerContext& context) {
   return ns < 0 ? 0 : static_cast<std::uint64_t>(ns);
 }
 
-Ask ask_of(const tensorflow::ProfileRequest& request) {
+RequestedProfile ask_of(const tensorflow::ProfileRequest& request) {
   const tensorflow::ProfileOptions& options = request.opts();
-  Ask ask;
+  RequestedProfile ask;
   ask.version = options.version();
   ask.device_type = static_cast<std::uint32_t>(options.device_type());
   ask.host_level = options.host_tracer_level();
@@ -58,7 +58,7 @@ Ask ask_of(const tensorflow::ProfileRequest& request) {
   return ask;
 }
 
-void put(std::vector<CapturedFile>& files, tensorflow::ProfileResponse* response) {
+void fill_response(std::vector<CapturedFile>& files, tensorflow::ProfileResponse* response) {
   for (CapturedFile& file : files) {
     tensorflow::ProfileToolData* data = response->add_tool_data();
     data->set_name(file.name);
@@ -67,13 +67,13 @@ void put(std::vector<CapturedFile>& files, tensorflow::ProfileResponse* response
   response->set_empty_trace(files.empty());
 }
 
-std::vector<std::uint32_t> pids_of(const std::vector<Member>& members) {
+std::vector<std::uint32_t> pids_of(const std::vector<TargetProcess>& members) {
   std::vector<std::uint32_t> pids;
-  for (const Member& member : members) pids.push_back(member.pid);
+  for (const TargetProcess& member : members) pids.push_back(member.pid);
   return pids;
 }
 
-Status busy(const Members& members) {
+Status busy(const TargetProcesses& members) {
   const std::uint32_t pid = members.busy.front();
   return {StatusCode::ALREADY_EXISTS,
           fmt::format("process {} is being recorded already (`gpuprof status` says by whom); try "
@@ -86,28 +86,28 @@ Status busy(const Members& members) {
 Service::Service(CaptureCommand command, std::uint32_t allowed)
     : command_(std::move(command)), allowed_(allowed) {}
 
-void Service::choose(Choice choice) {
+void Service::set_filter(ProcessFilter choice) {
   const std::scoped_lock lock(mutex_);
   choice_ = std::move(choice);
   chosen_ = true;
 }
 
-bool Service::records() const {
+bool Service::is_recording() const {
   const std::scoped_lock lock(mutex_);
   return recording_;
 }
 
-bool Service::wait_for_last_answer(std::uint64_t timeout_ns) const {
-  if (!records()) return false;
+bool Service::wait_for_last_response(std::uint64_t timeout_ns) const {
+  if (!is_recording()) return false;
   const std::uint64_t deadline_ns = base::mono_ns() + timeout_ns;
-  while (records() && base::mono_ns() < deadline_ns) {
-    const timespec rest{0, kLook_ns};
+  while (is_recording() && base::mono_ns() < deadline_ns) {
+    const timespec rest{0, kLookNs};
     nanosleep(&rest, nullptr);
   }
   return true;
 }
 
-bool Service::begin(const std::string& session_id) {
+bool Service::begin_recording(const std::string& session_id) {
   const std::scoped_lock lock(mutex_);
   if (recording_ || closing_) return false;
   recording_ = true;
@@ -116,95 +116,96 @@ bool Service::begin(const std::string& session_id) {
   return true;
 }
 
-void Service::end() {
+void Service::end_recording() {
   const std::scoped_lock lock(mutex_);
   recording_ = false;
   session_id_.clear();
 }
 
 /// Gives the turn back, whatever happens.
-class Service::Turn {
+class Service::RecordingGuard {
  public:
-  explicit Turn(Service& service) : service_(service) {}
-  ~Turn() { service_.end(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  explicit RecordingGuard(Service& service) : service_(service) {}
+  ~RecordingGuard() { service_.end_recording(); }
+  RecordingGuard(const RecordingGuard&) = delete;
+  RecordingGuard& operator=(const RecordingGuard&) = delete;
 
  private:
   Service& service_;
 };
 
-bool Service::ends_early(const grpc::ServerContext& context) const {
+bool Service::should_stop(const grpc::ServerContext& context) const {
   return closing_ || terminated_ || context.IsCancelled();
 }
 
 /// False: it ends before that.
 bool Service::wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const {
-  while (!ends_early(context)) {
+  while (!should_stop(context)) {
     if (base::mono_ns() >= when_ns) return true;
-    const timespec rest{0, kLook_ns};
+    const timespec rest{0, kLookNs};
     nanosleep(&rest, nullptr);
   }
   return false;
 }
 
-Members Service::members_now(const grpc::ServerContext& context) const {
-  Choice choice;
+TargetProcesses Service::find_processes(const grpc::ServerContext& context) const {
+  ProcessFilter choice;
   {
     const std::scoped_lock lock(mutex_);
     if (!chosen_) return {};
     choice = choice_;
   }
-  const std::uint64_t last_ns = base::mono_ns() + kManyPrograms_ns;
-  std::uint64_t deadline_ns = base::mono_ns() + kDoorAway_ns;
-  Members members = find_members(choice);
-  while (!members.problem.empty() && base::mono_ns() < deadline_ns) {
-    const auto pid = static_cast<pid_t>(members.problem_pid);
-    const std::uint32_t program = support::program_mark(pid);
-    if (!wait_until(context, base::mono_ns() + kLook_ns)) break;
-    members = find_members(choice);
-    if (support::started_another_program(pid, program))
-      deadline_ns = std::min(last_ns, base::mono_ns() + kDoorAway_ns);
+  const std::uint64_t last_ns = base::mono_ns() + kExecRetry_ns;
+  std::uint64_t deadline_ns = base::mono_ns() + kSocketRetry_ns;
+  TargetProcesses members = find_target_processes(choice);
+  while (!members.failure.empty() && base::mono_ns() < deadline_ns) {
+    const auto pid = static_cast<pid_t>(members.failure_pid);
+    const std::uint32_t program = support::exec_fingerprint(pid);
+    if (!wait_until(context, base::mono_ns() + kLookNs)) break;
+    members = find_target_processes(choice);
+    if (support::has_execed(pid, program))
+      deadline_ns = std::min(last_ns, base::mono_ns() + kSocketRetry_ns);
   }
   return members;
 }
 
 /// Waits for the first one: a program that has just begun has none yet.
-Members Service::members_before(const grpc::ServerContext& context,
-                                std::uint64_t deadline_ns) const {
+TargetProcesses Service::wait_for_processes(const grpc::ServerContext& context,
+                                            std::uint64_t deadline_ns) const {
   while (true) {
-    Members members = members_now(context);
-    if (!members.free.empty() || !members.busy.empty() || !members.problem.empty()) return members;
+    TargetProcesses members = find_processes(context);
+    if (!members.idle.empty() || !members.busy.empty() || !members.failure.empty()) return members;
     const std::uint64_t now = base::mono_ns();
-    if (now >= deadline_ns || !wait_until(context, std::min(deadline_ns, now + kBetweenLooks_ns)))
+    if (now >= deadline_ns || !wait_until(context, std::min(deadline_ns, now + kBetweenLooksNs)))
       return members;
   }
 }
 
 /// What is left of the plan after waiting for processes; again, where one of them ended or became
 /// another program meanwhile.
-Status Service::record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
-                       tensorflow::ProfileResponse* response) {
-  Members members = members_before(context, base::mono_ns() + plan.record_ns);
+Status Service::record(const grpc::ServerContext& context, const RequestedProfile& ask,
+                       const CapturePlan& plan, tensorflow::ProfileResponse* response) {
+  TargetProcesses members = wait_for_processes(context, base::mono_ns() + plan.record_ns);
   for (int attempt = 1;; ++attempt) {
     if (!members.busy.empty()) return busy(members);
-    if (members.free.empty() && !members.problem.empty())
-      return {StatusCode::INTERNAL, members.problem};
-    Refused refused;
-    const auto now = plan_of(ask, allowed_, base::real_ns(), remaining_of(context), &refused);
-    if (members.free.empty() || !now || ends_early(context)) break;
+    if (members.idle.empty() && !members.failure.empty())
+      return {StatusCode::INTERNAL, members.failure};
+    Rejection refused;
+    const auto now =
+        make_capture_plan(ask, allowed_, base::real_ns(), remaining_of(context), &refused);
+    if (members.idle.empty() || !now || should_stop(context)) break;
     spdlog::info("recording {} for {}",
-                 support::counted(members.free.size(), "process", "processes"),
+                 support::count_with_unit(members.idle.size(), "process", "processes"),
                  support::human_duration(now->record_ns));
-    auto files = capture(command_, {now->record_ns, now->trace, pids_of(members.free)},
-                         [&] { return ends_early(context); });
+    auto files = capture(command_, {now->record_ns, now->trace, pids_of(members.idle)},
+                         [&] { return should_stop(context); });
     if (files && !files.value().empty()) {
-      put(files.value(), response);
+      fill_response(files.value(), response);
       return Status::OK;
     }
-    const std::vector<Member> before = std::exchange(members, members_now(context)).free;
-    if (attempt < kMostAttempts && before != members.free) continue;
-    if (!files) return {StatusCode::INTERNAL, files.error().sentence};
+    const std::vector<TargetProcess> before = std::exchange(members, find_processes(context)).idle;
+    if (attempt < kMaxAttempts && before != members.idle) continue;
+    if (!files) return {StatusCode::INTERNAL, files.error().message};
     break;
   }
   response->set_empty_trace(true);
@@ -213,25 +214,26 @@ Status Service::record(const grpc::ServerContext& context, const Ask& ask, const
 
 Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileRequest* request,
                         tensorflow::ProfileResponse* response) try {
-  const Ask ask = ask_of(*request);
-  Refused refused;
-  const auto plan = plan_of(ask, allowed_, base::real_ns(), remaining_of(*context), &refused);
+  const RequestedProfile ask = ask_of(*request);
+  Rejection refused;
+  const auto plan =
+      make_capture_plan(ask, allowed_, base::real_ns(), remaining_of(*context), &refused);
   if (!plan)
-    return {refused.kind == Refusal::kTooLate ? StatusCode::DEADLINE_EXCEEDED
-                                              : StatusCode::INVALID_ARGUMENT,
+    return {refused.kind == RejectReason::kTooLate ? StatusCode::DEADLINE_EXCEEDED
+                                                   : StatusCode::INVALID_ARGUMENT,
             refused.sentence};
-  if (!begin(request->session_id()))
+  if (!begin_recording(request->session_id()))
     return {StatusCode::ALREADY_EXISTS,
             "another profile is being captured already; try again when that is over"};
-  const Turn turn(*this);
+  const RecordingGuard turn(*this);
   if (plan->trace == 0 || !wait_until(*context, base::mono_ns() + plan->wait_ns)) {
     response->set_empty_trace(true);
     return Status::OK;
   }
   Status status = record(*context, ask, *plan, response);
   const auto files = static_cast<std::uint64_t>(response->tool_data_size());
-  spdlog::info("answered: {}",
-               status.ok() ? support::counted(files, "file", "files") : status.error_message());
+  spdlog::info("answered: {}", status.ok() ? support::count_with_unit(files, "file", "files")
+                                           : status.error_message());
   return status;
 } catch (const std::exception& failure) {
   // Out of memory, most likely: the next one may be smaller.

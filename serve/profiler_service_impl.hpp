@@ -19,8 +19,8 @@
 
 namespace gpuprof::serve {
 
-struct Ask;
-struct Plan;
+struct RequestedProfile;
+struct CapturePlan;
 
 class Service final : public tensorflow::ProfilerService::Service {
  public:
@@ -28,12 +28,12 @@ class Service final : public tensorflow::ProfilerService::Service {
   Service(CaptureCommand command, std::uint32_t allowed);
 
   /// Until then there is nobody to record.
-  void choose(Choice choice);
+  void set_filter(ProcessFilter choice);
   /// What is recorded now ends, with its answer; no more is begun.
   void close() { closing_ = true; }
   /// After close(): until what was recorded then is answered, at most timeout_ns.
   /// @return false if nothing was.
-  bool wait_for_last_answer(std::uint64_t timeout_ns) const;
+  bool wait_for_last_response(std::uint64_t timeout_ns) const;
 
   grpc::Status Profile(grpc::ServerContext* context, const tensorflow::ProfileRequest* request,
                        tensorflow::ProfileResponse* response) override;
@@ -43,21 +43,22 @@ class Service final : public tensorflow::ProfilerService::Service {
                        tensorflow::MonitorResponse* response) override;
 
  private:
-  class Turn;
-  bool records() const;
-  bool begin(const std::string& session_id);
-  void end();
-  bool ends_early(const grpc::ServerContext& context) const;
+  class RecordingGuard;
+  bool is_recording() const;
+  bool begin_recording(const std::string& session_id);
+  void end_recording();
+  bool should_stop(const grpc::ServerContext& context) const;
   bool wait_until(const grpc::ServerContext& context, std::uint64_t when_ns) const;
-  Members members_now(const grpc::ServerContext& context) const;
-  Members members_before(const grpc::ServerContext& context, std::uint64_t deadline_ns) const;
-  grpc::Status record(const grpc::ServerContext& context, const Ask& ask, const Plan& plan,
-                      tensorflow::ProfileResponse* response);
+  TargetProcesses find_processes(const grpc::ServerContext& context) const;
+  TargetProcesses wait_for_processes(const grpc::ServerContext& context,
+                                     std::uint64_t deadline_ns) const;
+  grpc::Status record(const grpc::ServerContext& context, const RequestedProfile& ask,
+                      const CapturePlan& plan, tensorflow::ProfileResponse* response);
 
   const CaptureCommand command_;
   const std::uint32_t allowed_;
   mutable std::mutex mutex_;  // of the next three
-  Choice choice_;
+  ProcessFilter choice_;
   bool chosen_ = false, recording_ = false;
   std::string session_id_;  // of the one that records
   std::atomic<bool> terminated_{false}, closing_{false};

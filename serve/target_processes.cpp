@@ -18,7 +18,7 @@
 namespace gpuprof::serve {
 namespace {
 
-constexpr int kMostGenerations = 256;
+constexpr int kMaxGenerations = 256;
 
 template <typename T>
 bool holds(const std::vector<T>& list, const T& one) {
@@ -26,30 +26,30 @@ bool holds(const std::vector<T>& list, const T& one) {
 }
 
 /// Where a program writes its title over its environment (setproctitle) only its parents tell.
-bool descends(std::uint32_t pid, std::uint32_t program) {
+bool is_descendant(std::uint32_t pid, std::uint32_t program) {
   auto at = static_cast<pid_t>(pid);
-  for (int i = 0; i < kMostGenerations && at > 1; ++i) {
+  for (int i = 0; i < kMaxGenerations && at > 1; ++i) {
     if (static_cast<std::uint32_t>(at) == program) return true;
     at = support::process_stat(at).parent;
   }
   return false;
 }
 
-bool belongs(std::uint32_t pid, std::uint32_t program) {
+bool is_of_program(std::uint32_t pid, std::uint32_t program) {
   const std::string environment = support::read_small_file(fmt::format("/proc/{}/environ", pid));
-  const int said = says_program(environment, program);
-  return said < 0 ? descends(pid, program) : said == 1;
+  const int said = environment_names_program(environment, program);
+  return said < 0 ? is_descendant(pid, program) : said == 1;
 }
 
-bool chosen_by_id(const Choice& choice, std::uint32_t pid) {
+bool chosen_by_id(const ProcessFilter& choice, std::uint32_t pid) {
   if (choice.all) return true;
-  if (choice.program != 0) return belongs(pid, choice.program);
+  if (choice.program != 0) return is_of_program(pid, choice.program);
   return holds(choice.pids, pid);
 }
 
 }  // namespace
 
-int says_program(const std::string& environment, std::uint32_t program) {
+int environment_names_program(const std::string& environment, std::uint32_t program) {
   const std::string start = std::string(wire::kSocketVariable) + "=";
   for (const std::string& word : support::split(environment, '\0')) {
     if (!word.starts_with(start)) continue;
@@ -58,17 +58,17 @@ int says_program(const std::string& environment, std::uint32_t program) {
   return -1;
 }
 
-Members find_members(const Choice& choice) {
-  Members members;
-  for (const api::Door& door : api::find_doors()) {
+TargetProcesses find_target_processes(const ProcessFilter& choice) {
+  TargetProcesses members;
+  for (const api::ControlSocket& door : api::find_control_sockets()) {
     const bool by_id = chosen_by_id(choice, door.pid);
     if (!by_id && choice.names.empty()) continue;
-    const std::uint32_t program = support::program_mark(static_cast<pid_t>(door.pid));
-    const auto status = api::ask_status(door);
+    const std::uint32_t program = support::exec_fingerprint(static_cast<pid_t>(door.pid));
+    const auto status = api::request_status(door);
     if (!status) {
       if (by_id) {
-        members.problem = status.error().sentence;
-        members.problem_pid = door.pid;
+        members.failure = status.error().message;
+        members.failure_pid = door.pid;
       }
       continue;
     }
@@ -77,7 +77,7 @@ Members find_members(const Choice& choice) {
     if (busy)
       members.busy.push_back(door.pid);
     else
-      members.free.push_back({door.pid, program});
+      members.idle.push_back({door.pid, program});
   }
   return members;
 }

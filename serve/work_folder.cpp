@@ -61,7 +61,7 @@ WorkFolder::~WorkFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-void WorkFolder::sweep() {
+void WorkFolder::remove_stale() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(parent(), ignored)) {
     const std::string path = entry.path();

@@ -27,7 +27,7 @@ class WorkFolder {
   int lock() const { return lock_.get(); }
 
   /// Removes the folders of this user that nobody uses any more: of a helper that was killed.
-  static void sweep();
+  static void remove_stale();
 
  private:
   WorkFolder(std::string path, base::UniqueFd lock);

@@ -13,7 +13,7 @@
 namespace gpuprof::support {
 
 struct Error {
-  std::string sentence;  // what, why, how to fix; no trailing newline
+  std::string message;  // what, why, how to fix; no trailing newline
   int exit_status = 125;
   const char* file = "";  // where it was made
   int line = 0;
@@ -21,9 +21,9 @@ struct Error {
 
 /// Makes an error; `exit_status` is what main would return for it. The place is the caller's
 /// (by builtin: Clang 14 has no std::source_location).
-inline Error error(std::string sentence, int exit_status = 125, const char* file = __builtin_FILE(),
+inline Error error(std::string message, int exit_status = 125, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
-  return Error{std::move(sentence), exit_status, file, line};
+  return Error{std::move(message), exit_status, file, line};
 }
 
 /// Either a T or an Error.

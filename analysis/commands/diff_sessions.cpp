@@ -25,26 +25,26 @@
 namespace gpuprof::api {
 namespace {
 
-constexpr int kTrouble = 2;
+constexpr int kErrorExitStatus = 2;
 
 struct Loaded {
-  Source source;
+  RecordingSource source;
   std::vector<model::Window> windows;
 };
 
 support::Error trouble(const support::Error& failure) {
-  return support::error(failure.sentence, kTrouble, failure.file, failure.line);
+  return support::error(failure.message, kErrorExitStatus, failure.file, failure.line);
 }
 
 support::Result<Loaded> load(const std::string& path, const ReportProgress& progress) {
   Loaded loaded;
-  GPUPROF_TRY(source, open_source(path, progress.reading));
+  GPUPROF_TRY(source, open_recording(path, progress.reading));
   loaded.source = std::move(source);
   std::vector<std::string> missing;
-  auto windows = settled_windows(&loaded.source.view, &missing);
+  auto windows = resolved_windows(&loaded.source.view, &missing);
   if (!windows)
     return support::error(fmt::format("there is nothing to compare in {}: {}", loaded.source.named,
-                                      windows.error().sentence));
+                                      windows.error().message));
   loaded.windows = windows.take();
   return loaded;
 }
@@ -55,9 +55,9 @@ support::Result<void> check_pairs(const std::vector<std::string>& recordings) {
     return support::error(
         fmt::format("diff compares recordings in pairs, BEFORE AFTER [BEFORE2 AFTER2...]: {} {} "
                     "given",
-                    support::counted(recordings.size(), "recording", "recordings"),
+                    support::count_with_unit(recordings.size(), "recording", "recordings"),
                     recordings.size() == 1 ? "is" : "are"),
-        kTrouble);
+        kErrorExitStatus);
   std::set<std::string> known;
   for (const std::string& path : recordings) {
     std::error_code none;
@@ -66,7 +66,7 @@ support::Result<void> check_pairs(const std::vector<std::string>& recordings) {
       return support::error(
           fmt::format("{} is named twice: each pair needs two recordings of its own",
                       support::in_quotes(path)),
-          kTrouble);
+          kErrorExitStatus);
   }
   return {};
 }
@@ -81,17 +81,17 @@ support::Result<report::diff::Diff> load_pair(const DiffRequest& request, std::s
   options.rank = request.rank;
   options.progress = progress.counting;
   const auto input = [](const Loaded& one) {
-    return report::diff::Input{one.source.view, one.windows, one.source.named,
-                               reading_of(one.source)};
+    return report::diff::DiffInput{one.source.view, one.windows, one.source.named,
+                                   import_report_of(one.source)};
   };
   auto diff = report::diff::make_diff(input(before), input(after), options);
-  if (!diff) return with_reading(with_reading(diff.error(), before.source), after.source);
+  if (!diff) return with_import_notes(with_import_notes(diff.error(), before.source), after.source);
   return diff;
 }
 
 struct Compared {
   report::diff::Diff diff;
-  std::vector<std::string> holds;
+  std::vector<std::string> met_conditions;
 };
 
 /// Conditions are read before anything else.
@@ -104,8 +104,9 @@ support::Result<Compared> compare(const DiffRequest& request, const ReportProgre
   GPUPROF_TRY(diff, load_diff(request, progress));
   Compared compared{std::move(diff), {}};
   for (const report::diff::Condition& condition : conditions) {
-    GPUPROF_TRY(sentences, report::diff::holds(condition, compared.diff));
-    compared.holds.insert(compared.holds.end(), sentences.begin(), sentences.end());
+    GPUPROF_TRY(sentences, report::diff::evaluate_condition(condition, compared.diff));
+    compared.met_conditions.insert(compared.met_conditions.end(), sentences.begin(),
+                                   sentences.end());
   }
   return compared;
 }
@@ -121,21 +122,21 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
     if (!pair) return trouble(pair.error());
     pairs.push_back(pair.take());
   }
-  return report::diff::joined(std::move(pairs));
+  return report::diff::combine_pairs(std::move(pairs));
 }
 
-support::Result<DiffAnswer> diff_answer(const DiffRequest& request,
-                                        const ReportProgress& progress) {
+support::Result<DiffResult> diff_recordings(const DiffRequest& request,
+                                            const ReportProgress& progress) {
   GPUPROF_TRY(compared, compare(request, progress));
-  DiffAnswer answer;
-  answer.holds = std::move(compared.holds);
+  DiffResult answer;
+  answer.met_conditions = std::move(compared.met_conditions);
   answer.text = request.json
                     ? report::diff::diff_json(compared.diff)
                     : report::diff::diff_text(compared.diff, request.row_limit, request.width);
   return answer;
 }
 
-support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
+support::Result<DiffPageResult> write_diff_page(const DiffRequest& request,
                                                 const DiffPageTarget& target,
                                                 const ReportProgress& progress) {
   const auto writable = report::page::check_page_path(target.page, target.force);
@@ -147,10 +148,10 @@ support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
   page.path = target.page;
   page.force = target.force;
   page.version = target.version;
-  page.holds = compared.holds;
+  page.held_conditions = compared.met_conditions;
   const auto bytes = report::diff::write_diff_page(compared.diff, page);
   if (!bytes) return trouble(bytes.error());
-  return DiffPageAnswer{bytes.value(), std::move(compared.holds)};
+  return DiffPageResult{bytes.value(), std::move(compared.met_conditions)};
 }
 
 }  // namespace gpuprof::api

@@ -41,14 +41,14 @@ struct DiffPageTarget {
   std::string version;  // of gpuprof
 };
 
-struct DiffPageAnswer {
-  std::uint64_t bytes = 0;         // of the page
-  std::vector<std::string> holds;  // as of DiffAnswer
+struct DiffPageResult {
+  std::uint64_t bytes = 0;                  // of the page
+  std::vector<std::string> met_conditions;  // as of DiffResult
 };
 
-struct DiffAnswer {
-  std::string text;                // to print
-  std::vector<std::string> holds;  // sentences: conditions that hold
+struct DiffResult {
+  std::string text;                         // to print
+  std::vector<std::string> met_conditions;  // sentences: conditions that hold
 };
 
 /// Reads and compares what is named, pair by pair.
@@ -62,12 +62,13 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
 ///
 /// Errors: those of load_diff; a condition that is not understood, or speaks of what is not there.
 /// All have exit status 2.
-support::Result<DiffAnswer> diff_answer(const DiffRequest& request, const ReportProgress& progress);
+support::Result<DiffResult> diff_recordings(const DiffRequest& request,
+                                            const ReportProgress& progress);
 
 /// Writes a page instead (docs/report-page.md); what shapes text in the request is not looked at.
 ///
-/// Errors: those of diff_answer; a file that is there, a folder that cannot be written.
-support::Result<DiffPageAnswer> write_diff_page(const DiffRequest& request,
+/// Errors: those of diff_recordings; a file that is there, a folder that cannot be written.
+support::Result<DiffPageResult> write_diff_page(const DiffRequest& request,
                                                 const DiffPageTarget& target,
                                                 const ReportProgress& progress);
 

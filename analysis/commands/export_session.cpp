@@ -32,8 +32,8 @@ void add_counts(Counts& sum, const Counts& more) {
   }
 }
 
-void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files) {
-  for (const exporter::FileWritten& file : files) {
+void add_files(Summary& summary, const std::vector<exporter::WrittenFile>& files) {
+  for (const exporter::WrittenFile& file : files) {
     summary.files.push_back(
         {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
     summary.simulated = summary.simulated || file.simulated;
@@ -42,7 +42,7 @@ void add_files(Summary& summary, const std::vector<exporter::FileWritten>& files
     add_counts(summary.events_by_kind, file.events_by_kind);
     add_counts(summary.drops_by_reason, file.drops_by_reason);
     for (const std::string& sentence : file.missing)
-      exporter::add_sentence(summary.missing, sentence);
+      exporter::merge_message(summary.missing, sentence);
   }
 }
 
@@ -51,7 +51,7 @@ void stop_at(const model::Window& window, std::size_t windows, const support::Er
              Summary& summary) {
   summary.complete = false;
   summary.failures.push_back(fmt::format("{}; window {} of {} and what follows are not written",
-                                         failure.sentence, window.index + 1, windows));
+                                         failure.message, window.index + 1, windows));
 }
 
 void apply(const ExportRequest& request, spool::SessionView* view) {
@@ -67,11 +67,11 @@ void apply(const ExportRequest& request, spool::SessionView* view) {
 
 std::vector<std::string> format_names() { return exporter::format_names(); }
 std::vector<std::pair<std::string, std::string>> format_purposes() {
-  return exporter::format_purposes();
+  return exporter::format_descriptions();
 }
 std::vector<std::string> format_suffixes() { return exporter::format_suffixes(); }
 std::string format_of_ending(const std::string& name) {
-  return std::string(exporter::format_of_ending(name));
+  return std::string(exporter::format_for_suffix(name));
 }
 
 namespace {
@@ -80,7 +80,7 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
                                     const SourceProgress& reading) {
   std::vector<std::string> inputs = request.also;
   inputs.insert(inputs.begin(), request.spool);
-  GPUPROF_TRY(source, open_source(inputs, reading));
+  GPUPROF_TRY(source, open_recording(inputs, reading));
   spool::SessionView& view = source.view;
   apply(request, &view);
   if (view.options.output.empty())
@@ -91,23 +91,23 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
   summary.host = view.host;
   summary.name = view.options.name;
   summary.output = view.options.output;
-  if (source.imported != nullptr) summary.remarks = source.imported->reading;
-  auto windows_or = settle_session(&view, &summary);
+  if (source.imported != nullptr) summary.remarks = source.imported->import_messages;
+  auto windows_or = resolve_session(&view, &summary);
   if (!windows_or)
     return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
-                                      windows_or.error().sentence));
+                                      windows_or.error().message));
   const std::vector<model::Window> windows = windows_or.take();
   std::uint64_t total = 0, before = 0;  // windows by their events
   for (const model::Window& window : windows)
-    total += exporter::events_ahead(view, window, view.chosen);
+    total += exporter::count_window_events(view, window, view.selected);
   for (const model::Window& window : windows) {
-    const std::uint64_t events = exporter::events_ahead(view, window, view.chosen);
+    const std::uint64_t events = exporter::count_window_events(view, window, view.selected);
     const auto of_all = [&](std::uint64_t done, std::uint64_t whole) {
       const double share = static_cast<double>(done) / static_cast<double>(std::max(whole, done));
       if (progress && done != 0)
         progress(before + static_cast<std::uint64_t>(share * static_cast<double>(events)), total);
     };
-    const auto files = exporter::write_window(view, window, view.chosen, of_all);
+    const auto files = exporter::write_window(view, window, view.selected, of_all);
     if (!files) {
       if (summary.files.empty()) return files.error();
       stop_at(window, windows.size(), files.error(), summary);
@@ -118,8 +118,8 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
     add_files(summary, files.value());
     before += events;
   }
-  summary.open_with =
-      exporter::open_with(summary.files, view.options.output_is_pattern ? "" : view.options.output);
+  summary.open_with = exporter::viewer_instructions(
+      summary.files, view.options.output_is_pattern ? "" : view.options.output);
   if (!view.ended) {
     summary.remarks.push_back(
         "the session did not end by itself: what its daemon had received by "
@@ -133,8 +133,8 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
 support::Result<Summary> export_session(const ExportRequest& request,
                                         const ExportProgress& progress,
                                         const SourceProgress& reading) {
-  return support::within_memory("read what is stored and write the trace",
-                                [&] { return export_all(request, progress, reading); });
+  return support::catch_out_of_memory("read what is stored and write the trace",
+                                      [&] { return export_all(request, progress, reading); });
 }
 
 std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session) {

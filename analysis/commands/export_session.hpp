@@ -20,7 +20,7 @@
 namespace gpuprof::api {
 
 struct ExportRequest {
-  std::string spool;              // folder with session.jsonl, or whatever open_source() opens
+  std::string spool;              // folder with session.jsonl, or whatever open_recording() opens
   std::vector<std::string> also;  // more trace files of the same session
   std::string output;             // absolute folder or pattern; empty: as the session was asked
   bool output_is_pattern = false;

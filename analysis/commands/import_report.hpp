@@ -12,32 +12,33 @@
 namespace gpuprof::api {
 
 /// Empty for a session of our own.
-inline report::Reading reading_of(const Source& source) {
-  report::Reading reading;
+inline report::ImportSummary import_report_of(const RecordingSource& source) {
+  report::ImportSummary reading;
   if (source.imported == nullptr) return reading;
   for (const importer::ImportedFile& file : source.imported->files) {
-    report::ReadFile& to = reading.files.emplace_back();
+    report::ImportedFileSummary& to = reading.files.emplace_back();
     to.path = file.path;
     to.events = file.account.events();
-    to.shown = file.account.shown();
-    to.repeats = file.account.repeats();
-    for (const importer::Reason reason : importer::kReasons)
-      if (const auto& kinds = file.account.left_out(reason); !kinds.empty())
-        to.left_out[std::string(importer::key_of(reason))] = kinds;
-    for (const importer::Mending mending : importer::kMendings)
-      if (const std::uint64_t count = file.account.mended(mending); count != 0)
-        to.mended[std::string(importer::key_of(mending))] = count;
+    to.imported = file.account.count_imported();
+    to.duplicates = file.account.count_duplicates();
+    for (const importer::SkipReason reason : importer::kSkipReasons)
+      if (const auto& kinds = file.account.count_skipped(reason); !kinds.empty())
+        to.skipped[std::string(importer::key_of(reason))] = kinds;
+    for (const importer::RepairKind mending : importer::kRepairKinds)
+      if (const std::uint64_t count = file.account.count_repairs(mending); count != 0)
+        to.repaired[std::string(importer::key_of(mending))] = count;
   }
-  reading.no_traces = source.imported->no_traces;
-  reading.sentences = source.imported->reading;
+  reading.not_traces = source.imported->not_traces;
+  reading.messages = source.imported->import_messages;
   return reading;
 }
 
 /// A failure over what was read: what was left out may be why.
-inline support::Error with_reading(const support::Error& failure, const Source& source) {
-  std::string sentence = failure.sentence;
+inline support::Error with_import_notes(const support::Error& failure,
+                                        const RecordingSource& source) {
+  std::string sentence = failure.message;
   if (source.imported != nullptr)
-    for (const std::string& told : source.imported->reading) sentence += "; " + told;
+    for (const std::string& told : source.imported->import_messages) sentence += "; " + told;
   return support::error(sentence, failure.exit_status, failure.file, failure.line);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// open_source(): a spool as it is, traces through analysis/import.
+// open_recording(): a spool as it is, traces through analysis/import.
 //
 // Context:  cli
 #include "analysis/commands/recording_source.hpp"
@@ -15,24 +15,24 @@
 
 namespace gpuprof::api {
 
-Source::Source() = default;
-Source::Source(Source&&) noexcept = default;
-Source& Source::operator=(Source&&) noexcept = default;
-Source::~Source() = default;
+RecordingSource::RecordingSource() = default;
+RecordingSource::RecordingSource(RecordingSource&&) noexcept = default;
+RecordingSource& RecordingSource::operator=(RecordingSource&&) noexcept = default;
+RecordingSource::~RecordingSource() = default;
 
-support::Result<Source> open_source(const std::vector<std::string>& paths,
-                                    const SourceProgress& progress) {
+support::Result<RecordingSource> open_recording(const std::vector<std::string>& paths,
+                                                const SourceProgress& progress) {
   if (paths.empty()) return support::error("name a session's folder or a trace file");
-  Source source;
+  RecordingSource source;
   std::vector<std::string> traces;
   importer::FolderFiles folder;
   for (const std::string& path : paths) {
-    GPUPROF_TRY(found, importer::look_at(path));
+    GPUPROF_TRY(found, importer::detect_input(path));
     source.named += (source.named.empty() ? "" : ", ") + path;
     if (found.session.empty()) {
       traces.insert(traces.end(), found.traces.begin(), found.traces.end());
-      folder.found.insert(folder.found.end(), found.found.begin(), found.found.end());
-      folder.beside.insert(folder.beside.end(), found.beside.begin(), found.beside.end());
+      folder.candidates.insert(folder.candidates.end(), found.found.begin(), found.found.end());
+      folder.skipped.insert(folder.skipped.end(), found.beside.begin(), found.beside.end());
     } else if (paths.size() == 1) {
       GPUPROF_TRY(view, spool::open_session(found.session));
       source.view = std::move(view);
@@ -49,8 +49,9 @@ support::Result<Source> open_source(const std::vector<std::string>& paths,
   return source;
 }
 
-support::Result<Source> open_source(const std::string& path, const SourceProgress& progress) {
-  return open_source(std::vector<std::string>{path}, progress);
+support::Result<RecordingSource> open_recording(const std::string& path,
+                                                const SourceProgress& progress) {
+  return open_recording(std::vector<std::string>{path}, progress);
 }
 
 support::Result<void> check_is_no_input(const std::string& output,

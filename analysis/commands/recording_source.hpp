@@ -18,20 +18,20 @@
 #include "support/result.hpp"
 
 namespace gpuprof::importer {
-struct Imported;
+struct ImportedSession;
 }
 
 namespace gpuprof::api {
 
-struct Source {
-  Source();
-  Source(Source&&) noexcept;
-  Source& operator=(Source&&) noexcept;
-  ~Source();
+struct RecordingSource {
+  RecordingSource();
+  RecordingSource(RecordingSource&&) noexcept;
+  RecordingSource& operator=(RecordingSource&&) noexcept;
+  ~RecordingSource();
 
   spool::SessionView view;
   /// Set where the session was made of trace files; `view` reads its folder.
-  std::unique_ptr<importer::Imported> imported;
+  std::unique_ptr<importer::ImportedSession> imported;
   /// As the person named it.
   std::string named;
 
@@ -44,11 +44,12 @@ using SourceProgress = std::function<void(std::uint64_t done_bytes, std::uint64_
 /// Opens what `path` names.
 ///
 /// Errors: one sentence: nothing there, nothing we read, cut short, of a newer gpuprof.
-support::Result<Source> open_source(const std::string& path, const SourceProgress& progress);
+support::Result<RecordingSource> open_recording(const std::string& path,
+                                                const SourceProgress& progress);
 /// The same for several paths: either one of them all (a spool), or trace files that together are
 /// one session.
-support::Result<Source> open_source(const std::vector<std::string>& paths,
-                                    const SourceProgress& progress);
+support::Result<RecordingSource> open_recording(const std::vector<std::string>& paths,
+                                                const SourceProgress& progress);
 
 /// With --force a slip of the hand would replace a recording by what is made of it.
 /// Errors: `output` is one of the inputs.

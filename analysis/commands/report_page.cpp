@@ -18,16 +18,15 @@ namespace page = report::page;
 
 struct LoadedPage {
   report::Report report;
-  std::vector<page::Timeline> timelines;
+  std::vector<page::PageTimeline> timelines;
 };
 
-support::Result<std::vector<page::Timeline>> timelines_of(const Source& source,
-                                                          const std::vector<model::Window>& windows,
-                                                          const report::Report& report,
-                                                          const page::Limits& limits) {
-  std::vector<page::Timeline> out;
+support::Result<std::vector<page::PageTimeline>> timelines_of(
+    const RecordingSource& source, const std::vector<model::Window>& windows,
+    const report::Report& report, const page::Limits& limits) {
+  std::vector<page::PageTimeline> out;
   const page::SliceLimits share = page::slice_limits(limits, report.processes.size());
-  for (const report::Analysis& analysis : report.processes) {
+  for (const report::ProcessReport& analysis : report.processes) {
     const auto entry = std::find_if(
         source.view.processes.begin(), source.view.processes.end(),
         [&analysis](const spool::ProcessEntry& e) { return e.pid == analysis.meta.pid; });
@@ -44,7 +43,7 @@ support::Result<std::vector<page::Timeline>> timelines_of(const Source& source,
 
 support::Result<LoadedPage> load(const ReportPageRequest& request, const ReportProgress& progress,
                                  const page::Limits& limits) {
-  GPUPROF_TRY(source, open_source(request.inputs, progress.reading));
+  GPUPROF_TRY(source, open_recording(request.inputs, progress.reading));
   report::ReportOptions options;
   options.rank = request.rank;
   if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};

@@ -25,36 +25,37 @@ namespace gpuprof::api {
 
 std::vector<std::string> report_tables() { return report::table_names(); }
 
-support::Result<report::Report> report_of(Source& source, const report::ReportOptions& options,
+support::Result<report::Report> report_of(RecordingSource& source,
+                                          const report::ReportOptions& options,
                                           const ReportProgress& progress,
                                           std::vector<model::Window>* windows) {
   std::vector<std::string> missing;
-  auto settled = settled_windows(&source.view, &missing);
+  auto settled = resolved_windows(&source.view, &missing);
   if (!settled)
-    return support::error(fmt::format("there is nothing to report of {}: {}", source.named,
-                                      settled.error().sentence));
+    return support::error(
+        fmt::format("there is nothing to report of {}: {}", source.named, settled.error().message));
   *windows = settled.take();
   report::ReportOptions wanted = options;
   wanted.analysis.progress = progress.counting;
   if (source.imported != nullptr)
-    for (const importer::PythonCall& call : source.imported->python)
-      wanted.analysis.python.push_back({call.pid, call.tid, call.start_ns, call.end_ns});
+    for (const importer::PythonCall& call : source.imported->python_calls)
+      wanted.analysis.python_calls.push_back({call.pid, call.tid, call.start_ns, call.end_ns});
   auto made = report::make_report(source.view, *windows, wanted);
-  if (!made) return with_reading(made.error(), source);
+  if (!made) return with_import_notes(made.error(), source);
   report::Report report = made.take();
-  for (report::Analysis& process : report.processes) {
+  for (report::ProcessReport& process : report.processes) {
     process.meta.source = source.named;
     process.meta.imported = source.is_imported();
   }
   for (const std::string& sentence : missing) report.missing.push_back(sentence);
-  report.reading = reading_of(source);
+  report.import_summary = import_report_of(source);
   return report;
 }
 
 support::Result<report::Report> load_report(const std::vector<std::string>& inputs,
                                             const report::ReportOptions& options,
                                             const ReportProgress& progress) {
-  GPUPROF_TRY(source, open_source(inputs, progress.reading));
+  GPUPROF_TRY(source, open_recording(inputs, progress.reading));
   std::vector<model::Window> windows;
   return report_of(source, options, progress, &windows);
 }
@@ -73,10 +74,11 @@ constexpr std::size_t kAdviceWidth = 100;
 support::Result<void> check_advice(const ReportRequest& request) {
   for (const std::string& name : request.fail_on) {
     if (name == kAnyRule || report::advice::find_rule(name) != nullptr) continue;
-    const std::string near = support::nearest(name, advice_rules());
-    return support::error(fmt::format(
-        "there is no rule {}{}; --fail-on takes any, {}", support::in_quotes(name),
-        near.empty() ? "" : " (did you mean " + near + "?)", support::listed(advice_rules())));
+    const std::string near = support::closest_match(name, advice_rules());
+    return support::error(fmt::format("there is no rule {}{}; --fail-on takes any, {}",
+                                      support::in_quotes(name),
+                                      near.empty() ? "" : " (did you mean " + near + "?)",
+                                      support::join_with_and(advice_rules())));
   }
   if (!request.advice_only) return {};
   if (request.csv)
@@ -109,7 +111,8 @@ std::string advice_as(const ReportRequest& request, const report::Report& report
   json.begin_object().member("simulated", report.simulated).key("advice");
   report::advice::write_advice(advice, json);
   json.member("failed_on", failed);
-  if (!report.reading.files.empty()) report::write_reading(json.key("reading"), report.reading);
+  if (!report.import_summary.files.empty())
+    report::write_import_summary(json.key("reading"), report.import_summary);
   json.end_object();
   return json.text() + "\n";
 }
@@ -134,11 +137,11 @@ support::Result<PrintedReport> report_text(const ReportRequest& request,
   options.analysis.flames = false;
   if (request.steps) options.analysis.steps = {request.steps->first, request.steps->second};
   GPUPROF_TRY(report, load_report(request.inputs, options, progress));
-  const std::vector<report::advice::Advice> advice = report::advice::advise(report);
+  const std::vector<report::advice::Advice> advice = report::advice::run_rules(report);
   PrintedReport printed;
   printed.failed = failed_rules(request, advice);
   const bool tells = request.json || (request.by.empty() && !request.advice_only && !request.csv);
-  if (!tells) printed.notes = report.reading.sentences;
+  if (!tells) printed.notes = report.import_summary.messages;
   if (request.advice_only) {
     printed.text = advice_as(request, report, advice, printed.failed);
     return printed;

@@ -68,7 +68,8 @@ support::Result<report::Report> load_report(const std::vector<std::string>& inpu
 /// The same of a source that is open.
 ///
 /// @param windows  becomes those that the report is of
-support::Result<report::Report> report_of(Source& source, const report::ReportOptions& options,
+support::Result<report::Report> report_of(RecordingSource& source,
+                                          const report::ReportOptions& options,
                                           const ReportProgress& progress,
                                           std::vector<model::Window>* windows);
 

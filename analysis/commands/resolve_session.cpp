@@ -19,7 +19,7 @@ namespace gpuprof::api {
 namespace {
 
 /// What one process did, as far as the choice of files needs it.
-class Tally final : public model::IgnoringSink {
+class ProcessActivity final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
   void on(const model::Process& p) override {
@@ -36,10 +36,10 @@ class Tally final : public model::IgnoringSink {
     saw(s.ts_ns, s.ts_ns);
   }
   void on(const model::Range& r) override {
-    if (!copies.hold(r)) ++about.ranges, saw(r.start_ns, r.end_ns);
+    if (!copies.add_snapshot(r)) ++about.ranges, saw(r.start_ns, r.end_ns);
   }
   void on(const model::Operator& o) override {
-    if (!copies.hold(o)) ++about.operators, saw(o.start_ns, o.end_ns);
+    if (!copies.add_snapshot(o)) ++about.operators, saw(o.start_ns, o.end_ns);
   }
   void on(const model::Step& s) override { ++about.steps, saw(s.start_ns, s.end_ns); }
   void on(const model::ApiCall& c) override { ++about.api_calls, saw(c.start_ns, c.end_ns); }
@@ -57,7 +57,7 @@ class Tally final : public model::IgnoringSink {
 
   SummaryProcess about;
   std::uint64_t first_ns = ~0ULL, last_ns = 0;
-  exporter::OpenCopies copies;
+  exporter::OpenSnapshots copies;
   std::uint64_t real_minus_mono_ns = 0;
   bool readable = true;
   bool ended = false;  // its spool tells how the process ended, and that comes last
@@ -70,22 +70,22 @@ class Tally final : public model::IgnoringSink {
 };
 
 /// One an entry of the view, in its order.
-using Tallies = std::vector<Tally>;
+using Tallies = std::vector<ProcessActivity>;
 
-Tallies tally(const spool::SessionView& view, std::uint64_t from_ns,
-              std::vector<std::string>* missing) {
+Tallies read_activity(const spool::SessionView& view, std::uint64_t from_ns,
+                      std::vector<std::string>* missing) {
   Tallies tallies;
   for (const spool::ProcessEntry& process : view.processes) {
-    Tally& one = tallies.emplace_back();
+    ProcessActivity& one = tallies.emplace_back();
     one.about.pid = process.pid;
     auto end = spool::replay(process, {from_ns, ~0ULL}, one);
     if (!end) {
-      missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().sentence);
+      missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().message);
       one.readable = false;
     } else if (!end.value().complete) {
       missing->push_back(
           fmt::format("process {}: the last {} of its spool {} and are lost", process.pid,
-                      support::counted(end.value().bytes_left, "byte", "bytes"),
+                      support::count_with_unit(end.value().bytes_left, "byte", "bytes"),
                       end.value().damaged ? "are damaged" : "are an unfinished block"));
     }
   }
@@ -96,10 +96,10 @@ Tallies tally(const spool::SessionView& view, std::uint64_t from_ns,
 /// time.
 std::vector<std::string> choose(const spool::SessionView& view, const Tallies& tallies) {
   std::vector<std::string> chosen;
-  const Tally* busiest = nullptr;
+  const ProcessActivity* busiest = nullptr;
   std::string name_of_busiest;
   for (std::size_t i = 0; i < tallies.size(); ++i) {
-    const Tally& one = tallies[i];
+    const ProcessActivity& one = tallies[i];
     const std::string name = support::base_name(view.processes[i].spool_path);
     if (!one.readable || !one.has_events()) continue;
     if (one.qualifies() || view.options.all_processes) chosen.push_back(name);
@@ -113,7 +113,8 @@ std::vector<std::string> choose(const spool::SessionView& view, const Tallies& t
 
 bool is_chosen(const spool::SessionView& view, const spool::ProcessEntry& process) {
   if (view.chosen_spools.empty())
-    return std::find(view.chosen.begin(), view.chosen.end(), process.pid) != view.chosen.end();
+    return std::find(view.selected.begin(), view.selected.end(), process.pid) !=
+           view.selected.end();
   const std::string name = support::base_name(process.spool_path);
   return std::find(view.chosen_spools.begin(), view.chosen_spools.end(), name) !=
          view.chosen_spools.end();
@@ -121,13 +122,13 @@ bool is_chosen(const spool::SessionView& view, const spool::ProcessEntry& proces
 
 /// Leaves what gets a file in the view, and the roles in the summary.
 void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* summary) {
-  if (view->chosen.empty() && view->chosen_spools.empty())
+  if (view->selected.empty() && view->chosen_spools.empty())
     view->chosen_spools = choose(*view, tallies);
   summary->processes_seen = view->processes.size();
   std::vector<bool> chosen;
   for (const spool::ProcessEntry& process : view->processes)
     chosen.push_back(is_chosen(*view, process));
-  view->chosen.clear();
+  view->selected.clear();
   std::vector<spool::ProcessEntry> kept;
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     if (!tallies[i].readable) continue;
@@ -137,32 +138,34 @@ void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* su
     summary->processes.back().role = traced ? "traced" : "quiet";
     if (!traced) continue;
     kept.push_back(process);
-    if (!tallies[i].ended) kept.back().cut_ns = tallies[i].last_ns;
+    if (!tallies[i].ended) kept.back().truncated_at_ns = tallies[i].last_ns;
     // A daemon that died had stored what belongs to a window before it named the window.
     if (!tallies[i].ended && !view->ended && !view->windows.empty())
-      kept.back().cut_ns = std::max(kept.back().cut_ns, view->windows.back().end_ns);
+      kept.back().truncated_at_ns =
+          std::max(kept.back().truncated_at_ns, view->windows.back().end_ns);
     summary->drops_known = summary->drops_known && tallies[i].ended;
-    if (std::find(view->chosen.begin(), view->chosen.end(), process.pid) == view->chosen.end())
-      view->chosen.push_back(process.pid);
+    if (std::find(view->selected.begin(), view->selected.end(), process.pid) ==
+        view->selected.end())
+      view->selected.push_back(process.pid);
   }
   view->processes = std::move(kept);
-  summary->processes_traced = view->chosen.size();
+  summary->processes_traced = view->selected.size();
 }
 
 /// What was recorded after the last window the daemon settled, as one window more.
 void add_rest(const spool::SessionView& view, std::vector<model::Window>* windows) {
   if (view.ended || windows->empty()) return;
   std::vector<std::string> ignored;
-  const Tallies rest = tally(view, windows->back().end_ns, &ignored);
+  const Tallies rest = read_activity(view, windows->back().end_ns, &ignored);
   model::Window window;
   window.index = windows->back().index + 1;
   window.start_ns = ~0ULL;
   window.why = "open when the daemon ended";
   window.settled_ns = ~0ULL;
-  for (const Tally& one : rest) {
+  for (const ProcessActivity& one : rest) {
     if (!one.readable || !one.has_events()) continue;
     // What was open over the last window's end begins there.
-    const std::uint64_t first_ns = one.copies.any_lasts() ? 0 : one.first_ns;
+    const std::uint64_t first_ns = one.copies.any_still_open() ? 0 : one.first_ns;
     window.start_ns = std::min(window.start_ns, std::max(first_ns, windows->back().end_ns));
     window.end_ns = std::max(window.end_ns, one.last_ns + 1);
     window.stamp_real_ns = window.start_ns + one.real_minus_mono_ns;
@@ -172,29 +175,29 @@ void add_rest(const spool::SessionView& view, std::vector<model::Window>* window
 
 }  // namespace
 
-support::Result<std::vector<model::Window>> settle_session(spool::SessionView* view,
-                                                           Summary* summary) {
+support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
+                                                            Summary* summary) {
   if (!view->damage.empty()) summary->missing.push_back(view->damage);
-  settle_choice(tally(*view, 0, &summary->missing), view, summary);
-  if (view->chosen.empty())
+  settle_choice(read_activity(*view, 0, &summary->missing), view, summary);
+  if (view->selected.empty())
     return support::error(summary->missing.empty() ? "no process in it recorded any event"
                                                    : support::join(summary->missing, "; "));
   std::vector<model::Window> windows = view->windows;
   if (windows.empty()) {
-    GPUPROF_TRY(cut, exporter::windows_by_size(*view, view->chosen));
+    GPUPROF_TRY(cut, exporter::split_by_event_count(*view, view->selected));
     windows = cut;
   }
   add_rest(*view, &windows);
   return windows;
 }
 
-support::Result<std::vector<model::Window>> settled_windows(spool::SessionView* view,
-                                                            std::vector<std::string>* missing) {
+support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView* view,
+                                                             std::vector<std::string>* missing) {
   const bool known = view->ended && !view->windows.empty() &&
-                     !(view->chosen.empty() && view->chosen_spools.empty());
+                     !(view->selected.empty() && view->chosen_spools.empty());
   if (!known) {
     Summary summary;
-    auto windows = settle_session(view, &summary);
+    auto windows = resolve_session(view, &summary);
     *missing = summary.missing;
     return windows;
   }

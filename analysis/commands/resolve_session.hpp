@@ -19,11 +19,11 @@ namespace gpuprof::api {
 /// `summary`. Returns the windows.
 ///
 /// Errors: no process recorded any event.
-support::Result<std::vector<model::Window>> settle_session(spool::SessionView* view,
-                                                           Summary* summary);
+support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
+                                                            Summary* summary);
 
 /// The same where only the windows are wanted: a session that was settled is not read for it.
-support::Result<std::vector<model::Window>> settled_windows(spool::SessionView* view,
-                                                            std::vector<std::string>* missing);
+support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView* view,
+                                                             std::vector<std::string>* missing);
 
 }  // namespace gpuprof::api

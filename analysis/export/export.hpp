@@ -29,37 +29,37 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 ///
 /// Errors: existing files without --force, unwritable folder, full disk: one sentence; what was
 /// already complete stays in the spool.
-support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
+support::Result<std::vector<WrittenFile>> write_window(const spool::SessionView& session,
                                                        const model::Window& window,
                                                        const std::vector<std::uint32_t>& pids,
                                                        const Progress& progress);
 
 /// Events that one reading of a window goes over: how much work its files are beside others'.
-std::uint64_t events_ahead(const spool::SessionView& session, const model::Window& window,
-                           const std::vector<std::uint32_t>& pids);
+std::uint64_t count_window_events(const spool::SessionView& session, const model::Window& window,
+                                  const std::vector<std::uint32_t>& pids);
 
 /// Whole-run sessions: cuts the processes' events into windows of options.span_size_events.
-support::Result<std::vector<model::Window>> windows_by_size(const spool::SessionView& session,
-                                                            const std::vector<std::uint32_t>& pids);
+support::Result<std::vector<model::Window>> split_by_event_count(
+    const spool::SessionView& session, const std::vector<std::uint32_t>& pids);
 
 /// Adds a sentence about what is missing from one file to those about all: the same is said once,
 /// and numbers at the beginning of sentences that agree otherwise are added up.
-void add_sentence(std::vector<std::string>& all, const std::string& sentence);
+void merge_message(std::vector<std::string>& all, const std::string& sentence);
 
 /// How to open what was written: a line for each viewer.
 ///
 /// @param output The folder the files lie in; empty: a pattern said where each does.
-std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
-                                   const std::string& output);
+std::vector<std::string> viewer_instructions(const std::vector<api::SummaryFile>& files,
+                                             const std::string& output);
 
 /// Names --format accepts, for help and validation.
 std::vector<std::string> format_names();
 /// Their names and what each is for, in words that follow "for".
-std::vector<std::pair<std::string, std::string>> format_purposes();
+std::vector<std::pair<std::string, std::string>> format_descriptions();
 /// What names of their files end in, compressed or not: a value of -o that does is a pattern.
 std::vector<std::string> format_suffixes();
 /// The first format whose files end as this name does; empty: none.
-std::string_view format_of_ending(std::string_view name);
+std::string_view format_for_suffix(std::string_view name);
 
 /// Replaces %h %p %n %r %q{ENV} %% in a pattern.
 support::Result<std::string> expand_pattern(const std::string& pattern, const std::string& host,

@@ -15,7 +15,7 @@ namespace gpuprof::exporter {
 namespace {
 
 /// A sentence that begins with a number and may end with a list in brackets.
-struct CountedText {
+struct CountedMessage {
   std::uint64_t number = 0;  // 0: it does not
   std::string text;          // in the plural, without either
   std::string list;
@@ -33,8 +33,8 @@ constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
 };
 constexpr std::size_t kLongList = 200;
 
-CountedText take_apart(const std::string& sentence) {
-  CountedText parts;
+CountedMessage parse_counted_message(const std::string& sentence) {
+  CountedMessage parts;
   std::size_t at = 0;
   while (at < sentence.size() && at < 18 && sentence[at] >= '0' && sentence[at] <= '9') ++at;
   if (at == 0 || at == sentence.size() || sentence[at] != ' ') return parts;
@@ -42,10 +42,10 @@ CountedText take_apart(const std::string& sentence) {
   parts.text = sentence.substr(at);
   for (const auto& [one, many] : kPlurals)
     if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(Shortfall::kCount); ++i) {
-    const auto kind = static_cast<Shortfall>(i);
-    if (parts.text.substr(1) == sentence_of(kind, 1))
-      parts.text = fmt::format(" {}", sentence_of(kind, 2));
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(OmissionReason::kCount); ++i) {
+    const auto kind = static_cast<OmissionReason>(i);
+    if (parts.text.substr(1) == omission_message(kind, 1))
+      parts.text = fmt::format(" {}", omission_message(kind, 2));
   }
   if (const std::size_t open = parts.text.rfind(" ("); parts.text.ends_with(")")) {
     parts.list = parts.text.substr(open + 2, parts.text.size() - open - 3);
@@ -54,22 +54,23 @@ CountedText take_apart(const std::string& sentence) {
   return parts;
 }
 
-std::string put_together(std::uint64_t number, std::string text, const std::string& list) {
+std::string format_counted_message(std::uint64_t number, std::string text,
+                                   const std::string& list) {
   return fmt::format("{}{}{}", number, text, list.empty() ? "" : " (" + list + ")");
 }
 
 }  // namespace
 
-void add_sentence(std::vector<std::string>& all, const std::string& sentence) {
-  const CountedText added = take_apart(sentence);
+void merge_message(std::vector<std::string>& all, const std::string& sentence) {
+  const CountedMessage added = parse_counted_message(sentence);
   for (std::string& said : all) {
     if (said == sentence && added.number == 0) return;
-    const CountedText before = take_apart(said);
+    const CountedMessage before = parse_counted_message(said);
     if (added.number == 0 || before.number == 0 || before.text != added.text) continue;
     std::string list = before.list;
     if (!added.list.empty() && list.size() < kLongList && list.find(added.list) == list.npos)
       list += (list.empty() ? "" : ", ") + added.list;
-    said = put_together(before.number + added.number, added.text, list);
+    said = format_counted_message(before.number + added.number, added.text, list);
     return;
   }
   all.push_back(sentence);

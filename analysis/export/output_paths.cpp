@@ -28,13 +28,13 @@ namespace gpuprof::exporter {
 namespace {
 
 constexpr std::string_view kGzipSuffix = ".gz";
-constexpr std::uint64_t kSecond_ns = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 /// A text put into a name must not change folders, and the name is one line that no terminal obeys.
-std::string flat(std::string_view text) {
+std::string sanitize_name(std::string_view text) {
   std::string name;
   while (!text.empty()) {
-    const std::size_t bytes = support::utf8_character(text);
+    const std::size_t bytes = support::utf8_length(text);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool control =
         first < ' ' || first == 0x7f ||
@@ -56,13 +56,13 @@ support::Result<std::string> environment_part(const std::string& pattern, std::s
   const std::string name = pattern.substr(at + 2, close - at - 2);
   at = close;
   const char* const value = std::getenv(name.c_str());
-  return flat(value == nullptr ? "" : value);
+  return sanitize_name(value == nullptr ? "" : value);
 }
 
 /// Process and, after an exec, which of its programs: what viewers list.
-std::string label_of(const NameParts& parts) {
+std::string output_label(const OutputNameFields& parts) {
   std::string label = worker_name(parts.host, parts.pid);
-  if (parts.image != 0) label += fmt::format("-{}", parts.image + 1);
+  if (parts.exec_index != 0) label += fmt::format("-{}", parts.exec_index + 1);
   // xprof joins hosts by commas; a colon stands before a port.
   std::replace_if(
       label.begin(), label.end(), [](char c) { return c == ':' || c == ','; }, '_');
@@ -71,8 +71,8 @@ std::string label_of(const NameParts& parts) {
 
 /// Local time of the window's begin as xprof's own folders have it, and the span: two windows may
 /// begin within a second. The same for all processes of a window.
-std::string session_name(const model::Window& window) {
-  const auto seconds = static_cast<time_t>(window.stamp_real_ns / kSecond_ns);
+std::string profile_directory_name(const model::Window& window) {
+  const auto seconds = static_cast<time_t>(window.stamp_real_ns / kSecondNs);
   tm local{};
   localtime_r(&seconds, &local);
   std::array<char, 32> text{};
@@ -82,18 +82,18 @@ std::string session_name(const model::Window& window) {
 
 /// Whole path of a file in the output folder.
 std::string path_in_folder(const std::string& output, const Format& format,
-                           const NameParts& parts) {
+                           const OutputNameFields& parts) {
   const model::Window& window = parts.window;
   switch (format.layout) {
-    case Layout::kProfile:
-      return fmt::format("{}/plugins/profile/{}/{}{}", output, session_name(window),
-                         label_of(parts), format.suffix);
+    case Layout::kProfilePlugin:
+      return fmt::format("{}/plugins/profile/{}/{}{}", output, profile_directory_name(window),
+                         output_label(parts), format.suffix);
     case Layout::kScalars:
       // Of one run the reader takes the files by their names' order: the later span comes later.
       return fmt::format("{}/scalars/{}/events.out.tfevents.{:010}.{}.{}.{:04}", output,
-                         label_of(parts), window.stamp_real_ns / kSecond_ns, flat(parts.host),
-                         parts.pid, window.index + 1);
-    case Layout::kPlain:
+                         output_label(parts), window.stamp_real_ns / kSecondNs,
+                         sanitize_name(parts.host), parts.pid, window.index + 1);
+    case Layout::kFlat:
       break;
   }
   const std::string folder = format.folder.empty() ? output
@@ -101,7 +101,7 @@ std::string path_in_folder(const std::string& output, const Format& format,
                                                                  format.folder, window.index + 1);
   // The viewers list the images of a process as spans of one worker.
   return fmt::format("{}/{}.{}{}", folder, worker_name(parts.host, parts.pid),
-                     stamp_text(window.stamp_real_ns + parts.image), format.suffix);
+                     timestamp_text(window.stamp_real_ns + parts.exec_index), format.suffix);
 }
 
 support::Error exists_already(const std::string& path) {
@@ -137,7 +137,7 @@ support::Result<std::string> expand_pattern(const std::string& pattern, const st
     const char what = ++i < pattern.size() ? pattern[i] : '\0';
     switch (what) {
       case 'h':
-        out += flat(host);
+        out += sanitize_name(host);
         break;
       case 'p':
         out += std::to_string(pid);
@@ -146,7 +146,7 @@ support::Result<std::string> expand_pattern(const std::string& pattern, const st
         out += fmt::format("{:04}", span);
         break;
       case 'r':
-        out += rank.empty() ? "norank" : flat(rank);
+        out += rank.empty() ? "norank" : sanitize_name(rank);
         break;
       case '%':
         out += '%';
@@ -166,24 +166,24 @@ support::Result<std::string> expand_pattern(const std::string& pattern, const st
 }
 
 std::string worker_name(const std::string& host, std::uint32_t pid) {
-  return fmt::format("{}_{}", flat(host), pid);
+  return fmt::format("{}_{}", sanitize_name(host), pid);
 }
 
-std::string stamp_text(std::uint64_t real_ns) { return fmt::format("{:019}", real_ns); }
+std::string timestamp_text(std::uint64_t real_ns) { return fmt::format("{:019}", real_ns); }
 
-bool wants_rank(const api::SessionOptions& options) {
+bool pattern_uses_rank(const api::SessionOptions& options) {
   return options.output_is_pattern && options.output.find("%r") != std::string::npos;
 }
 
-bool is_plain(const std::string& path) { return !path.ends_with(kGzipSuffix); }
+bool is_uncompressed(const std::string& path) { return !path.ends_with(kGzipSuffix); }
 
 support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
-                                       const NameParts& parts) {
+                                       const OutputNameFields& parts) {
   if (!options.output_is_pattern) return path_in_folder(options.output, format, parts);
   std::string stem = options.output;
   // Another format's ending gives way to this one's.
-  const std::string given(format_suffix_of(stem));
-  const bool own = given == format.suffix || given == plain_suffix(format.suffix);
+  const std::string given(match_format_suffix(stem));
+  const bool own = given == format.suffix || given == uncompressed_suffix(format.suffix);
   const std::string suffix(own ? std::string_view(given) : format.suffix);
   stem.resize(stem.size() - given.size());
   const auto says = [&](const char* what) { return stem.find(what) != std::string::npos; };
@@ -192,9 +192,9 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
               expand_pattern(stem, parts.host, parts.pid, parts.window.index + 1, parts.rank));
   // A pattern that cannot tell files apart gets what it lacks.
   if (!per_process && parts.many_processes) path += fmt::format("_{}", parts.pid);
-  if (parts.image != 0) path += fmt::format("-{}", parts.image + 1);
+  if (parts.exec_index != 0) path += fmt::format("-{}", parts.exec_index + 1);
   if (!per_window && (given.empty() || parts.window.index != 0))
-    path += "." + stamp_text(parts.window.stamp_real_ns + parts.image);
+    path += "." + timestamp_text(parts.window.stamp_real_ns + parts.exec_index);
   // Two formats of one suffix would have one name.
   if (options.formats.size() > 1 && !format.folder.empty()) {
     const std::filesystem::path file(path);
@@ -203,23 +203,23 @@ support::Result<std::string> file_path(const api::SessionOptions& options, const
   return path + suffix;
 }
 
-Staging::~Staging() {
+StagedFiles::~StagedFiles() {
   for (std::size_t i = published_; i < entries_.size(); ++i) {
     ::unlink(entries_[i].temporary.c_str());
-    support::forget_tidying(entries_[i].temporary);
+    support::cancel_cleanup(entries_[i].temporary);
   }
-  support::remove_if_empty(folders_);
-  for (const std::string& folder : folders_) support::forget_tidying(folder);
+  support::remove_if_empty(created_directories_);
+  for (const std::string& folder : created_directories_) support::cancel_cleanup(folder);
 }
 
-support::Result<std::string> Staging::add(const std::string& path) {
+support::Result<std::string> StagedFiles::add(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) {
-    GPUPROF_TRY(made, support::make_folders(folder.string()));
-    support::tidy_if_empty(made);
-    folders_.insert(folders_.end(), made.begin(), made.end());
+    GPUPROF_TRY(made, support::create_folders(folder.string()));
+    support::cleanup_if_empty(made);
+    created_directories_.insert(created_directories_.end(), made.begin(), made.end());
   }
   const bool twice = std::any_of(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.path == path; });
@@ -234,16 +234,16 @@ support::Result<std::string> Staging::add(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   const std::string temporary = (folder / (name.substr(0, NAME_MAX - end.size()) + end)).string();
   ::unlink(temporary.c_str());
-  support::tidy([&] { return temporary; });
+  support::create_with_cleanup([&] { return temporary; });
   entries_.push_back({temporary, path});
   return temporary;
 }
 
-support::Result<void> Staging::publish() {
+support::Result<void> StagedFiles::publish() {
   for (; published_ < entries_.size(); ++published_) {
     const Entry& entry = entries_[published_];
     GPUPROF_CHECK(rename_new(entry.temporary, entry.path, force_));
-    support::forget_tidying(entry.temporary);
+    support::cancel_cleanup(entry.temporary);
   }
   return {};
 }

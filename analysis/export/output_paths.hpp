@@ -15,32 +15,32 @@
 namespace gpuprof::exporter {
 
 /// What a file name is made of.
-struct NameParts {
+struct OutputNameFields {
   std::string host, rank;
   std::uint32_t pid = 0;
   const model::Window& window;
   bool many_processes = false;
-  std::uint32_t image = 0;  // which of the programs that execs gave this process, from 0
+  std::uint32_t exec_index = 0;  // which of the programs that execs gave this process, from 0
 };
 
 /// `HOST_PID`: what the viewer lists.
 std::string worker_name(const std::string& host, std::uint32_t pid);
 /// Nanoseconds since the epoch, always 19 digits: the viewer sorts them as text.
-std::string stamp_text(std::uint64_t real_ns);
+std::string timestamp_text(std::uint64_t real_ns);
 /// Whole path of a file of `format`, by the session's output option.
 support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
-                                       const NameParts& parts);
-bool wants_rank(const api::SessionOptions& options);
+                                       const OutputNameFields& parts);
+bool pattern_uses_rank(const api::SessionOptions& options);
 /// True for a name the user wants uncompressed.
-bool is_plain(const std::string& path);
+bool is_uncompressed(const std::string& path);
 
 /// Files that are being written; what was not published is removed with it.
-class Staging {
+class StagedFiles {
  public:
-  explicit Staging(bool force) : force_(force) {}
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-  ~Staging();
+  explicit StagedFiles(bool force) : force_(force) {}
+  StagedFiles(const StagedFiles&) = delete;
+  StagedFiles& operator=(const StagedFiles&) = delete;
+  ~StagedFiles();
 
   /// Makes the folder; returns the name to write to. Fails if the file exists, unless forced.
   support::Result<std::string> add(const std::string& path);
@@ -53,7 +53,8 @@ class Staging {
   };
   bool force_;
   std::vector<Entry> entries_;
-  std::vector<std::string> folders_;  // made here; go again if nothing comes to lie in them
+  std::vector<std::string>
+      created_directories_;  // made here; go again if nothing comes to lie in them
   std::size_t published_ = 0;
 };
 

@@ -27,7 +27,7 @@ void put_path(std::string& line, std::string_view place, const std::string& path
     line.replace(at, place.size(), path);
 }
 
-std::string quoted(const std::string& path) { return support::shell_joined({path}); }
+std::string quoted(const std::string& path) { return support::shell_join({path}); }
 
 }  // namespace
 
@@ -41,7 +41,7 @@ std::span<const Format> formats() {
              "python3 -i -c 'from hta.trace_analysis import TraceAnalysis; "
              "t = TraceAnalysis(trace_dir=\"FOLDER\")'"},
       Format{"xplane", ".xplane.pb", "", write_xplane, 3, "xprof, TensorBoard's Profile plugin",
-             kTensorboard, Layout::kProfile},
+             kTensorboard, Layout::kProfilePlugin},
       Format{"tfevents", ".tfevents", "", write_tfevents, 2,
              "curves over steps in TensorBoard's Scalars tab", kTensorboard, Layout::kScalars},
       Format{"perfetto", ".pftrace", "", write_perfetto, 3, "Perfetto's own user interface and SQL",
@@ -65,13 +65,13 @@ const Format* find_format(std::string_view name) {
   return nullptr;
 }
 
-std::string_view plain_suffix(std::string_view suffix) {
+std::string_view uncompressed_suffix(std::string_view suffix) {
   constexpr std::string_view kGzip = ".gz";
   if (suffix.ends_with(kGzip)) suffix.remove_suffix(kGzip.size());
   return suffix;
 }
 
-std::string_view format_suffix_of(std::string_view name) {
+std::string_view match_format_suffix(std::string_view name) {
   std::string_view longest;
   for (const std::string& suffix : format_suffixes())
     if (name.ends_with(suffix) && suffix.size() > longest.size())
@@ -79,10 +79,11 @@ std::string_view format_suffix_of(std::string_view name) {
   return longest;
 }
 
-std::string_view format_of_ending(std::string_view name) {
-  const std::string_view ending = format_suffix_of(name);
+std::string_view format_for_suffix(std::string_view name) {
+  const std::string_view ending = match_format_suffix(name);
   for (const Format& format : formats())
-    if (!ending.empty() && (ending == format.suffix || ending == plain_suffix(format.suffix)))
+    if (!ending.empty() &&
+        (ending == format.suffix || ending == uncompressed_suffix(format.suffix)))
       return format.name;
   return {};
 }
@@ -94,20 +95,20 @@ std::vector<std::string> format_suffixes() {
       suffixes.emplace_back(suffix);
   };
   for (const Format& format : formats()) {
-    add(plain_suffix(format.suffix));
+    add(uncompressed_suffix(format.suffix));
     add(format.suffix);
   }
   return suffixes;
 }
 
-std::vector<std::pair<std::string, std::string>> format_purposes() {
+std::vector<std::pair<std::string, std::string>> format_descriptions() {
   std::vector<std::pair<std::string, std::string>> purposes;
-  for (const Format& format : formats()) purposes.emplace_back(format.name, format.purpose);
+  for (const Format& format : formats()) purposes.emplace_back(format.name, format.description);
   return purposes;
 }
 
-std::vector<std::string> open_with(const std::vector<api::SummaryFile>& files,
-                                   const std::string& output) {
+std::vector<std::string> viewer_instructions(const std::vector<api::SummaryFile>& files,
+                                             const std::string& output) {
   std::vector<std::string> lines;
   const bool readable = std::any_of(files.begin(), files.end(), [](const auto& f) {
     return f.format == "tensorboard" && f.events != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// windows_by_size(): cuts a whole run into files of about equal numbers of events.
+// split_by_event_count(): cuts a whole run into files of about equal numbers of events.
 //
 // Context:  daemon (export thread) | cli
 // Promises: windows follow each other without a gap; with steps they meet at step borders
@@ -14,20 +14,20 @@ namespace gpuprof::exporter {
 namespace {
 
 /// One block of one process.
-struct Piece {
+struct EventBlock {
   std::uint64_t end_ns;
   std::uint32_t process, events;
 };
 
-struct Run {
+struct WholeRun {
   std::uint64_t start_ns = ~0ULL, end_ns = 0;
   std::uint64_t real_minus_mono_ns = 0;
   std::uint64_t largest = 0;  // events of the process that has most
-  std::vector<Piece> pieces;
+  std::vector<EventBlock> pieces;
   std::vector<std::uint64_t> borders;  // where a step begins or ends, sorted
 };
 
-class Origin final : public model::IgnoringSink {
+class ProcessLifetime final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
   void on(const model::Process& e) override { process = e; }
@@ -37,7 +37,7 @@ class Origin final : public model::IgnoringSink {
   std::uint64_t end_ns = 0;
 };
 
-class StepBorders final : public model::IgnoringSink {
+class StepCollector final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
   void on(const model::Step& e) override {
@@ -49,9 +49,10 @@ class StepBorders final : public model::IgnoringSink {
   static constexpr std::size_t kMaxSteps = 1'000'000;
 };
 
-support::Result<void> look_at(const spool::ProcessEntry& entry, std::uint32_t index, Run& run) {
+support::Result<void> scan_process(const spool::ProcessEntry& entry, std::uint32_t index,
+                                   WholeRun& run) {
   GPUPROF_TRY(blocks, spool::block_summaries(entry, {}));
-  Origin origin;
+  ProcessLifetime origin;
   GPUPROF_TRY(end, spool::replay(entry, {~0ULL, ~0ULL}, origin));
   (void)end;
   if (run.real_minus_mono_ns == 0)
@@ -73,22 +74,22 @@ support::Result<void> look_at(const spool::ProcessEntry& entry, std::uint32_t in
 }
 
 /// The first step border at or after `at_ns`, else `at_ns`.
-std::uint64_t cut_at(const Run& run, std::uint64_t at_ns) {
+std::uint64_t next_step_boundary(const WholeRun& run, std::uint64_t at_ns) {
   const auto border = std::lower_bound(run.borders.begin(), run.borders.end(), at_ns);
   return border == run.borders.end() ? at_ns : *border;
 }
 
-std::vector<std::uint64_t> find_cuts(Run& run, std::uint64_t limit) {
+std::vector<std::uint64_t> find_cuts(WholeRun& run, std::uint64_t limit) {
   std::sort(run.pieces.begin(), run.pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.end_ns < b.end_ns; });
+            [](const EventBlock& a, const EventBlock& b) { return a.end_ns < b.end_ns; });
   std::vector<std::uint64_t> cuts;
   std::map<std::uint32_t, std::uint64_t> since_cut;
-  for (const Piece& piece : run.pieces) {
+  for (const EventBlock& piece : run.pieces) {
     if (!cuts.empty() && piece.end_ns < cuts.back()) continue;
     std::uint64_t& events = since_cut[piece.process];
     events += piece.events;
     if (events < limit) continue;
-    const std::uint64_t cut = cut_at(run, piece.end_ns + 1);
+    const std::uint64_t cut = next_step_boundary(run, piece.end_ns + 1);
     if (cut >= run.end_ns) break;
     cuts.push_back(cut);
     since_cut.clear();
@@ -96,7 +97,7 @@ std::vector<std::uint64_t> find_cuts(Run& run, std::uint64_t limit) {
   return cuts;
 }
 
-std::vector<model::Window> make_windows(const Run& run, std::vector<std::uint64_t> cuts,
+std::vector<model::Window> make_windows(const WholeRun& run, std::vector<std::uint64_t> cuts,
                                         bool from_start) {
   std::vector<model::Window> windows;
   cuts.push_back(run.end_ns);
@@ -130,7 +131,7 @@ void count_steps(const std::vector<model::Step>& steps, std::vector<model::Windo
 /// Steps of the first process that has them, as everywhere in a session.
 support::Result<std::vector<model::Step>> find_steps(
     const std::vector<const spool::ProcessEntry*>& entries) {
-  StepBorders sink;
+  StepCollector sink;
   for (const spool::ProcessEntry* entry : entries) {
     GPUPROF_TRY(end, spool::replay(*entry, {}, sink));
     (void)end;
@@ -141,18 +142,18 @@ support::Result<std::vector<model::Step>> find_steps(
 
 }  // namespace
 
-support::Result<std::vector<model::Window>> windows_by_size(
+support::Result<std::vector<model::Window>> split_by_event_count(
     const spool::SessionView& session, const std::vector<std::uint32_t>& pids) {
-  Run run;
+  WholeRun run;
   std::vector<const spool::ProcessEntry*> entries;
   for (const spool::ProcessEntry& entry : session.processes) {
     if (std::find(pids.begin(), pids.end(), entry.pid) == pids.end()) continue;
-    GPUPROF_CHECK(look_at(entry, entry.pid, run));
+    GPUPROF_CHECK(scan_process(entry, entry.pid, run));
     entries.push_back(&entry);
   }
   if (run.end_ns <= run.start_ns) return std::vector<model::Window>{};
   const std::uint64_t limit = std::max<std::uint64_t>(session.options.span_size_events, 1);
-  const bool from_start = !session.options.of_running;
+  const bool from_start = !session.options.running_processes;
   if (run.largest <= limit) return make_windows(run, {}, from_start);
   GPUPROF_TRY(steps, find_steps(entries));
   for (const model::Step& step : steps) {

@@ -33,13 +33,13 @@ std::string rank_text(const spool::ProcessEntry& process) {
 }
 
 /// First and last instant of the window's steps in this process.
-class StepSink final : public model::IgnoringSink {
+class WindowStepsSink final : public model::IgnoringSink {
  public:
-  explicit StepSink(const model::Window& window) : window_(window) {}
+  explicit WindowStepsSink(const model::Window& window) : window_(window) {}
   using model::IgnoringSink::on;
   void on(const model::Step& e) override {
     if (e.number < window_.first_step || e.number - window_.first_step >= window_.steps) {
-      others_inside |= e.start_ns < window_.end_ns && e.end_ns > window_.start_ns;
+      has_other_steps |= e.start_ns < window_.end_ns && e.end_ns > window_.start_ns;
       return;
     }
     ++found;
@@ -47,13 +47,13 @@ class StepSink final : public model::IgnoringSink {
     end_ns = std::max(end_ns, e.end_ns);
   }
   /// The session's instants hold exactly these steps here, too.
-  bool as_the_session() const {
+  bool matches_session_window() const {
     return start_ns >= end_ns ||
-           (!others_inside && start_ns >= window_.start_ns && end_ns <= window_.end_ns);
+           (!has_other_steps && start_ns >= window_.start_ns && end_ns <= window_.end_ns);
   }
-  bool all_found() const { return found >= window_.steps; }
+  bool has_all_steps() const { return found >= window_.steps; }
   std::uint64_t start_ns = ~0ULL, end_ns = 0, found = 0;
-  bool others_inside = false;
+  bool has_other_steps = false;
 
  private:
   const model::Window& window_;
@@ -62,31 +62,31 @@ class StepSink final : public model::IgnoringSink {
 /// The window's steps, looked for ever further around it: a step is written when it ends, and
 /// slower processes end theirs later. Mostly it is the first look; the last reads seconds of
 /// events.
-support::Result<StepSink> find_steps(const spool::ProcessEntry& process,
-                                     const model::Window& window) {
+support::Result<WindowStepsSink> find_steps(const spool::ProcessEntry& process,
+                                            const model::Window& window) {
   const std::uint64_t length_ns = window.end_ns - window.start_ns;
   for (const std::uint64_t slack_ns : {std::uint64_t{0}, kSlackNs / 100, kSlackNs}) {
     const std::uint64_t before_ns = slack_ns == 0 ? 0 : length_ns + slack_ns;
     const std::uint64_t after_ns = slack_ns == 0 ? 0 : 2 * length_ns + slack_ns;
-    StepSink sink(window);
+    WindowStepsSink sink(window);
     GPUPROF_TRY(end, spool::replay(process,
                                    {window.start_ns - std::min(window.start_ns, before_ns),
                                     window.end_ns + after_ns},
                                    sink));
     (void)end;
-    if (sink.all_found() || slack_ns == kSlackNs) return sink;
+    if (sink.has_all_steps() || slack_ns == kSlackNs) return sink;
   }
-  return StepSink(window);
+  return WindowStepsSink(window);
 }
 
 /// The window as this process lived it: the same steps, at its own times. A process without
 /// steps is cut at the session's instants.
-support::Result<model::Window> own_window(const spool::ProcessEntry& process,
-                                          const model::Window& window) {
+support::Result<model::Window> process_window(const spool::ProcessEntry& process,
+                                              const model::Window& window) {
   model::Window own = window;
   if (window.steps == 0) return own;
   GPUPROF_TRY(sink, find_steps(process, window));
-  if (sink.as_the_session()) return own;
+  if (sink.matches_session_window()) return own;
   own.start_ns = sink.start_ns;
   own.end_ns = sink.end_ns;
   own.stamp_real_ns += own.start_ns - window.start_ns;
@@ -94,32 +94,32 @@ support::Result<model::Window> own_window(const spool::ProcessEntry& process,
 }
 
 /// A program that ran in a process; an exec replaces it by the next.
-struct Image {
+struct ProcessImage {
   const spool::ProcessEntry* process;
   std::uint32_t number;
 };
 
-bool has_events(const Image& image, const model::Window& window) {
+bool has_events(const ProcessImage& image, const model::Window& window) {
   const auto blocks = spool::block_summaries(*image.process, {window.start_ns, window.end_ns});
   return blocks && std::any_of(blocks.value().begin(), blocks.value().end(),
                                [](const spool::BlockSummary& block) { return block.events != 0; });
 }
 
 /// Of several images of a process those that lived in the window, or the last.
-support::Result<std::vector<Image>> find_images(const spool::SessionView& session,
-                                                const std::vector<std::uint32_t>& pids,
-                                                const model::Window& window) {
-  std::vector<Image> found;
+support::Result<std::vector<ProcessImage>> find_images(const spool::SessionView& session,
+                                                       const std::vector<std::uint32_t>& pids,
+                                                       const model::Window& window) {
+  std::vector<ProcessImage> found;
   for (const std::uint32_t pid : pids) {
-    std::vector<Image> images;
+    std::vector<ProcessImage> images;
     for (const spool::ProcessEntry& process : session.processes)
       if (process.pid == pid)
         images.push_back({&process, static_cast<std::uint32_t>(images.size())});
     if (images.empty())
       return support::error(fmt::format("process {} has no spool in {}", pid, session.folder));
-    const Image last = images.back();
+    const ProcessImage last = images.back();
     if (images.size() > 1)
-      std::erase_if(images, [&](const Image& image) { return !has_events(image, window); });
+      std::erase_if(images, [&](const ProcessImage& image) { return !has_events(image, window); });
     if (images.empty()) images.push_back(last);
     found.insert(found.end(), images.begin(), images.end());
   }
@@ -138,9 +138,10 @@ support::Result<std::vector<const Format*>> find_formats(const std::vector<std::
 
 /// What is left of a window's work. Formats say nothing after their last reading: it is done when
 /// the file is there.
-class Meter {
+class ProgressMeter {
  public:
-  Meter(const Progress& progress, std::uint64_t total) : progress_(progress), total_(total) {}
+  ProgressMeter(const Progress& progress, std::uint64_t total)
+      : progress_(progress), total_(total) {}
 
   /// A file that goes `passes` times over `events` begins.
   void begin(std::uint64_t events, std::uint32_t passes) { until_ += events * passes; }
@@ -160,18 +161,19 @@ class Meter {
 
 }  // namespace
 
-std::uint64_t events_ahead(const spool::SessionView& session, const model::Window& window,
-                           const std::vector<std::uint32_t>& pids) {
+std::uint64_t count_window_events(const spool::SessionView& session, const model::Window& window,
+                                  const std::vector<std::uint32_t>& pids) {
   const auto images = find_images(session, pids, window);
   std::uint64_t sum = 0;
   if (images)
-    for (const Image& image : images.value()) sum += events_of_pass(*image.process, window);
+    for (const ProcessImage& image : images.value())
+      sum += count_pass_events(*image.process, window);
   return sum;
 }
 
 namespace {
 
-support::Result<std::vector<FileWritten>> write_files(const spool::SessionView& session,
+support::Result<std::vector<WrittenFile>> write_files(const spool::SessionView& session,
                                                       const model::Window& window,
                                                       const std::vector<std::uint32_t>& pids,
                                                       const Progress& progress) {
@@ -179,27 +181,28 @@ support::Result<std::vector<FileWritten>> write_files(const spool::SessionView& 
   const api::SessionOptions& options = session.options;
   GPUPROF_TRY(formats, find_formats(options.formats));
   std::uint32_t passes = 0;
-  for (const Format* const format : formats) passes += format->passes;
-  Meter meter(progress, events_ahead(session, window, pids) * passes);
-  Staging staging(options.force);
-  std::vector<FileWritten> files;
+  for (const Format* const format : formats) passes += format->event_passes;
+  ProgressMeter meter(progress, count_window_events(session, window, pids) * passes);
+  StagedFiles staging(options.force);
+  std::vector<WrittenFile> files;
   std::uint32_t place = 0;
   for (const auto& [process, number] : images) {
-    NameParts parts{session.host,    wants_rank(options) ? rank_text(*process) : std::string(),
-                    process->pid,    window,
-                    pids.size() > 1, number};
-    GPUPROF_TRY(own, own_window(*process, window));
-    const std::uint64_t events = events_of_pass(*process, window);
+    OutputNameFields parts{
+        session.host,    pattern_uses_rank(options) ? rank_text(*process) : std::string(),
+        process->pid,    window,
+        pids.size() > 1, number};
+    GPUPROF_TRY(own, process_window(*process, window));
+    const std::uint64_t events = count_pass_events(*process, window);
     for (const Format* const format : formats) {
       GPUPROF_TRY(path, file_path(options, *format, parts));
       GPUPROF_TRY(temporary, staging.add(path));
-      meter.begin(events, format->passes);
+      meter.begin(events, format->event_passes);
       const FileRequest request{session,
                                 own,
                                 *process,
                                 temporary,
                                 worker_name(session.host, process->pid),
-                                is_plain(path),
+                                is_uncompressed(path),
                                 place,
                                 [&](std::uint64_t read) { meter.read(read); },
                                 path.substr(path.rfind('/') + 1)};
@@ -216,12 +219,12 @@ support::Result<std::vector<FileWritten>> write_files(const spool::SessionView& 
 
 }  // namespace
 
-support::Result<std::vector<FileWritten>> write_window(const spool::SessionView& session,
+support::Result<std::vector<WrittenFile>> write_window(const spool::SessionView& session,
                                                        const model::Window& window,
                                                        const std::vector<std::uint32_t>& pids,
                                                        const Progress& progress) {
-  return support::within_memory("write the trace",
-                                [&] { return write_files(session, window, pids, progress); });
+  return support::catch_out_of_memory("write the trace",
+                                      [&] { return write_files(session, window, pids, progress); });
 }
 
 }  // namespace gpuprof::exporter

@@ -36,12 +36,12 @@ std::string first_bytes(const std::string& path) {
 }
 
 /// The beginning of the text, behind blanks, whatever gzip holds before it; empty: none near.
-std::string first_text(const std::string& path) {
-  constexpr std::size_t kMostBlanks = 64u << 20;
-  Unpacker text(path, base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
+std::string first_characters(const std::string& path) {
+  constexpr std::size_t kMaxBlanks = 64u << 20;
+  Decompressor text(path, base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)));
   std::string block(4096, '\0');
   bool first = true;
-  for (std::size_t seen = 0; seen < kMostBlanks;) {
+  for (std::size_t seen = 0; seen < kMaxBlanks;) {
     const std::size_t n = text.read(block.data(), block.size());
     if (n == 0) return {};
     std::string_view part(block.data(), n);
@@ -63,12 +63,12 @@ bool is_two_bytes(std::string_view text) {
 
 /// Begins as JSON objects and arrays do.
 bool looks_like_json(const std::string& path) {
-  const std::string text = first_text(path);
+  const std::string text = first_characters(path);
   return (text.starts_with('{') || text.starts_with('[')) && !is_two_bytes(text);
 }
 
 /// What else a person may have named; "": nothing that is known.
-std::string_view other_form(std::string_view begin) {
+std::string_view known_other_format(std::string_view begin) {
   static constexpr std::pair<std::string_view, std::string_view> kForms[] = {
       {"\x28\xb5\x2f\xfd", "it is packed by zstd: unpack it first (zstd -d)"},
       {"\xfd"
@@ -91,12 +91,12 @@ bool is_torch_name(const std::string& name) {
 }
 
 /// What lies in a folder.
-struct Listing {
+struct FolderListing {
   std::vector<std::string> spools, folders, torch, others;
   bool processes = false;  // spools of processes
 
   /// Files as the handlers of profilers name them, else all of JSON; the rest is told.
-  void traces(Found& to) const {
+  void traces(DetectedInput& to) const {
     to.traces.insert(to.traces.end(), torch.begin(), torch.end());
     for (const std::string& path : others) {
       if (!torch.empty())
@@ -109,8 +109,8 @@ struct Listing {
   }
 };
 
-support::Result<Listing> list(const std::string& folder) {
-  Listing listing;
+support::Result<FolderListing> list(const std::string& folder) {
+  FolderListing listing;
   std::error_code failed;
   std::size_t seen = 0;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
@@ -140,8 +140,8 @@ support::Result<Listing> list(const std::string& folder) {
   return listing;
 }
 
-support::Result<Found> choose_run(const std::string& folder,
-                                  const std::map<std::string, Found>& runs) {
+support::Result<DetectedInput> choose_run(const std::string& folder,
+                                          const std::map<std::string, DetectedInput>& runs) {
   if (runs.size() == 1) return runs.begin()->second;
   if (runs.empty())
     return support::error(fmt::format(
@@ -156,8 +156,8 @@ support::Result<Found> choose_run(const std::string& folder,
 }
 
 /// One folder, without those in it.
-support::Result<Found> look_into(const std::string& folder, bool* any) {
-  Found found;
+support::Result<DetectedInput> detect_in_folder(const std::string& folder, bool* any) {
+  DetectedInput found;
   std::error_code ignored;
   *any = true;
   if (fs::exists(fs::path(folder) / "session.jsonl", ignored)) {
@@ -171,7 +171,7 @@ support::Result<Found> look_into(const std::string& folder, bool* any) {
     return found;
   }
   if (listing.spools.size() > 1) {
-    std::map<std::string, Found> runs;
+    std::map<std::string, DetectedInput> runs;
     for (const std::string& spool : listing.spools) runs[spool].session = spool;
     return choose_run(folder, runs);
   }
@@ -195,15 +195,15 @@ support::Result<Found> look_into(const std::string& folder, bool* any) {
   return found;
 }
 
-support::Result<Found> look_at_folder(const std::string& folder) {
+support::Result<DetectedInput> look_at_folder(const std::string& folder) {
   bool any = false;
-  GPUPROF_TRY(found, look_into(folder, &any));
+  GPUPROF_TRY(found, detect_in_folder(folder, &any));
   if (any) return found;
   // TensorBoard's layout: each folder is a run.
   GPUPROF_TRY(listing, list(folder));
-  std::map<std::string, Found> runs;
+  std::map<std::string, DetectedInput> runs;
   for (const std::string& inner : listing.folders) {
-    GPUPROF_TRY(run, look_into(inner, &any));
+    GPUPROF_TRY(run, detect_in_folder(inner, &any));
     if (any) runs.emplace(inner, run);
   }
   return choose_run(folder, runs);
@@ -211,7 +211,7 @@ support::Result<Found> look_at_folder(const std::string& folder) {
 
 }  // namespace
 
-std::vector<std::string> distinct(const std::vector<std::string>& paths) {
+std::vector<std::string> unique_paths(const std::vector<std::string>& paths) {
   std::vector<std::string> kept;
   std::set<std::string> seen;
   for (const std::string& path : paths) {
@@ -222,7 +222,7 @@ std::vector<std::string> distinct(const std::vector<std::string>& paths) {
   return kept;
 }
 
-support::Result<Found> look_at(const std::string& path) {
+support::Result<DetectedInput> detect_input(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (status.type() == fs::file_type::not_found)
@@ -238,21 +238,21 @@ support::Result<Found> look_at(const std::string& path) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (file.filename() == "session.jsonl" ||
       (file.extension() == ".spool" && fs::exists(folder / "session.jsonl", failed)))
-    return Found{folder.string(), {}, {}, {}};
+    return DetectedInput{folder.string(), {}, {}, {}};
   std::string head = first_bytes(path);
   if (head.empty())
     return support::error(fmt::format("cannot read {}; run this as its owner", path));
-  if (looks_like_json(path)) return Found{{}, {path}, {}, {}};
+  if (looks_like_json(path)) return DetectedInput{{}, {path}, {}, {}};
   const bool packed = is_gzip(head);
-  if (packed) head = first_text(path);
+  if (packed) head = first_characters(path);
   return support::error(fmt::format(
       "{} is no trace: {}; a JSON trace of torch.profiler, Kineto or gpuprof is read, or the "
       "folder of a session",
       path,
-      !other_form(head).empty() ? other_form(head)
-      : packed                  ? "what gzip packed there is no JSON text"
-      : path.ends_with(".gz")   ? "it is neither gzip nor JSON text"
-                                : "it is no JSON text"));
+      !known_other_format(head).empty() ? known_other_format(head)
+      : packed                          ? "what gzip packed there is no JSON text"
+      : path.ends_with(".gz")           ? "it is neither gzip nor JSON text"
+                                        : "it is no JSON text"));
 }
 
 }  // namespace gpuprof::importer

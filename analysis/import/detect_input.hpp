@@ -15,7 +15,7 @@
 
 namespace gpuprof::importer {
 
-struct Found {
+struct DetectedInput {
   std::string session;              // a folder for spool::open_session; empty: `traces`
   std::vector<std::string> traces;  // files for import_traces
   std::vector<std::string> found;   // JSON of a folder, of which some may be no traces
@@ -29,9 +29,9 @@ struct Found {
 /// TensorBoard's layout, or kineto/span_NNNN.
 ///
 /// Errors: nothing there, nothing we read, several runs: one sentence that says what to name.
-support::Result<Found> look_at(const std::string& path);
+support::Result<DetectedInput> detect_input(const std::string& path);
 
 /// Each file once, in the order named.
-std::vector<std::string> distinct(const std::vector<std::string>& paths);
+std::vector<std::string> unique_paths(const std::vector<std::string>& paths);
 
 }  // namespace gpuprof::importer

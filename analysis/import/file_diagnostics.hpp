@@ -16,28 +16,28 @@
 
 namespace gpuprof::importer {
 
-struct ReadFile;
+struct ParsedFile;
 
 /// What of it is left out, was mended, or taken by its shape; empty: nothing.
-std::vector<std::string> how_read(const std::string& path, const FileContent& content);
+std::vector<std::string> file_diagnostics(const std::string& path, const FileContent& content);
 
 /// Why there is nothing to report, where the files hold events and none of them is one of a table.
 ///
 /// @param path   of the first file
 /// @param files  how many there are
-/// @param told   how_read() of all
-std::string nothing_shown(const std::string& path, std::size_t files,
-                          const std::vector<std::string>& told);
+/// @param told   file_diagnostics() of all
+std::string nothing_imported_message(const std::string& path, std::size_t files,
+                                     const std::vector<std::string>& told);
 
 /// Where the files are gpuprof's own of several recordings, one after the other, that have no
 /// process in common, and are read as one; empty: they are not, as far as can be told.
 ///
 /// @param files  by their begin
-std::string several_runs(const std::vector<ReadFile>& files);
+std::string multiple_runs_message(const std::vector<ParsedFile>& files);
 
 /// Files that hold a process of the same number, host and rank as another one at the same time:
 /// copies of one trace, what somebody has merged beside its parts, or processes in containers.
-class HeldTwice {
+class DuplicateProcesses {
  public:
   void add(const std::string& first, const std::string& second, std::int64_t pid,
            const std::string& rank);

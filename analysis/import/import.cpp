@@ -46,7 +46,7 @@ support::Result<std::string> make_folder() {
   std::string folder = wanted != nullptr && *wanted != '\0' ? wanted : "/tmp";
   folder += "/gpuprof-import-XXXXXX";
   int failure = 0;
-  support::tidy([&] {
+  support::create_with_cleanup([&] {
     if (::mkdtemp(folder.data()) != nullptr) return folder;
     failure = errno;
     return std::string();
@@ -60,7 +60,8 @@ support::Result<std::string> make_folder() {
 /// Makes the session; what it holds goes with it.
 class Importer {
  public:
-  Importer(Imported& result, const Progress& progress) : result_(result), progress_(progress) {}
+  Importer(ImportedSession& result, const Progress& progress)
+      : result_(result), progress_(progress) {}
 
   /// @param named  so many of them were named, the rest was found in folders
   support::Result<void> run(const std::vector<std::string>& paths, std::size_t named) {
@@ -74,23 +75,23 @@ class Importer {
       GPUPROF_TRY(other, read(paths[i], i >= named));
       if (other.empty()) continue;
       if (i < named) return support::error(fmt::format("{} {}", paths[i], other));
-      result_.no_traces.emplace_back(paths[i], other);
+      result_.not_traces.emplace_back(paths[i], other);
     }
-    if (files_.empty()) return support::error(no_traces_text(result_.no_traces, false));
-    GPUPROF_CHECK(check_mix());
-    line_ = place_files(files_);
-    GPUPROF_CHECK(begin_log());
-    if (const std::string runs = several_runs(files_); !runs.empty()) tell(runs);
-    for (ReadFile& file : files_) GPUPROF_CHECK(emit(file));
+    if (files_.empty()) return support::error(not_traces_message(result_.not_traces, false));
+    GPUPROF_CHECK(check_no_gpu_mix());
+    line_ = align_files(files_);
+    GPUPROF_CHECK(open_session_log());
+    if (const std::string runs = multiple_runs_message(files_); !runs.empty()) add_message(runs);
+    for (ParsedFile& file : files_) GPUPROF_CHECK(emit_file(file));
     if (events_ == 0)
-      return support::error(
-          nothing_shown(result_.files.front().path, files_.size(), result_.reading));
+      return support::error(nothing_imported_message(result_.files.front().path, files_.size(),
+                                                     result_.import_messages));
     return finish();
   }
 
  private:
   /// A process of the session, and where its files say that it runs.
-  struct Known {
+  struct KnownProcess {
     std::unique_ptr<SessionProcess> process;
     std::string host, rank, file;  // the first one
     std::int64_t pid = 0;
@@ -99,58 +100,61 @@ class Importer {
   };
 
   /// What the file is in place of a trace, or "".
-  support::Result<std::string> read(const std::string& path, bool found);
-  support::Result<std::string> read_once(ReadFile& file, bool found, const Foreseen* foreseen,
-                                         std::optional<Foreseen>& next);
-  support::Result<void> check_mix() const;
-  support::Result<void> begin_log();
-  support::Result<void> emit(ReadFile& file);
-  support::Result<Known*> process_of(const ReadFile& file, const Row& row, const Head& head);
-  Head head_of(const FileContent& content, const Owners& owners, const Row& row) const;
-  void describe_file(const ReadFile& file);
+  support::Result<std::string> read(const std::string& path, bool candidates);
+  support::Result<std::string> read_once(ParsedFile& file, bool candidates,
+                                         const FirstPassHints* foreseen,
+                                         std::optional<FirstPassHints>& next);
+  support::Result<void> check_no_gpu_mix() const;
+  support::Result<void> open_session_log();
+  support::Result<void> emit_file(ParsedFile& file);
+  support::Result<KnownProcess*> process_of(const ParsedFile& file, const PidTrack& row,
+                                            const TraceMetadata& head);
+  TraceMetadata head_of(const FileContent& content, const TrackOwners& owners,
+                        const PidTrack& row) const;
+  void describe_file(const ParsedFile& file);
   support::Result<void> finish();
-  void remark(const std::string& key, const std::string& sentence);
+  void add_note(const std::string& key, const std::string& sentence);
   api::SessionOptions options() const;
-  void tell(const std::string& sentence);
-  std::string host_of(const ReadFile& file) const;
+  void add_message(const std::string& sentence);
+  std::string host_of(const ParsedFile& file) const;
 
-  Imported& result_;
+  ImportedSession& result_;
   const Progress& progress_;
-  Names names_;
-  std::vector<ReadFile> files_;
+  InternedTables names_;
+  std::vector<ParsedFile> files_;
   bool several_ = false;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0, events_ = 0;
-  Line line_;
+  SessionTimeline line_;
   std::unique_ptr<spool::SessionLog> log_;
-  std::vector<std::unique_ptr<Known>> known_;
+  std::vector<std::unique_ptr<KnownProcess>> known_;
   std::set<std::uint32_t> pids_;
-  HeldTwice twice_;
+  DuplicateProcesses duplicate_processes_;
 };
 
-support::Result<std::string> Importer::read(const std::string& path, bool found) {
-  ReadFile file;
+support::Result<std::string> Importer::read(const std::string& path, bool candidates) {
+  ParsedFile file;
   file.path = path;
-  std::optional<Foreseen> foreseen, none;
-  GPUPROF_TRY(other, read_once(file, found, nullptr, foreseen));
+  std::optional<FirstPassHints> foreseen, none;
+  GPUPROF_TRY(other, read_once(file, candidates, nullptr, foreseen));
   if (!other.empty()) return other;
   // Some events say what they are only together with others that come later.
   if (foreseen) {
-    GPUPROF_TRY(same, read_once(file, found, &*foreseen, none));
+    GPUPROF_TRY(same, read_once(file, candidates, &*foreseen, none));
     if (!same.empty()) return same;
   }
   done_bytes_ += file.bytes;
   if (progress_) progress_(done_bytes_, total_bytes_);
-  GPUPROF_TRY(far, set_times_aside(*file.content, result_.folder));
-  file.content->far_times = std::move(far);
-  if (file.content->sorter.size() == 0) return nothing_in(file.content->account);
-  if (several_) file.content->sorter.park();
+  GPUPROF_TRY(far, drop_time_outliers(*file.content, result_.folder));
+  file.content->outlier_times = std::move(far);
+  if (file.content->sorter.size() == 0) return empty_trace_message(file.content->account);
+  if (several_) file.content->sorter.spill_all();
   files_.push_back(std::move(file));
   return std::string();
 }
 
-support::Result<std::string> Importer::read_once(ReadFile& file, bool found,
-                                                 const Foreseen* foreseen,
-                                                 std::optional<Foreseen>& next) {
+support::Result<std::string> Importer::read_once(ParsedFile& file, bool candidates,
+                                                 const FirstPassHints* foreseen,
+                                                 std::optional<FirstPassHints>& next) {
   GPUPROF_TRY(source, TextSource::open(file.path));
   file.content = std::make_unique<FileContent>(result_.folder);
   Classifier classifier(
@@ -159,20 +163,20 @@ support::Result<std::string> Importer::read_once(ReadFile& file, bool found,
         if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
       },
       foreseen);
-  GPUPROF_TRY(other, read_trace(*source, file.path, found, classifier));
+  GPUPROF_TRY(other, read_trace(*source, file.path, candidates, classifier));
   file.bytes = source->file_bytes();
-  file.content->bytes_behind = source->bytes_behind();
+  file.content->trailing_bytes = source->trailing_bytes();
   if (const std::uint64_t nul = source->nul_bytes(); nul != 0)
-    file.content->account.mended(Mending::kNulByte, nul);
+    file.content->account.count_repairs(RepairKind::kNulByte, nul);
   next = classifier.finish();
   return other;
 }
 
 /// Figures of a simulated GPU are no measurements: never beside real ones.
-support::Result<void> Importer::check_mix() const {
-  const ReadFile* simulated = nullptr;
-  const ReadFile* real = nullptr;
-  for (const ReadFile& file : files_) {
+support::Result<void> Importer::check_no_gpu_mix() const {
+  const ParsedFile* simulated = nullptr;
+  const ParsedFile* real = nullptr;
+  for (const ParsedFile& file : files_) {
     if (file.content->head.simulated)
       simulated = &file;
     else if (!file.content->head.devices.empty())
@@ -185,20 +189,20 @@ support::Result<void> Importer::check_mix() const {
                   simulated->path, real->path));
 }
 
-std::string Importer::host_of(const ReadFile& file) const {
+std::string Importer::host_of(const ParsedFile& file) const {
   return file.content->head.host.empty() ? worker_of(file.path).first : file.content->head.host;
 }
 
 api::SessionOptions Importer::options() const {
   api::SessionOptions options;
   bool samples = false, shapes = false, stacks = false, modules = false, memory = false;
-  for (const ReadFile& file : files_) {
-    const Head& head = file.content->head;
-    samples = samples || file.content->any_samples || head.ours;
+  for (const ParsedFile& file : files_) {
+    const TraceMetadata& head = file.content->head;
+    samples = samples || file.content->any_samples || head.written_by_gpuprof;
     shapes = shapes || head.shapes.value_or(file.content->any_inputs);
-    stacks = stacks || head.stacks.value_or(file.content->any_frames || head.ours);
-    modules = modules || head.modules.value_or(head.ours);
-    memory = memory || head.memory.value_or(head.ours);
+    stacks = stacks || head.stacks.value_or(file.content->any_frames || head.written_by_gpuprof);
+    modules = modules || head.modules.value_or(head.written_by_gpuprof);
+    memory = memory || head.memory.value_or(head.written_by_gpuprof);
     if (options.version.empty()) options.version = head.version;
     if (options.name.empty()) options.name = head.session;
     if (options.command_line.empty()) options.command_line = head.command;
@@ -211,9 +215,9 @@ api::SessionOptions Importer::options() const {
   return options;
 }
 
-support::Result<void> Importer::begin_log() {
+support::Result<void> Importer::open_session_log() {
   std::string host;
-  for (const ReadFile& file : files_)
+  for (const ParsedFile& file : files_)
     if (host.empty()) host = host_of(file);
   GPUPROF_TRY(log,
               spool::SessionLog::create(result_.folder, options(), host.empty() ? "trace" : host));
@@ -221,26 +225,28 @@ support::Result<void> Importer::begin_log() {
   return {};
 }
 
-void Importer::remark(const std::string& key, const std::string& sentence) {
-  if (std::find(result_.remarks.begin(), result_.remarks.end(), sentence) != result_.remarks.end())
+void Importer::add_note(const std::string& key, const std::string& sentence) {
+  if (std::find(result_.notes.begin(), result_.notes.end(), sentence) != result_.notes.end())
     return;
-  result_.remarks.push_back(sentence);
+  result_.notes.push_back(sentence);
   log_->remark(key, sentence);
 }
 
 /// The session's process that a file's process is: the same one of other spans, or a new one.
-support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, const Row& row,
-                                                       const Head& head) {
+support::Result<Importer::KnownProcess*> Importer::process_of(const ParsedFile& file,
+                                                              const PidTrack& row,
+                                                              const TraceMetadata& head) {
   const std::string host = host_of(file), rank = exporter::rank_of(head.facts).text();
   std::int64_t pid = row.pid;
-  if (head.ours && head.pid < kSmallPids && pid == head.pid + kSmallPidOffset) pid = head.pid;
+  if (head.written_by_gpuprof && head.pid < kSmallPids && pid == head.pid + kSmallPidOffset)
+    pid = head.pid;
   for (const auto& one : known_) {
     if (one->pid != pid || one->host != host || one->rank != rank) continue;
     const bool at_once = std::any_of(one->times.begin(), one->times.end(), [&](const auto& time) {
       return overlap(time.first, time.second, file.from_ns, file.to_ns);
     });
     if (at_once) {
-      twice_.add(one->file, file.path, row.pid, rank);
+      duplicate_processes_.add(one->file, file.path, row.pid, rank);
       continue;
     }
     one->times.emplace_back(file.from_ns, file.to_ns);
@@ -249,16 +255,17 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, con
   auto number = pid >= 0 && pid <= 0xffffffff ? static_cast<std::uint32_t>(pid) : 0;
   while (!pids_.insert(number).second) number += kNextPid;
   if (number != pid)
-    remark("pid", fmt::format("process {} of {} is process {} here, since another one has that "
-                              "number",
-                              row.label.empty() ? std::to_string(pid)
-                                                : row.label + " " + std::to_string(pid),
-                              file.path, number));
+    add_note("pid", fmt::format("process {} of {} is process {} here, since another one has that "
+                                "number",
+                                row.label.empty() ? std::to_string(pid)
+                                                  : row.label + " " + std::to_string(pid),
+                                file.path, number));
   const std::string path = fmt::format("{}/{}.spool", result_.folder, known_.size());
   auto created = spool::ProcessWriter::create(path);
-  if (const int failure = errno; !created) return support::error(no_room(result_.folder, failure));
+  if (const int failure = errno; !created)
+    return support::error(disk_full_message(result_.folder, failure));
   auto writer = created.take();
-  Known& added = *known_.emplace_back(std::make_unique<Known>());
+  KnownProcess& added = *known_.emplace_back(std::make_unique<KnownProcess>());
   added.process = std::make_unique<SessionProcess>(names_, std::move(writer), number, path);
   added.host = host;
   added.rank = rank;
@@ -270,9 +277,10 @@ support::Result<Importer::Known*> Importer::process_of(const ReadFile& file, con
 }
 
 /// What the head of the file says of one of its processes.
-Head Importer::head_of(const FileContent& content, const Owners& owners, const Row& row) const {
-  Head head = content.head;
-  if (!owners.several()) return head;
+TraceMetadata Importer::head_of(const FileContent& content, const TrackOwners& owners,
+                                const PidTrack& row) const {
+  TraceMetadata head = content.head;
+  if (!owners.has_several()) return head;
   // The head is of one rank, nobody knows which.
   head.facts.erase("rank");
   if (const auto rank = rank_of_label(row.label)) {
@@ -282,75 +290,79 @@ Head Importer::head_of(const FileContent& content, const Owners& owners, const R
   return head;
 }
 
-support::Result<void> Importer::emit(ReadFile& file) {
+support::Result<void> Importer::emit_file(ParsedFile& file) {
   FileContent& content = *file.content;
   const std::int64_t add_ns = file.base_ns - line_.real_minus_session_ns;
-  Owners owners(content);
+  TrackOwners owners(content);
   if (owners.needs_votes()) {
-    content.sorter.park();
+    content.sorter.spill_all();
     GPUPROF_CHECK(content.sorter.rewind());
-    while (const Record* const record = content.sorter.next()) owners.vote(*record);
+    while (const ParsedEvent* const record = content.sorter.next()) owners.vote(*record);
     owners.count_votes();
   }
   const model::Window& window = line_.windows[file.window];
-  std::vector<SessionProcess*> sessions(content.rows.size());
+  std::vector<SessionProcess*> sessions(content.tracks.size());
   for (const std::uint16_t index : owners.hosts()) {
-    Row& row = content.rows[index];
+    PidTrack& row = content.tracks[index];
     // GPU rows alone still are somebody's.
     if (row.pid <= 0)
       row.pid = content.head.pid != 0 ? content.head.pid : worker_of(file.path).second;
-    const Head head = head_of(content, owners, row);
+    const TraceMetadata head = head_of(content, owners, row);
     GPUPROF_TRY(known, process_of(file, row, head));
     sessions[index] = known->process.get();
     const auto start_ns = static_cast<std::uint64_t>(file.from_ns - line_.real_minus_session_ns);
-    known->process->describe(
+    known->process->write_description(
         head, row, names_,
         {start_ns, static_cast<std::uint64_t>(std::max<std::int64_t>(file.from_ns, 0))}, window);
     known->last_ns = static_cast<std::uint64_t>(
         std::max(file.to_ns, file.base_ns + content.last_ns) - line_.real_minus_session_ns);
   }
-  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window, result_.python);
+  Emitter emitter(names_, content, owners, std::move(sessions), add_ns, window,
+                  result_.python_calls);
   GPUPROF_CHECK(emitter.run());
-  if (owners.several() && content.head.facts.contains("rank"))
-    remark("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
-                                "known",
-                                file.path, owners.hosts().size()));
-  if (emitter.unowned() != 0)
-    remark("unowned",
-           fmt::format("{} of {} {} no launch in the file, which is of several processes: given to "
-                       "the likeliest",
-                       support::counted(emitter.unowned(), "GPU event", "GPU events"), file.path,
-                       emitter.unowned() == 1 ? "has" : "have"));
+  if (owners.has_several() && content.head.facts.contains("rank"))
+    add_note("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
+                                  "known",
+                                  file.path, owners.hosts().size()));
+  if (emitter.ownerless_gpu_events() != 0)
+    add_note(
+        "unowned",
+        fmt::format(
+            "{} of {} {} no launch in the file, which is of several processes: given to "
+            "the likeliest",
+            support::count_with_unit(emitter.ownerless_gpu_events(), "GPU event", "GPU events"),
+            file.path, emitter.ownerless_gpu_events() == 1 ? "has" : "have"));
   events_ += emitter.events();
   describe_file(file);
   file.content.reset();
   return {};
 }
 
-void Importer::describe_file(const ReadFile& file) {
+void Importer::describe_file(const ParsedFile& file) {
   const FileContent& content = *file.content;
   ImportedFile& told = result_.files.emplace_back();
   told.path = file.path;
   told.bytes = file.bytes;
   told.account = content.account;
   told.window = static_cast<std::uint32_t>(file.window);
-  told.ours = content.head.ours;
-  for (const std::string& sentence : content.head.remarks) remark("trace", sentence);
-  for (const std::string& sentence : how_read(file.path, content)) tell(sentence);
+  told.written_by_gpuprof = content.head.written_by_gpuprof;
+  for (const std::string& sentence : content.head.notes) add_note("trace", sentence);
+  for (const std::string& sentence : file_diagnostics(file.path, content)) add_message(sentence);
 }
 
 /// How the files were read.
-void Importer::tell(const std::string& sentence) {
-  remark("reading", sentence);
-  result_.reading.push_back(sentence);
+void Importer::add_message(const std::string& sentence) {
+  add_note("reading", sentence);
+  result_.import_messages.push_back(sentence);
 }
 
 support::Result<void> Importer::finish() {
-  if (!twice_.sentence().empty()) tell(twice_.sentence());
-  if (!result_.no_traces.empty()) tell(no_traces_text(result_.no_traces, true));
+  if (!duplicate_processes_.sentence().empty()) add_message(duplicate_processes_.sentence());
+  if (!result_.not_traces.empty()) add_message(not_traces_message(result_.not_traces, true));
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
-    remark("inputs", fmt::format("{} of operator inputs {} not kept: there were too many",
-                                 support::counted(sets, "set", "sets"), sets == 1 ? "is" : "are"));
+    add_note("inputs",
+             fmt::format("{} of operator inputs {} not kept: there were too many",
+                         support::count_with_unit(sets, "set", "sets"), sets == 1 ? "is" : "are"));
   std::vector<std::uint32_t> pids;
   std::vector<std::string> spools;
   for (const auto& one : known_) {
@@ -359,31 +371,30 @@ support::Result<void> Importer::finish() {
     spools.push_back(fs::path(one->process->path()).filename().string());
   }
   for (const model::Window& window : line_.windows) log_->window(window);
-  log_->chosen(pids, spools);
+  log_->selected(pids, spools);
   log_->ended("imported");
   return {};
 }
 
 }  // namespace
 
-Imported::~Imported() {
+ImportedSession::~ImportedSession() {
   std::error_code ignored;
   if (folder.empty()) return;
   fs::remove_all(folder, ignored);
-  support::forget_tidying(folder);
+  support::cancel_cleanup(folder);
 }
 
-support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
-                                                         const Progress& progress,
-                                                         const FolderFiles& folder) {
-  std::vector<std::string> all = distinct(paths);
+support::Result<std::unique_ptr<ImportedSession>> import_traces(
+    const std::vector<std::string>& paths, const Progress& progress, const FolderFiles& folder) {
+  std::vector<std::string> all = unique_paths(paths);
   const std::size_t named = all.size();
-  all.insert(all.end(), folder.found.begin(), folder.found.end());
-  auto imported = std::make_unique<Imported>();
+  all.insert(all.end(), folder.candidates.begin(), folder.candidates.end());
+  auto imported = std::make_unique<ImportedSession>();
   GPUPROF_TRY(made, make_folder());
   imported->folder = made;
-  imported->no_traces = folder.beside;
-  GPUPROF_CHECK(Importer(*imported, progress).run(distinct(all), named));
+  imported->not_traces = folder.skipped;
+  GPUPROF_CHECK(Importer(*imported, progress).run(unique_paths(all), named));
   return imported;
 }
 

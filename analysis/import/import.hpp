@@ -28,10 +28,10 @@ namespace gpuprof::importer {
 /// What of one file became events.
 struct ImportedFile {
   std::string path;
-  std::uint64_t bytes = 0;   // of JSON text
-  Account account;           // of all its events
-  std::uint32_t window = 0;  // model::Window::index
-  bool ours = false;         // gpuprof wrote it
+  std::uint64_t bytes = 0;          // of JSON text
+  ImportStats account;              // of all its events
+  std::uint32_t window = 0;         // model::Window::index
+  bool written_by_gpuprof = false;  // gpuprof wrote it
 };
 
 /// A call of Python that lies directly in an operator or range, or in nothing: the session has
@@ -42,20 +42,20 @@ struct PythonCall {
 };
 
 /// A session folder for spool::open_session, removed with this.
-struct Imported {
-  Imported() = default;
-  Imported(const Imported&) = delete;
-  Imported& operator=(const Imported&) = delete;
-  ~Imported();
+struct ImportedSession {
+  ImportedSession() = default;
+  ImportedSession(const ImportedSession&) = delete;
+  ImportedSession& operator=(const ImportedSession&) = delete;
+  ~ImportedSession();
 
   std::string folder;
   std::vector<ImportedFile> files;
-  std::vector<PythonCall> python;  // at most kMaxPythonCalls
+  std::vector<PythonCall> python_calls;  // at most kMaxPythonCalls
   static constexpr std::size_t kMaxPythonCalls = 2'000'000;
-  std::vector<std::string> remarks;  // sentences; also among those of the session
+  std::vector<std::string> notes;  // sentences; also among those of the session
   /// Other JSON in a folder: path, and what it is.
-  std::vector<std::pair<std::string, std::string>> no_traces;
-  std::vector<std::string> reading;  // those of them that say what was left out or mended
+  std::vector<std::pair<std::string, std::string>> not_traces;
+  std::vector<std::string> import_messages;  // those of them that say what was left out or mended
 };
 
 /// Bytes read of all files, and how many there are (as they lie on the disk).
@@ -63,8 +63,8 @@ using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t tota
 
 /// Of folders that a person named.
 struct FolderFiles {
-  std::vector<std::string> found;  // to read; those that are no traces are told, and no errors
-  std::vector<std::pair<std::string, std::string>> beside;  // not to read: path, and why
+  std::vector<std::string> candidates;  // to read; those that are no traces are told, and no errors
+  std::vector<std::pair<std::string, std::string>> skipped;  // not to read: path, and why
 };
 
 /// Converts trace files. Several files of one process become its windows; files whose times
@@ -74,8 +74,8 @@ struct FolderFiles {
 ///
 /// Errors: a file that cannot be read, is cut short, is no JSON or no trace: one sentence that
 /// names it. No room for the session folder (in $TMPDIR or /tmp).
-support::Result<std::unique_ptr<Imported>> import_traces(const std::vector<std::string>& paths,
-                                                         const Progress& progress,
-                                                         const FolderFiles& folder = {});
+support::Result<std::unique_ptr<ImportedSession>> import_traces(
+    const std::vector<std::string>& paths, const Progress& progress,
+    const FolderFiles& folder = {});
 
 }  // namespace gpuprof::importer

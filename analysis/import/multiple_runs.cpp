@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// several_runs().
+// multiple_runs_message().
 //
 // Context:  cli through analysis/commands
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ struct Recording {
 using Recordings = std::vector<Recording>;
 
 /// Of files in the order of their begin.
-void add(Recordings& all, const ReadFile& file) {
+void add(Recordings& all, const ParsedFile& file) {
   const std::uint32_t pid = file.content->head.pid;
   const bool same = !all.empty() && (file.from_ns < all.back().to_ns ||
                                      // Recorded again: windows of one process.
@@ -41,10 +41,10 @@ void add(Recordings& all, const ReadFile& file) {
 
 }  // namespace
 
-std::string several_runs(const std::vector<ReadFile>& files) {
+std::string multiple_runs_message(const std::vector<ParsedFile>& files) {
   std::map<std::string, Recordings> of_host;  // a job has one on each
-  for (const ReadFile& file : files)
-    if (file.content->head.ours && file.content->head.window.index == 0)
+  for (const ParsedFile& file : files)
+    if (file.content->head.written_by_gpuprof && file.content->head.window.index == 0)
       add(of_host[file.content->head.host], file);
   Recordings most;
   for (const auto& [host, all] : of_host)

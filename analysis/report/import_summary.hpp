@@ -19,19 +19,19 @@ namespace gpuprof::report {
 using KindCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
 /// events = shown + all of repeats + all of left_out.
-struct ReadFile {
+struct ImportedFileSummary {
   std::string path;
-  std::uint64_t events = 0, shown = 0;
-  KindCounts repeats;                          // drawn by viewers from what is shown, by category
-  std::map<std::string, KindCounts> left_out;  // by reason, then category
-  KindCounts mended;                           // places in the text, by what was wrong there
+  std::uint64_t events = 0, imported = 0;
+  KindCounts duplicates;                      // drawn by viewers from what is shown, by category
+  std::map<std::string, KindCounts> skipped;  // by reason, then category
+  KindCounts repaired;                        // places in the text, by what was wrong there
 };
 
 /// Of all files; empty for a session that was not made of traces.
-struct Reading {
-  std::vector<ReadFile> files;
-  std::vector<std::pair<std::string, std::string>> no_traces;  // path, and what it is
-  std::vector<std::string> sentences;  // what was left out or mended, and why; for a person
+struct ImportSummary {
+  std::vector<ImportedFileSummary> files;
+  std::vector<std::pair<std::string, std::string>> not_traces;  // path, and what it is
+  std::vector<std::string> messages;  // what was left out or mended, and why; for a person
 };
 
 inline void write_counts(support::JsonWriter& json, std::string_view key, const KindCounts& all) {
@@ -41,25 +41,25 @@ inline void write_counts(support::JsonWriter& json, std::string_view key, const 
 }
 
 /// A member's value.
-inline void write_reading(support::JsonWriter& json, const Reading& reading) {
+inline void write_import_summary(support::JsonWriter& json, const ImportSummary& reading) {
   json.begin_object().key("files").begin_array();
-  for (const ReadFile& file : reading.files) {
+  for (const ImportedFileSummary& file : reading.files) {
     json.begin_object().member("path", std::string_view(file.path));
-    json.member("events", file.events).member("shown", file.shown);
-    write_counts(json, "repeats", file.repeats);
+    json.member("events", file.events).member("shown", file.imported);
+    write_counts(json, "repeats", file.duplicates);
     json.key("left_out").begin_object();
-    for (const auto& [reason, kinds] : file.left_out) write_counts(json, reason, kinds);
+    for (const auto& [reason, kinds] : file.skipped) write_counts(json, reason, kinds);
     json.end_object();
-    write_counts(json, "mended", file.mended);
+    write_counts(json, "mended", file.repaired);
     json.end_object();
   }
   json.end_array().key("no_traces").begin_array();
-  for (const auto& [path, what] : reading.no_traces)
+  for (const auto& [path, what] : reading.not_traces)
     json.begin_object()
         .member("path", std::string_view(path))
         .member("what", std::string_view(what))
         .end_object();
-  json.end_array().member("sentences", reading.sentences).end_object();
+  json.end_array().member("sentences", reading.messages).end_object();
 }
 
 }  // namespace gpuprof::report

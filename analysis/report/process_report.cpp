@@ -39,7 +39,7 @@ void add_counts(std::vector<std::pair<std::string, std::uint64_t>>& all,
 }
 
 /// In how many windows each sentence was said, whatever number it begins with.
-class Said {
+class MissingByWindow {
  public:
   void add(const std::string& sentence) { ++windows_[key_of(sentence)]; }
   /// Says where a sentence is not about all windows.
@@ -59,14 +59,15 @@ class Said {
   std::map<std::string, std::size_t> windows_;
 };
 
-void add_meta(Meta& meta, Said& said, exporter::Shown& shown, const Timeline& timeline) {
-  const exporter::Survey& survey = shown.survey();
-  const exporter::FileWritten written = shown.written("report", 0);
+void add_meta(Meta& meta, MissingByWindow& said, exporter::EventResolver& shown,
+              const Timeline& timeline) {
+  const exporter::Prescan& survey = shown.survey();
+  const exporter::WrittenFile written = shown.make_written_file("report", 0);
   const model::Window& window = shown.request().window;
   meta.pid = survey.pid;
   meta.program = survey.exe;
   meta.command = survey.command_line;
-  meta.simulated = meta.simulated || shown.simulated();
+  meta.simulated = meta.simulated || shown.has_simulated_gpu();
   for (const auto& [key, value] : survey.facts) meta.facts[key] = value;
   const exporter::Rank rank = exporter::rank_of(survey.facts);
   if (rank.known()) meta.rank = static_cast<std::int64_t>(rank.rank);
@@ -76,7 +77,7 @@ void add_meta(Meta& meta, Said& said, exporter::Shown& shown, const Timeline& ti
   add_counts(meta.events, written.events_by_kind);
   add_counts(meta.drops, written.drops_by_reason);
   for (const std::string& sentence : written.missing) {
-    exporter::add_sentence(meta.missing, sentence);
+    exporter::merge_message(meta.missing, sentence);
     said.add(sentence);
   }
   for (const auto& notice : survey.notices)
@@ -99,22 +100,23 @@ support::Result<std::size_t> find_warm_up(const Timeline& timeline,
                                           const exporter::FileRequest& request,
                                           std::span<const model::Window> windows) {
   constexpr std::size_t kEnough = 8;
-  if (!begins_program(timeline.steps.front())) return std::size_t{0};
+  if (!is_first_program_step(timeline.steps.front())) return std::size_t{0};
   std::vector<std::uint64_t> lengths;
   for (const StepRow& step : step_rows(timeline)) lengths.push_back(step.length_ns());
   for (std::size_t i = 1; i < windows.size() && lengths.size() < kEnough; ++i) {
     exporter::FileRequest next{request.session, windows[i], request.process, "", "", false, 0, {}};
-    GPUPROF_TRY(shown, exporter::Shown::open(next));
+    GPUPROF_TRY(shown, exporter::EventResolver::open(next));
     for (const model::Step& step : shown->survey().steps)
       lengths.push_back(step.end_ns - step.start_ns);
   }
-  return std::min(warm_up_steps(lengths), timeline.steps.size());
+  return std::min(count_warm_up_steps(lengths), timeline.steps.size());
 }
 
-struct Parts {
-  explicit Parts(Dictionary& d) : operators(d), gpu(d), steps(d), host(d), flames(d), memory(d) {}
+struct Aggregators {
+  explicit Aggregators(Dictionary& d)
+      : operators(d), gpu(d), steps(d), host(d), flames(d), memory(d) {}
 
-  void add(const Timeline& timeline, const exporter::Survey& survey, bool with_flames) {
+  void add(const Timeline& timeline, const exporter::Prescan& survey, bool with_flames) {
     operators.add(timeline);
     gpu.add(timeline);
     steps.add(timeline, survey);
@@ -123,38 +125,39 @@ struct Parts {
     if (with_flames) flames.add(timeline, survey);
   }
 
-  OperatorsPart operators;
-  GpuPart gpu;
-  StepsPart steps;
-  HostPart host;
-  FlamePart flames;
-  MemoryPart memory;
+  OperatorAggregator operators;
+  GpuAggregator gpu;
+  StepAggregator steps;
+  HostAggregator host;
+  FlameAggregator flames;
+  MemoryAggregator memory;
 };
 
 }  // namespace
 
-support::Result<Analysis> analyse(const spool::SessionView& session,
-                                  const spool::ProcessEntry& process,
-                                  const std::vector<model::Window>& windows,
-                                  const AnalysisOptions& options) {
-  Analysis analysis;
+support::Result<ProcessReport> analyze_process(const spool::SessionView& session,
+                                               const spool::ProcessEntry& process,
+                                               const std::vector<model::Window>& windows,
+                                               const ProcessReportOptions& options) {
+  ProcessReport analysis;
   analysis.meta.host = session.host;
   Dictionary dictionary;
-  Parts parts(dictionary);
+  Aggregators parts(dictionary);
   using Labels = std::pair<std::uint64_t, std::uint64_t>;
-  advice::StoryPart story(options.steps
-                              ? std::optional(Labels{options.steps->first, options.steps->last})
-                              : std::nullopt);
-  Said said;
+  advice::StepThreadBuilder step_thread(
+      options.steps ? std::optional(Labels{options.steps->first, options.steps->last})
+                    : std::nullopt);
+  MissingByWindow said;
   bool any_step = false;
   std::size_t warm_up = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const model::Window& window = windows[i];
     const exporter::FileRequest request{session, window, process, "",
                                         "",      false,  0,       options.progress};
-    GPUPROF_TRY(shown, exporter::Shown::open(request));
-    story.begin(*shown);
-    GPUPROF_TRY(timeline, gather(*shown, options, dictionary, options.story ? &story : nullptr));
+    GPUPROF_TRY(shown, exporter::EventResolver::open(request));
+    step_thread.begin(*shown);
+    GPUPROF_TRY(timeline, build_timeline(*shown, options, dictionary,
+                                         options.step_thread ? &step_thread : nullptr));
     if (!any_step && !timeline.steps.empty()) {
       GPUPROF_TRY(apart, find_warm_up(timeline, request, std::span(windows).subspan(i)));
       warm_up = timeline.warm_up = apart;
@@ -171,16 +174,16 @@ support::Result<Analysis> analyse(const spool::SessionView& session,
   }
   said.finish(analysis.meta);
   analysis.operators = parts.operators.take();
-  analysis.gpu = parts.gpu.take();
+  analysis.gpu = parts.gpu.finish();
   analysis.steps = parts.steps.take();
   analysis.host = parts.host.take();
   analysis.flames = parts.flames.take();
   analysis.memory = parts.memory.take();
-  if (options.story) analysis.story = story.finish(warm_up);
-  analysis.wall =
-      wall_of(analysis.steps, analysis.meta.windows, analysis.story, options.steps.has_value());
+  if (options.step_thread) analysis.step_thread = step_thread.finish(warm_up);
+  analysis.wall = compute_wall_time(analysis.steps, analysis.meta.windows, analysis.step_thread,
+                                    options.steps.has_value());
   analysis.meta.recorded_ns = analysis.wall.recorded_ns;
-  analysis.places = std::move(dictionary.places);
+  analysis.stack_table = std::move(dictionary.places);
   return analysis;
 }
 

@@ -31,17 +31,17 @@
 
 namespace gpuprof::report {
 
-struct Analysis {
+struct ProcessReport {
   Meta meta;
-  Places places;
+  StackTable stack_table;
   Steps steps;
-  Wall wall;
+  WallTime wall;
   Operators operators;
   GpuTables gpu;
   HostTables host;
   Flames flames;
   Memory memory;
-  advice::Story story;
+  advice::StepThread step_thread;
 
   bool has_gpu() const { return !gpu.kernels.empty() || !gpu.copies.empty(); }
 };
@@ -58,20 +58,20 @@ struct PythonInterval {
   std::uint64_t start_ns = 0, end_ns = 0;
 };
 
-struct AnalysisOptions {
+struct ProcessReportOptions {
   std::optional<StepRange> steps;  // only what began in these
   bool flames = true;
-  bool story = true;                   // what advice looks at
-  std::vector<PythonInterval> python;  // where they were recorded as calls, not as samples
+  bool step_thread = true;                   // what advice looks at
+  std::vector<PythonInterval> python_calls;  // where they were recorded as calls, not as samples
   std::function<void(std::uint64_t events)> progress;  // events just read; each is read twice
 };
 
 /// Reads one process in the windows given.
 ///
 /// Errors: a spool that cannot be read; steps that are not there.
-support::Result<Analysis> analyse(const spool::SessionView& session,
-                                  const spool::ProcessEntry& process,
-                                  const std::vector<model::Window>& windows,
-                                  const AnalysisOptions& options);
+support::Result<ProcessReport> analyze_process(const spool::SessionView& session,
+                                               const spool::ProcessEntry& process,
+                                               const std::vector<model::Window>& windows,
+                                               const ProcessReportOptions& options);
 
 }  // namespace gpuprof::report

@@ -17,20 +17,20 @@
 namespace gpuprof::report {
 
 struct Report {
-  std::vector<Analysis> processes;   // by rank, else by pid
-  std::vector<std::string> missing;  // of all: sentences
-  Reading reading;                   // of trace files
-  bool simulated = false;            // some process used a simulated GPU
+  std::vector<ProcessReport> processes;  // by rank, else by pid
+  std::vector<std::string> missing;      // of all: sentences
+  ImportSummary import_summary;          // of trace files
+  bool simulated = false;                // some process used a simulated GPU
 };
 
 struct ReportOptions {
-  AnalysisOptions analysis;
+  ProcessReportOptions analysis;
   std::optional<std::uint32_t> rank;  // only this one
 };
 
 /// Reads all processes of a session that have files.
 ///
-/// @param session  With its windows and chosen processes settled (api::settle_session).
+/// @param session  With its windows and chosen processes settled (api::resolve_session).
 /// Errors: nothing recorded; a rank that is not there; simulated and real GPUs in one input.
 support::Result<Report> make_report(const spool::SessionView& session,
                                     const std::vector<model::Window>& windows,

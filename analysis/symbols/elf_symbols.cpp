@@ -19,7 +19,7 @@ namespace {
 constexpr int kLookBack = 16;
 /// How far a function written in assembler, without a size, may reach.
 constexpr std::uint64_t kUnsizedReach = 256;
-constexpr std::uint64_t kLongestFunction = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxFunction = std::uint64_t{1} << 32;
 
 bool names_code(const GElf_Sym& symbol) {
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
@@ -83,7 +83,7 @@ void ElfSymbols::add(const Text& text, Elf_Data* data, std::size_t entry_bytes) 
   GElf_Sym symbol;
   const auto wanted = [&](int i) {
     return gelf_getsym(data, i, &symbol) != nullptr && names_code(symbol) && symbol.st_name != 0 &&
-           symbol.st_size < kLongestFunction;
+           symbol.st_size < kMaxFunction;
   };
   std::size_t more = 0;
   for (int i = 0; i < count; ++i) more += wanted(i) ? 1 : 0;

@@ -41,27 +41,27 @@ std::vector<bool> evaluations(std::span<const NativeRole> native, std::size_t ru
     found += eval[i] ? 1 : 0;
   }
   for (std::size_t i = 0; i < native.size() && found != 0 && found < runs; ++i) {
-    if (native[i] != NativeRole::kInterpreterAnonymous) continue;
+    if (native[i] != NativeRole::kInterpreterUnnamed) continue;
     eval[i] = true;
     ++found;
   }
   return eval;
 }
 
-void append(const Run& run, Merged* to) {
+void append(const Run& run, MergedStack* to) {
   for (std::uint32_t i = run.begin; i < run.end; ++i) to->frames.push_back({true, i});
 }
 
 bool shown(NativeRole role, bool has_python) {
   if (role == NativeRole::kHidden) return false;
-  return role == NativeRole::kShown || !has_python;
+  return role == NativeRole::kVisible || !has_python;
 }
 
 }  // namespace
 
-Merged merge_stack(std::span<const NativeRole> native, std::span<const model::PythonFrame> python,
-                   std::uint32_t flags) {
-  Merged merged;
+MergedStack merge_stack(std::span<const NativeRole> native,
+                        std::span<const model::PythonFrame> python, std::uint32_t flags) {
+  MergedStack merged;
   merged.partial = (flags & model::kStackPythonPartial) != 0;
   const std::vector<Run> runs = runs_of(python);
   const std::vector<bool> eval = evaluations(native, runs.size());

@@ -18,11 +18,11 @@ namespace gpuprof::symbols {
 
 /// What a native frame is to the merge.
 enum class NativeRole : std::uint8_t {
-  kShown,
-  kEval,                  // runs byte code: stands for a run of Python frames
-  kInterpreter,           // inside the interpreter: hidden where Python frames are shown
-  kInterpreterAnonymous,  // the same without a symbol: may be the cold part of the eval function
-  kHidden,                // our own and the driver's
+  kVisible,
+  kEval,                // runs byte code: stands for a run of Python frames
+  kInterpreter,         // inside the interpreter: hidden where Python frames are shown
+  kInterpreterUnnamed,  // the same without a symbol: may be the cold part of the eval function
+  kHidden,              // our own and the driver's
 };
 
 struct MergedFrame {
@@ -32,7 +32,7 @@ struct MergedFrame {
   bool operator==(const MergedFrame&) const = default;
 };
 
-struct Merged {
+struct MergedStack {
   std::vector<MergedFrame> frames;  // innermost first
   bool partial = false;             // the two stacks do not fit each other
 };
@@ -42,7 +42,7 @@ struct Merged {
 /// @param native One role a native frame, innermost first; may be empty.
 /// @param python Frames with kPyEntry and kPyShim, innermost first.
 /// @param flags  kStack… of the definition.
-Merged merge_stack(std::span<const NativeRole> native, std::span<const model::PythonFrame> python,
-                   std::uint32_t flags);
+MergedStack merge_stack(std::span<const NativeRole> native,
+                        std::span<const model::PythonFrame> python, std::uint32_t flags);
 
 }  // namespace gpuprof::symbols

@@ -24,7 +24,7 @@ std::string display_name(std::string_view path) {
 }
 
 bool is_generated(const MappedModule& module) {
-  return module.path.starts_with(base::kGeneratedCode);
+  return module.path.starts_with(base::kJitCodePath);
 }
 
 }  // namespace
@@ -48,16 +48,16 @@ void ModuleMap::add(const model::Module& module) {
   longest_ = std::max(longest_, module.end - module.start);
 }
 
-void ModuleMap::remove(const model::ModuleGone& gone) {
+void ModuleMap::remove(const model::ModuleUnload& gone) {
   for (auto [at, last] = by_start_.equal_range(gone.start); at != last; ++at) {
     MappedModule& module = *at->second;
     if (module.load_bias == gone.load_bias && module.gone_ns == kStillMapped)
-      module.gone_ns = gone.gone_ns;
+      module.gone_ns = gone.unloaded_ns;
   }
 }
 
-ModuleMap::Hit ModuleMap::find(std::uint64_t pc, std::uint64_t ts_ns) const {
-  Hit hit;
+ModuleMap::Match ModuleMap::find(std::uint64_t pc, std::uint64_t ts_ns) const {
+  Match hit;
   unsigned covering = 0;
   bool alive = false;
   for (auto at = by_start_.upper_bound(pc); at != by_start_.begin();) {

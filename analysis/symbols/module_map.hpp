@@ -29,15 +29,15 @@ inline constexpr std::uint64_t kStillMapped = ~std::uint64_t{0};
 class ModuleMap {
  public:
   void add(const model::Module& module);
-  void remove(const model::ModuleGone& gone);
+  void remove(const model::ModuleUnload& gone);
 
-  struct Hit {
+  struct Match {
     const MappedModule* module = nullptr;
     /// More than one object was mapped there over time.
     bool ambiguous = false;
   };
   /// @param ts_ns Decides between objects that shared the address; kStillMapped: the latest.
-  Hit find(std::uint64_t pc, std::uint64_t ts_ns) const;
+  Match find(std::uint64_t pc, std::uint64_t ts_ns) const;
 
   std::size_t size() const { return modules_.size(); }
 

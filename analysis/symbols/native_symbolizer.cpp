@@ -38,45 +38,46 @@ bool is_python_name(std::string_view name) {
 std::uint32_t owner_of(const MappedModule& module) {
   const std::string_view number =
       std::string_view(module.path)
-          .substr(std::min(module.path.size(), std::string_view(base::kGeneratedCode).size() + 1));
+          .substr(std::min(module.path.size(), std::string_view(base::kJitCodePath).size() + 1));
   std::uint32_t pid = 0;
   std::from_chars(number.data(), number.data() + number.size(), pid);
   return pid;
 }
 
 /// One name for all that has none: addresses differ from run to run.
-NativeName generated(const MappedModule& module, std::uint64_t pc, const NamingOptions& options) {
-  NativeName out;
+NativeSymbol generated(const MappedModule& module, std::uint64_t pc,
+                       const SymbolizerOptions& options) {
+  NativeSymbol out;
   out.frame.kind = FrameKind::kNative;
-  if (const auto map = PerfMaps::shared().find(owner_of(module)); map != nullptr)
+  if (const auto map = PerfMapRegistry::shared().find(owner_of(module)); map != nullptr)
     out.frame.name = map->name_at(pc);
   // CPython's trampolines: the frame of the function itself is beside it.
   if (out.frame.name.starts_with(kTrampoline) && !options.interpreter_frames)
     out.role = NativeRole::kInterpreter;
-  if (out.frame.name.empty()) out.frame.name = base::kGeneratedCode;
+  if (out.frame.name.empty()) out.frame.name = base::kJitCodePath;
   return out;
 }
 
 }  // namespace
 
-std::size_t NativeNames::Hash::operator()(const Key& key) const {
+std::size_t NativeSymbolizer::Hash::operator()(const Key& key) const {
   return base::hash_step(reinterpret_cast<std::uintptr_t>(key.module), key.pc);
 }
 
-const NativeName& NativeNames::find(const MappedModule* module, std::uint64_t pc) {
+const NativeSymbol& NativeSymbolizer::find(const MappedModule* module, std::uint64_t pc) {
   const Key key{module, pc};
   if (const auto known = names_.find(key); known != names_.end()) return known->second;
   if (names_.size() >= options_.max_names) names_.clear();
   return names_.emplace(key, make(module, pc)).first->second;
 }
 
-NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
-  NativeName out;
+NativeSymbol NativeSymbolizer::make(const MappedModule* module, std::uint64_t pc) {
+  NativeSymbol out;
   if (module == nullptr) {
     out.frame.name = address_text(pc);
     return out;
   }
-  if (module->path.starts_with(base::kGeneratedCode)) return generated(*module, pc, options_);
+  if (module->path.starts_with(base::kJitCodePath)) return generated(*module, pc, options_);
   const Loaded& loaded = load(*module);
   const std::uint64_t address = pc - module->load_bias;
   const ElfSymbols& symbols = loaded.table->symbols;
@@ -95,29 +96,29 @@ NativeName NativeNames::make(const MappedModule* module, std::uint64_t pc) {
   return out;
 }
 
-NativeRole NativeNames::role_of(const Loaded& loaded, const char* name) const {
-  if (!loaded.table->interpreter) return NativeRole::kShown;
-  if (name == nullptr) return NativeRole::kInterpreterAnonymous;
+NativeRole NativeSymbolizer::role_of(const Loaded& loaded, const char* name) const {
+  if (!loaded.table->interpreter) return NativeRole::kVisible;
+  if (name == nullptr) return NativeRole::kInterpreterUnnamed;
   const std::string_view text(name);
   if (text.starts_with(kEval) || text.starts_with(kTailCall)) return NativeRole::kEval;
   // A program that was linked with the interpreter has code of its own in the same object.
   const bool internal = loaded.only_python || is_python_name(text);
-  return internal && !options_.interpreter_frames ? NativeRole::kInterpreter : NativeRole::kShown;
+  return internal && !options_.interpreter_frames ? NativeRole::kInterpreter : NativeRole::kVisible;
 }
 
-NativeNames::Loaded& NativeNames::load(const MappedModule& module) {
+NativeSymbolizer::Loaded& NativeSymbolizer::load(const MappedModule& module) {
   auto [at, added] = loaded_.try_emplace(&module);
   Loaded& loaded = at->second;
   loaded.last_use = ++uses_;
   if (loaded.table != nullptr) return loaded;
-  loaded.table = SymbolStore::shared().get(module, pid_);
+  loaded.table = SymbolCache::shared().get(module, pid_);
   loaded.only_python = module.name.find("python") != std::string::npos;
   symbols_held_ += loaded.table->symbols.size();
   if (symbols_held_ > options_.max_symbols) evict();
   return loaded;
 }
 
-void NativeNames::evict() {
+void NativeSymbolizer::evict() {
   while (symbols_held_ > options_.max_symbols) {
     Loaded* oldest = nullptr;
     for (auto& [module, loaded] : loaded_)

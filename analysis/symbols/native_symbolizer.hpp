@@ -21,7 +21,7 @@
 
 namespace gpuprof::symbols {
 
-struct NamingOptions {
+struct SymbolizerOptions {
   bool native_lines = false;        // read DWARF; slow for large objects
   bool debuginfod = false;          // fetch missing DWARF from DEBUGINFOD_URLS
   bool interpreter_frames = false;  // show the interpreter's own native frames too
@@ -31,35 +31,35 @@ struct NamingOptions {
   std::uint64_t max_stack_bytes = 256u << 20;
 };
 
-struct NativeName {
+struct NativeSymbol {
   DisplayFrame frame;
-  NativeRole role = NativeRole::kShown;
+  NativeRole role = NativeRole::kVisible;
   bool tail_call = false;  // an opcode handler of an interpreter that has no eval function
 };
 
-class NativeNames {
+class NativeSymbolizer {
  public:
-  explicit NativeNames(const NamingOptions& options)
+  explicit NativeSymbolizer(const SymbolizerOptions& options)
       : options_(options), lines_(options.debuginfod) {}
 
   /// The living process behind the modules, for files that are gone; 0: none.
   void set_pid(std::uint32_t pid) { pid_ = pid; }
 
   /// @param module Null if the address belongs to none. Reference valid until the next call.
-  const NativeName& find(const MappedModule* module, std::uint64_t pc);
+  const NativeSymbol& find(const MappedModule* module, std::uint64_t pc);
 
  private:
   struct Loaded {
-    std::shared_ptr<const SymbolStore::Table> table;
+    std::shared_ptr<const SymbolCache::Table> table;
     bool only_python = false;  // nothing but the interpreter is in it
     std::uint64_t last_use = 0;
   };
   Loaded& load(const MappedModule& module);
   void evict();
-  NativeName make(const MappedModule* module, std::uint64_t pc);
+  NativeSymbol make(const MappedModule* module, std::uint64_t pc);
   NativeRole role_of(const Loaded& loaded, const char* name) const;
 
-  NamingOptions options_;
+  SymbolizerOptions options_;
   NativeLines lines_;
   std::uint32_t pid_ = 0;
   std::uint64_t uses_ = 0, symbols_held_ = 0;
@@ -72,7 +72,7 @@ class NativeNames {
   struct Hash {
     std::size_t operator()(const Key& key) const;
   };
-  std::unordered_map<Key, NativeName, Hash> names_;
+  std::unordered_map<Key, NativeSymbol, Hash> names_;
 };
 
 }  // namespace gpuprof::symbols

@@ -20,8 +20,8 @@
 namespace gpuprof::symbols {
 namespace {
 
-constexpr off_t kMostBytes = off_t{256} << 20;
-constexpr std::size_t kLongestLine = 64u << 10;
+constexpr off_t kMaxBytes = off_t{256} << 20;
+constexpr std::size_t kMaxLine = 64u << 10;
 constexpr std::chrono::milliseconds kPause(200);
 
 bool take_hex(std::string_view* from, std::uint64_t* value) {
@@ -33,7 +33,7 @@ bool take_hex(std::string_view* from, std::uint64_t* value) {
 }
 
 std::string cut(std::string_view name) {
-  std::string text = support::as_utf8(name.substr(0, PerfMapText::kLongestName));
+  std::string text = support::to_utf8(name.substr(0, PerfMapEntries::kMaxName));
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return text;
@@ -51,11 +51,11 @@ int open_below(int root, const std::string& path) {
 
 }  // namespace
 
-void PerfMapText::take(std::string_view text) {
+void PerfMapEntries::append(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view part = text.substr(0, end);
-    if (!skipping_ && rest_.size() + part.size() <= kLongestLine)
+    if (!skipping_ && rest_.size() + part.size() <= kMaxLine)
       rest_ += part;
     else
       skipping_ = true;
@@ -67,14 +67,14 @@ void PerfMapText::take(std::string_view text) {
   }
 }
 
-void PerfMapText::take_line(std::string_view line) {
+void PerfMapEntries::take_line(std::string_view line) {
   std::uint64_t begin = 0, bytes = 0;
   if (!take_hex(&line, &begin) || !take_hex(&line, &bytes)) return;
   if (bytes == 0 || begin + bytes < begin || line.empty()) return;
   insert(begin, Entry{begin + bytes, cut(line)});
 }
 
-void PerfMapText::insert(std::uint64_t begin, Entry entry) {
+void PerfMapEntries::insert(std::uint64_t begin, Entry entry) {
   auto at = entries_.upper_bound(begin);
   if (at != entries_.begin()) {
     const auto before = std::prev(at);
@@ -90,16 +90,16 @@ void PerfMapText::insert(std::uint64_t begin, Entry entry) {
     if (at->second.end > entry.end) entries_.emplace(entry.end, at->second);
     at = entries_.erase(at);
   }
-  if (entries_.size() < kMostEntries) entries_.emplace(begin, std::move(entry));
+  if (entries_.size() < kMaxEntries) entries_.emplace(begin, std::move(entry));
 }
 
-void PerfMapText::clear() {
+void PerfMapEntries::clear() {
   entries_.clear();
   rest_.clear();
   skipping_ = false;
 }
 
-const std::string& PerfMapText::name_at(std::uint64_t address) const {
+const std::string& PerfMapEntries::name_at(std::uint64_t address) const {
   static const std::string kNone;
   const auto after = entries_.upper_bound(address);
   if (after == entries_.begin()) return kNone;
@@ -121,7 +121,7 @@ bool PerfMap::open() {
   return true;
 }
 
-void PerfMap::read_on() {
+void PerfMap::read_new() {
   looked_ = std::chrono::steady_clock::now();
   struct stat about;
   if (!open() || fstat(file_.get(), &about) != 0) return;
@@ -130,10 +130,10 @@ void PerfMap::read_on() {
     read_ = 0;
   }
   std::string part(std::size_t{1} << 20, '\0');
-  while (read_ < kMostBytes) {
+  while (read_ < kMaxBytes) {
     const ssize_t got = ::pread(file_.get(), part.data(), part.size(), read_);
     if (got <= 0) return;
-    text_.take(std::string_view(part).substr(0, static_cast<std::size_t>(got)));
+    text_.append(std::string_view(part).substr(0, static_cast<std::size_t>(got)));
     read_ += got;
   }
 }
@@ -142,7 +142,7 @@ std::string PerfMap::name_at(std::uint64_t address) {
   const std::lock_guard lock(mutex_);
   const std::string& known = text_.name_at(address);
   if (!known.empty() || std::chrono::steady_clock::now() - looked_ < kPause) return known;
-  read_on();
+  read_new();
   return text_.name_at(address);
 }
 

@@ -25,13 +25,13 @@
 namespace gpuprof::symbols {
 
 /// Code by address, the latest entry of an address first: memory is used again.
-class PerfMapText {
+class PerfMapEntries {
  public:
-  static constexpr std::size_t kMostEntries = 2'000'000;
-  static constexpr std::size_t kLongestName = 4096;  // bytes; cut at a character
+  static constexpr std::size_t kMaxEntries = 2'000'000;
+  static constexpr std::size_t kMaxName = 4096;  // bytes; cut at a character
 
   /// Takes what follows: whole lines `START SIZE NAME`, both hexadecimal; others are passed over.
-  void take(std::string_view text);
+  void append(std::string_view text);
   void clear();
   /// Empty: no entry holds the address.
   const std::string& name_at(std::uint64_t address) const;
@@ -65,7 +65,7 @@ class PerfMap {
   std::string name_at(std::uint64_t address);
 
  private:
-  void read_on();
+  void read_new();
   bool open();
 
   std::mutex mutex_;
@@ -73,7 +73,7 @@ class PerfMap {
   base::UniqueFd file_;
   off_t read_ = 0;
   std::chrono::steady_clock::time_point looked_{};
-  PerfMapText text_;
+  PerfMapEntries text_;
 };
 
 }  // namespace gpuprof::symbols

@@ -48,12 +48,12 @@ std::time_t began_at(std::uint64_t start_ticks) {
 
 }  // namespace
 
-PerfMaps& PerfMaps::shared() {
-  static PerfMaps maps;
+PerfMapRegistry& PerfMapRegistry::shared() {
+  static PerfMapRegistry maps;
   return maps;
 }
 
-void PerfMaps::watch(std::uint32_t pid, std::uint64_t start_ticks) {
+void PerfMapRegistry::watch(std::uint32_t pid, std::uint64_t start_ticks) {
   const std::lock_guard lock(mutex_);
   for (const Known& known : known_)
     if (known.pid == pid && known.start_ticks == start_ticks) return;
@@ -71,10 +71,10 @@ void PerfMaps::watch(std::uint32_t pid, std::uint64_t start_ticks) {
     origin.owners.push_back(static_cast<uid_t>(uid));
   origin.from_s = began_at(ticks);
   known_.push_front({pid, start_ticks, std::make_shared<PerfMap>(std::move(origin))});
-  if (known_.size() > kMost) known_.pop_back();
+  if (known_.size() > kMaxProcesses) known_.pop_back();
 }
 
-std::shared_ptr<PerfMap> PerfMaps::find(std::uint32_t pid) const {
+std::shared_ptr<PerfMap> PerfMapRegistry::find(std::uint32_t pid) const {
   const std::lock_guard lock(mutex_);
   for (const Known& known : known_)
     if (known.pid == pid) return known.map;

@@ -17,10 +17,10 @@
 
 namespace gpuprof::symbols {
 
-class PerfMaps {
+class PerfMapRegistry {
  public:
   /// The daemon's own.
-  static PerfMaps& shared();
+  static PerfMapRegistry& shared();
 
   /// The living process `pid` runs generated code.
   /// @param start_ticks When it began, as /proc/PID/stat has it; 0: not known.
@@ -30,7 +30,7 @@ class PerfMaps {
   std::shared_ptr<PerfMap> find(std::uint32_t pid) const;
 
  private:
-  static constexpr std::size_t kMost = 256;  // each holds two descriptors
+  static constexpr std::size_t kMaxProcesses = 256;  // each holds two descriptors
   struct Known {
     std::uint32_t pid;
     std::uint64_t start_ticks;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint16_t kTableCut = 1;
 
 /// Innermost frames of a stack taken inside an API callback that say nothing about the program.
-bool is_plumbing(std::string_view module) {
+bool is_driver_or_own_module(std::string_view module) {
   for (const std::string_view prefix :
        {"libgpuprof_inject", "libcupti", "libcuda.so", "libnvidia-", "libcudadebugger"})
     if (module.starts_with(prefix)) return true;
@@ -30,21 +30,25 @@ bool is_init_cleanup(const DisplayFrame& frame) {
   return frame.kind == FrameKind::kPython && frame.file == "__init__" && frame.name == "__init__";
 }
 
-bool is_trampoline(const NativeName& callee, const NativeName& code, const NativeName& caller) {
-  return code.frame.name == base::kGeneratedCode && callee.role == NativeRole::kEval &&
+bool is_trampoline(const NativeSymbol& callee, const NativeSymbol& code,
+                   const NativeSymbol& caller) {
+  return code.frame.name == base::kJitCodePath && callee.role == NativeRole::kEval &&
          (caller.role == NativeRole::kEval || caller.role == NativeRole::kInterpreter ||
-          caller.role == NativeRole::kInterpreterAnonymous);
+          caller.role == NativeRole::kInterpreterUnnamed);
 }
 
 }  // namespace
 
-StackNamer::StackNamer(NamingOptions options) : options_(options), natives_(options) {}
+StackSymbolizer::StackSymbolizer(SymbolizerOptions options)
+    : options_(options), natives_(options) {}
 
-StackNamer::~StackNamer() = default;
+StackSymbolizer::~StackSymbolizer() = default;
 
-void StackNamer::on(const model::StringDef& event) { strings_.try_emplace(event.id, event.text); }
+void StackSymbolizer::on(const model::StringDef& event) {
+  strings_.try_emplace(event.id, event.text);
+}
 
-void StackNamer::on(const model::StackDef& event) {
+void StackSymbolizer::on(const model::StackDef& event) {
   const std::uint64_t bytes = sizeof(Stack) + event.native.size_bytes() + event.python.size_bytes();
   if (stack_bytes_ + bytes > options_.max_stack_bytes) return;
   const auto [at, added] =
@@ -58,45 +62,49 @@ void StackNamer::on(const model::StackDef& event) {
   });
 }
 
-void StackNamer::on(const model::PythonCode& event) {
+void StackSymbolizer::on(const model::PythonCode& event) {
   codes_.try_emplace(
       event.id, Code{event.file == 0 ? std::string() : text(event.file), text(event.name),
                      std::string(event.line_table), event.first_line, event.py_minor, event.flags});
 }
 
-void StackNamer::on(const model::Process& event) { natives_.set_pid(event.pid); }
+void StackSymbolizer::on(const model::Process& event) { natives_.set_pid(event.pid); }
 
-void StackNamer::on(const model::ProcessEnd& event) {
+void StackSymbolizer::on(const model::ProcessEnd& event) {
   // Its number may soon be another process's. 2: still alive at the end of the session.
   if (event.how != 2) natives_.set_pid(0);
 }
 
-void StackNamer::on(const model::Module& event) { modules_.add(event); }
+void StackSymbolizer::on(const model::Module& event) { modules_.add(event); }
 
-void StackNamer::on(const model::ModuleGone& event) { modules_.remove(event); }
+void StackSymbolizer::on(const model::ModuleUnload& event) { modules_.remove(event); }
 
-const std::vector<DisplayFrame>& StackNamer::name(model::StackId id, std::uint64_t ts_ns) {
+const std::vector<DisplayFrame>& StackSymbolizer::symbolize(model::StackId id,
+                                                            std::uint64_t ts_ns) {
   return get(id, ts_ns).frames;
 }
 
-bool StackNamer::partial(model::StackId id, std::uint64_t ts_ns) { return get(id, ts_ns).partial; }
+bool StackSymbolizer::partial(model::StackId id, std::uint64_t ts_ns) {
+  return get(id, ts_ns).partial;
+}
 
-bool StackNamer::incomplete(model::StackId id, std::uint64_t ts_ns) {
+bool StackSymbolizer::incomplete(model::StackId id, std::uint64_t ts_ns) {
   return get(id, ts_ns).incomplete;
 }
 
-const StackNamer::Named& StackNamer::get(model::StackId id, std::uint64_t ts_ns) {
+const StackSymbolizer::SymbolizedStack& StackSymbolizer::get(model::StackId id,
+                                                             std::uint64_t ts_ns) {
   if (const auto known = named_.find(id); known != named_.end()) return known->second;
   const auto stack = stacks_.find(id);
   if (stack == stacks_.end()) {
     if (counted_.try_emplace(id, true).second) ++counts_.lost;
-    once_ =
-        Named{{DisplayFrame{"[stack lost]", "", 0, FrameKind::kUnknown, ""}}, true, true, false};
+    once_ = SymbolizedStack{
+        {DisplayFrame{"[stack lost]", "", 0, FrameKind::kUnknown, ""}}, true, true, false};
     return once_;
   }
-  Named made = make(stack->second, ts_ns);
+  SymbolizedStack made = make(stack->second, ts_ns);
   if (counted_.try_emplace(id, true).second) {
-    ++counts_.named;
+    ++counts_.symbolized;
     counts_.partial += made.partial ? 1 : 0;
   }
   if (made.ambiguous) {
@@ -111,19 +119,19 @@ const StackNamer::Named& StackNamer::get(model::StackId id, std::uint64_t ts_ns)
   return named_.emplace(id, std::move(made)).first->second;
 }
 
-std::vector<NativeName> StackNamer::native_names(const Stack& stack, std::uint64_t ts_ns,
-                                                 bool* ambiguous) {
-  std::vector<NativeName> names;
+std::vector<NativeSymbol> StackSymbolizer::native_names(const Stack& stack, std::uint64_t ts_ns,
+                                                        bool* ambiguous) {
+  std::vector<NativeSymbol> names;
   names.reserve(stack.native.size());
   const bool interpreted = !stack.python.empty() && !options_.interpreter_frames;
   bool top = (stack.flags & model::kStackInCall) != 0;
   for (std::size_t i = 0; i < stack.native.size(); ++i) {
     // A return address may already belong to the next function; the call does not.
     const std::uint64_t pc = stack.native[i] - (i == 0 ? 0 : 1);
-    const ModuleMap::Hit hit = modules_.find(pc, ts_ns);
+    const ModuleMap::Match hit = modules_.find(pc, ts_ns);
     *ambiguous = *ambiguous || hit.ambiguous;
     names.push_back(natives_.find(hit.module, pc));
-    top = top && is_plumbing(names.back().frame.module);
+    top = top && is_driver_or_own_module(names.back().frame.module);
     if (top) names.back().role = NativeRole::kHidden;
     // An opcode handler stands on the eval function that entered the loop: one evaluation.
     if (i > 0 && names[i - 1].tail_call && !names[i].tail_call &&
@@ -136,40 +144,41 @@ std::vector<NativeName> StackNamer::native_names(const Stack& stack, std::uint64
   return names;
 }
 
-StackNamer::Named StackNamer::make(const Stack& stack, std::uint64_t ts_ns) {
-  Named named;
-  const std::vector<NativeName> natives = native_names(stack, ts_ns, &named.ambiguous);
+StackSymbolizer::SymbolizedStack StackSymbolizer::make(const Stack& stack, std::uint64_t ts_ns) {
+  SymbolizedStack symbolized;
+  const std::vector<NativeSymbol> natives = native_names(stack, ts_ns, &symbolized.ambiguous);
   std::vector<NativeRole> roles;
   roles.reserve(natives.size());
-  for (const NativeName& native : natives) roles.push_back(native.role);
-  const Merged merged = merge_stack(roles, stack.python, stack.flags);
-  named.incomplete = (stack.flags & (model::kStackNativeTruncated | model::kStackNativeDeep |
-                                     model::kStackPythonPartial | model::kStackPythonDeep)) != 0;
-  named.partial = merged.partial || named.incomplete;
-  named.frames.reserve(merged.frames.size());
+  for (const NativeSymbol& native : natives) roles.push_back(native.role);
+  const MergedStack merged = merge_stack(roles, stack.python, stack.flags);
+  symbolized.incomplete =
+      (stack.flags & (model::kStackNativeTruncated | model::kStackNativeDeep |
+                      model::kStackPythonPartial | model::kStackPythonDeep)) != 0;
+  symbolized.partial = merged.partial || symbolized.incomplete;
+  symbolized.frames.reserve(merged.frames.size());
   for (const MergedFrame& frame : merged.frames) {
     DisplayFrame shown =
         frame.python ? python_frame(stack.python[frame.index]) : natives[frame.index].frame;
-    if (!is_init_cleanup(shown)) named.frames.push_back(std::move(shown));
+    if (!is_init_cleanup(shown)) symbolized.frames.push_back(std::move(shown));
   }
-  return named;
+  return symbolized;
 }
 
-DisplayFrame StackNamer::python_frame(const model::PythonFrame& frame) const {
+DisplayFrame StackSymbolizer::python_frame(const model::PythonFrame& frame) const {
   const auto found = codes_.find(frame.code);
   if (found == codes_.end()) return DisplayFrame{"[code lost]", "", 0, FrameKind::kPython, ""};
   const Code& code = found->second;
   // Its place is not known: what it is called says it all.
   if (code.file.empty() && code.first_line == 0)
-    return DisplayFrame{code.name, "", 0, FrameKind::kUnknown, ""};
+    return DisplayFrame{code.symbolize, "", 0, FrameKind::kUnknown, ""};
   const bool no_table = (code.flags & kTableCut) != 0 && frame.instr_offset >= 0;
   const int line =
       no_table ? 0
                : python_line(code.line_table, code.py_minor, code.first_line, frame.instr_offset);
-  return DisplayFrame{code.name, code.file, line, FrameKind::kPython, ""};
+  return DisplayFrame{code.symbolize, code.file, line, FrameKind::kPython, ""};
 }
 
-std::string StackNamer::text(model::StringId id) const {
+std::string StackSymbolizer::text(model::StringId id) const {
   const auto found = strings_.find(id);
   return found == strings_.end() ? std::string("?") : found->second;
 }

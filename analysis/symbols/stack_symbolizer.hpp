@@ -23,10 +23,10 @@
 namespace gpuprof::symbols {
 
 /// Feed it every event of one process (it ignores what it does not need), then ask.
-class StackNamer final : public model::IgnoringSink {
+class StackSymbolizer final : public model::IgnoringSink {
  public:
-  explicit StackNamer(NamingOptions options = {});
-  ~StackNamer() override;
+  explicit StackSymbolizer(SymbolizerOptions options = {});
+  ~StackSymbolizer() override;
 
   using model::IgnoringSink::on;
   void on(const model::StringDef& event) override;
@@ -35,13 +35,13 @@ class StackNamer final : public model::IgnoringSink {
   void on(const model::Process& event) override;
   void on(const model::ProcessEnd& event) override;
   void on(const model::Module& event) override;
-  void on(const model::ModuleGone& event) override;
+  void on(const model::ModuleUnload& event) override;
 
   /// Frames of a stack, innermost first. The reference is valid until the next call.
   ///
   /// @param ts_ns When it was taken; only matters where two objects were mapped at the same
   ///              address one after the other.
-  const std::vector<DisplayFrame>& name(model::StackId id, std::uint64_t ts_ns = kStillMapped);
+  const std::vector<DisplayFrame>& symbolize(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
   /// Whether name(id) is in doubt: incomplete, or the two stacks did not fit each other.
   bool partial(model::StackId id, std::uint64_t ts_ns = kStillMapped);
@@ -49,7 +49,7 @@ class StackNamer final : public model::IgnoringSink {
   bool incomplete(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
   struct Counts {
-    std::uint64_t named = 0;  // stacks named, each id once
+    std::uint64_t symbolized = 0;  // stacks named, each id once
     std::uint64_t partial = 0;
     std::uint64_t lost = 0;  // ids asked for that were never defined
   };
@@ -57,7 +57,7 @@ class StackNamer final : public model::IgnoringSink {
 
  private:
   struct Code {
-    std::string file, name, line_table;
+    std::string file, symbolize, line_table;
     std::int32_t first_line;
     std::uint16_t py_minor, flags;
   };
@@ -66,28 +66,28 @@ class StackNamer final : public model::IgnoringSink {
     std::vector<std::uint64_t> native;
     std::vector<model::PythonFrame> python;
   };
-  struct Named {
+  struct SymbolizedStack {
     std::vector<DisplayFrame> frames;
     bool partial = false;
     bool incomplete = false;
     bool ambiguous = false;  // depends on the time asked for
   };
 
-  const Named& get(model::StackId id, std::uint64_t ts_ns);
-  Named make(const Stack& stack, std::uint64_t ts_ns);
-  std::vector<NativeName> native_names(const Stack& stack, std::uint64_t ts_ns, bool* ambiguous);
+  const SymbolizedStack& get(model::StackId id, std::uint64_t ts_ns);
+  SymbolizedStack make(const Stack& stack, std::uint64_t ts_ns);
+  std::vector<NativeSymbol> native_names(const Stack& stack, std::uint64_t ts_ns, bool* ambiguous);
   DisplayFrame python_frame(const model::PythonFrame& frame) const;
   std::string text(model::StringId id) const;
 
-  NamingOptions options_;
+  SymbolizerOptions options_;
   ModuleMap modules_;
-  NativeNames natives_;
+  NativeSymbolizer natives_;
   std::unordered_map<model::StringId, std::string> strings_;
   std::unordered_map<model::CodeId, Code> codes_;
   std::unordered_map<model::StackId, Stack> stacks_;
-  std::unordered_map<model::StackId, Named> named_;
+  std::unordered_map<model::StackId, SymbolizedStack> named_;
   std::unordered_map<model::StackId, bool> counted_;
-  Named once_;  // an answer that is not kept
+  SymbolizedStack once_;  // an answer that is not kept
   std::uint64_t stack_bytes_ = 0;
   std::size_t frames_held_ = 0;
   Counts counts_;

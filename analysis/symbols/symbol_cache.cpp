@@ -11,12 +11,12 @@ namespace gpuprof::symbols {
 namespace {
 
 // Each keeps its file open.
-constexpr std::size_t kMostTables = 256;
+constexpr std::size_t kMaxTables = 256;
 constexpr std::string_view kEvaluator = "_PyEval_EvalFrameDefault";
 
-std::shared_ptr<const SymbolStore::Table> read_table(const MappedModule& module,
+std::shared_ptr<const SymbolCache::Table> read_table(const MappedModule& module,
                                                      std::uint32_t pid) {
-  auto table = std::make_shared<SymbolStore::Table>();
+  auto table = std::make_shared<SymbolCache::Table>();
   ElfFile object = open_module(module, pid);
   ElfFile debug = open_debug_file(object ? object.build_id() : module.build_id);
   table->symbols = ElfSymbols(std::move(object), std::move(debug));
@@ -26,12 +26,12 @@ std::shared_ptr<const SymbolStore::Table> read_table(const MappedModule& module,
 
 }  // namespace
 
-SymbolStore& SymbolStore::shared() {
-  static SymbolStore store;
+SymbolCache& SymbolCache::shared() {
+  static SymbolCache store;
   return store;
 }
 
-std::shared_ptr<const SymbolStore::Table> SymbolStore::get(const MappedModule& module,
+std::shared_ptr<const SymbolCache::Table> SymbolCache::get(const MappedModule& module,
                                                            std::uint32_t pid) {
   if (module.build_id.empty()) return read_table(module, pid);
   const std::lock_guard lock(mutex_);
@@ -45,17 +45,17 @@ std::shared_ptr<const SymbolStore::Table> SymbolStore::get(const MappedModule& m
   if (!table->symbols.object()) return table;
   kept_[key] = Kept{table, ++uses_};
   held_ += table->symbols.size();
-  keep_within_limit();
+  evict();
   return table;
 }
 
-std::uint64_t SymbolStore::held() const {
+std::uint64_t SymbolCache::cached_symbols() const {
   const std::lock_guard lock(mutex_);
   return held_;
 }
 
-void SymbolStore::keep_within_limit() {
-  while (held_ > max_symbols_ || kept_.size() > kMostTables) {
+void SymbolCache::evict() {
+  while (held_ > max_symbols_ || kept_.size() > kMaxTables) {
     const auto oldest = std::min_element(kept_.begin(), kept_.end(), [](auto& a, auto& b) {
       return a.second.last_use < b.second.last_use;
     });

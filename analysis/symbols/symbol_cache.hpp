@@ -22,7 +22,7 @@
 
 namespace gpuprof::symbols {
 
-class SymbolStore {
+class SymbolCache {
  public:
   struct Table {
     ElfSymbols symbols;
@@ -30,22 +30,22 @@ class SymbolStore {
   };
 
   /// @param max_symbols What is kept when nobody holds it.
-  explicit SymbolStore(std::uint64_t max_symbols = 2'000'000) : max_symbols_(max_symbols) {}
+  explicit SymbolCache(std::uint64_t max_symbols = 2'000'000) : max_symbols_(max_symbols) {}
   /// The process's own.
-  static SymbolStore& shared();
+  static SymbolCache& shared();
 
   /// Never null; the table is empty if the file cannot be read or is another one now.
   std::shared_ptr<const Table> get(const MappedModule& module, std::uint32_t pid);
 
   /// Symbols kept now.
-  std::uint64_t held() const;
+  std::uint64_t cached_symbols() const;
 
  private:
   struct Kept {
     std::shared_ptr<const Table> table;
     std::uint64_t last_use = 0;
   };
-  void keep_within_limit();
+  void evict();
 
   const std::uint64_t max_symbols_;
   mutable std::mutex mutex_;

@@ -14,24 +14,25 @@
 namespace gpuprof::cli {
 
 support::Result<int> capture_command(Options& options) {
-  support::ignore_write_signals();
-  GPUPROF_TRY(meant, processes_by_door(options, "capture"));
-  std::vector<Found> processes;
+  support::ignore_write_error_signals();
+  GPUPROF_TRY(meant, select_processes(options, "capture"));
+  std::vector<SelectedProcess> processes;
   std::vector<std::string> busy;
-  for (const Found& one : meant.found) {
-    const auto is_free = not_recorded_now(one);
+  for (const SelectedProcess& one : meant.selected) {
+    const auto is_free = check_not_recording(one);
     if (!is_free && !options.all) return is_free.error();
     if (is_free)
       processes.push_back(one);
     else
-      busy.push_back(is_free.error().sentence);
+      busy.push_back(is_free.error().message);
   }
   if (processes.empty()) return support::error(busy.front());
   GPUPROF_TRY(session, CaptureSession::open(options));
-  for (const std::string& sentence : busy) session->remark(sentence);
-  for (const std::string& sentence : notes_of(meant)) session->remark(sentence);
-  for (const std::string& sentence : meant.left_out) session->failure(sentence);
-  for (const Found& one : processes) session->add(one.door, one.named && !options.by_rules, false);
+  for (const std::string& sentence : busy) session->add_note(sentence);
+  for (const std::string& sentence : selection_notes(meant)) session->add_note(sentence);
+  for (const std::string& sentence : meant.unresponsive) session->add_failure(sentence);
+  for (const SelectedProcess& one : processes)
+    session->add(one.door, one.named && !options.use_role_rules, false);
   return session->finish(options);
 }
 

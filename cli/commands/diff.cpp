@@ -31,7 +31,7 @@ constexpr int kHolds = 1, kTrouble = 2;
 
 api::DiffRequest request_of(const Options& options) {
   api::DiffRequest request;
-  for (const std::string& word : options.words)
+  for (const std::string& word : options.arguments)
     request.recordings.push_back(support::absolute_path(word, support::current_folder()));
   request.conditions = options.fail_if;
   if (options.min_change) request.min_change = *options.min_change;
@@ -39,7 +39,7 @@ api::DiffRequest request_of(const Options& options) {
   if (options.row_limit) request.row_limit = *options.row_limit;
   request.rank = options.rank;
   request.json = options.json;
-  request.width = width_of_stdout();
+  request.width = stdout_columns();
   return request;
 }
 
@@ -55,31 +55,31 @@ support::Result<int> write_page(const Options& options, const api::DiffRequest& 
   const api::DiffPageTarget target{support::absolute_path(options.html, support::current_folder()),
                                    options.session.force, kVersion};
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const auto answer = api::write_diff_page(request, target, shown_on(line, ""));
+  const auto answer = api::write_diff_page(request, target, make_read_progress(line, ""));
   line.clear();
   if (!answer) return answer.error();
   if (!options.quiet)
     fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", target.page,
                support::human_bytes(answer.value().bytes));
-  return status_of(answer.value().holds);
+  return status_of(answer.value().met_conditions);
 }
 
 }  // namespace
 
 support::Result<int> diff_command(Options& options) {
-  support::ignore_write_signals();
-  support::tidy_when_ended();
+  support::ignore_write_error_signals();
+  support::install_signal_cleanup();
   const api::DiffRequest request = request_of(options);
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = shown_on(line, "");
-  auto answer = api::diff_answer(request, progress);
+  const api::ReportProgress progress = make_read_progress(line, "");
+  auto answer = api::diff_recordings(request, progress);
   line.clear();
   if (!answer) return answer.error();
   const std::string& text = answer.value().text;
-  GPUPROF_CHECK(
-      write_answer(request.json ? text : support::harmless(text), "the comparison", kTrouble));
-  return status_of(answer.value().holds);
+  GPUPROF_CHECK(write_stdout(request.json ? text : support::sanitize_for_terminal(text),
+                             "the comparison", kTrouble));
+  return status_of(answer.value().met_conditions);
 }
 
 }  // namespace gpuprof::cli

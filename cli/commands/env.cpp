@@ -38,14 +38,14 @@ std::vector<Variable> variables(const Installation& installation, const std::str
 std::string shell_line(const Variable& variable) {
   const auto& [name, value] = variable;
   const std::string rest = name == "LD_PRELOAD" ? "\"${LD_PRELOAD:+:$LD_PRELOAD}\"" : "";
-  return fmt::format("export {}={}{}\n", name, support::shell_joined({value}), rest);
+  return fmt::format("export {}={}{}\n", name, support::shell_join({value}), rest);
 }
 
 /// What this shell has for another tool stays, as under `gpuprof run`.
 void leave_other_tools(std::vector<Variable>& all, const std::vector<std::string>& environment) {
   std::erase_if(all, [&](const Variable& variable) {
     if (!variable.first.ends_with("_INJECTION64_PATH")) return false;
-    const std::string sentence = other_tools_injection(environment, variable.first);
+    const std::string sentence = foreign_injection_note(environment, variable.first);
     if (!sentence.empty()) std::fprintf(stderr, "gpuprof: note: %s\n", sentence.c_str());
     return !sentence.empty();
   });
@@ -68,12 +68,12 @@ std::string text_of(const std::vector<Variable>& all, const Options& options) {
 }  // namespace
 
 support::Result<int> env_command(Options& options) {
-  if (!options.words.empty())
+  if (!options.arguments.empty())
     return support::error(
         fmt::format("env takes no words, but {} follows it; a program is started "
                     "with `gpuprof run --armed {}`",
-                    support::in_quotes(options.words[0]), options.words[0]));
-  GPUPROF_TRY(installation, find_installation(support::own_executable(), ""));
+                    support::in_quotes(options.arguments[0]), options.arguments[0]));
+  GPUPROF_TRY(installation, find_installation(support::executable_path(), ""));
   const std::string& library = installation.library;
   if (library.find_first_of(" :$") != std::string::npos)
     return support::error(fmt::format(
@@ -81,9 +81,9 @@ support::Result<int> env_command(Options& options) {
         "folder without (cmake --install build/release --prefix /opt/gpuprof)",
         support::in_quotes(library)));
   std::vector<Variable> all = variables(installation, options.session.name);
-  if (options.shell && !options.json) leave_other_tools(all, surroundings_now().environment);
+  if (options.shell && !options.json) leave_other_tools(all, current_run_context().environment);
   const std::string text = text_of(all, options);
-  GPUPROF_CHECK(write_answer(text, "the variables"));
+  GPUPROF_CHECK(write_stdout(text, "the variables"));
   return 0;
 }
 

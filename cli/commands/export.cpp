@@ -29,22 +29,22 @@ constexpr int kFailed = 125;  // of several windows some
 /// Into `made` go the folders that it made for the output.
 support::Result<api::ExportRequest> request_of(const Options& options,
                                                std::vector<std::string>* made) {
-  if (options.words.empty()) {
+  if (options.arguments.empty()) {
     return error(
         "export needs a spool folder or trace files: gpuprof export [OPTION...] SPOOL|TRACE...");
   }
   api::ExportRequest request;
-  for (const std::string& word : options.words)
+  for (const std::string& word : options.arguments)
     request.also.push_back(support::absolute_path(word, support::current_folder()));
   request.spool = request.also.front();
   request.also.erase(request.also.begin());
   request.force = options.session.force;
   if (options.formats_given) request.formats = options.session.formats;
   if (options.output.empty()) return request;
-  GPUPROF_TRY(place, choose_output(options.output, surroundings_now()));
-  GPUPROF_CHECK(prepare_output(&place, request.force));
-  *made = place.made;
-  support::tidy_if_empty(place.made);
+  GPUPROF_TRY(place, resolve_output(options.output, current_run_context()));
+  GPUPROF_CHECK(create_output(&place, request.force));
+  *made = place.created_folders;
+  support::cleanup_if_empty(place.created_folders);
   request.output = place.output;
   request.output_is_pattern = place.is_pattern;
   return request;
@@ -53,14 +53,15 @@ support::Result<api::ExportRequest> request_of(const Options& options,
 }  // namespace
 
 support::Result<int> export_command(Options& options) {
-  support::ignore_write_signals();
-  support::tidy_when_ended();
+  support::ignore_write_error_signals();
+  support::install_signal_cleanup();
   std::vector<std::string> made;
   GPUPROF_TRY(request, request_of(options, &made));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
   auto summary = api::export_session(
-      request, [&](std::uint64_t done, std::uint64_t total) { line.show("writing", done, total); },
-      [&](std::uint64_t done, std::uint64_t total) { line.show("reading", done, total); });
+      request,
+      [&](std::uint64_t done, std::uint64_t total) { line.update("writing", done, total); },
+      [&](std::uint64_t done, std::uint64_t total) { line.update("reading", done, total); });
   line.clear();
   if (!summary) {
     support::remove_if_empty(made);
@@ -68,7 +69,7 @@ support::Result<int> export_command(Options& options) {
   }
   std::string paths;
   for (const api::SummaryFile& file : summary.value().files) paths += file.path + "\n";
-  GPUPROF_CHECK(write_answer(paths, "the files' names"));
+  GPUPROF_CHECK(write_stdout(paths, "the files' names"));
   const std::string text =
       options.quiet ? failures_text(summary.value()) : summary_text(summary.value());
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());

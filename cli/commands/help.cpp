@@ -13,15 +13,15 @@ namespace gpuprof::cli {
 
 support::Result<int> help_command(Options& options) {
   std::string text = overview_text();
-  if (!options.words.empty()) {
-    const std::string& name = options.words.front();
+  if (!options.arguments.empty()) {
+    const std::string& name = options.arguments.front();
     if (const CommandRow* command = find_command(name)) {
-      text = command_text(*command);
+      text = command_help_text(*command);
     } else {
       return unknown_command(name);
     }
   }
-  GPUPROF_CHECK(write_answer(text, "the help"));
+  GPUPROF_CHECK(write_stdout(text, "the help"));
   return 0;
 }
 

@@ -30,11 +30,11 @@ using support::error;
 constexpr int kFailedOn = 1;  // exit status
 
 support::Result<api::ReportRequest> report_request(const Options& options) {
-  if (options.words.empty())
+  if (options.arguments.empty())
     return error(
         "report needs a session's folder or a trace file: gpuprof report [OPTION...] INPUT");
   api::ReportRequest request;
-  for (const std::string& word : options.words)
+  for (const std::string& word : options.arguments)
     request.inputs.push_back(support::absolute_path(word, support::current_folder()));
   request.by = options.by;
   request.advice_only = options.advice_only;
@@ -52,7 +52,7 @@ support::Result<api::ReportRequest> report_request(const Options& options) {
   request.steps = options.report_steps;
   request.json = options.json;
   request.csv = options.csv;
-  request.width = width_of_stdout();
+  request.width = stdout_columns();
   return request;
 }
 
@@ -70,7 +70,7 @@ support::Result<void> check_page_alone(const Options& options, const api::Report
 /// What the answer itself does not say.
 void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& sentence : notes)
-    fmt::print(stderr, "gpuprof: note: {}\n", support::on_one_line(sentence));
+    fmt::print(stderr, "gpuprof: note: {}\n", support::escape_control_characters(sentence));
 }
 
 support::Result<int> write_page(const Options& options, const api::ReportRequest& request) {
@@ -83,34 +83,34 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
   page.force = options.session.force;
   page.version = kVersion;
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  auto bytes = api::write_report_page(page, shown_on(line, ", each several times"));
+  auto bytes = api::write_report_page(page, make_read_progress(line, ", each several times"));
   line.clear();
   if (!bytes) return bytes.error();
   if (!options.quiet)
     fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n",
-               support::on_one_line(page.page), support::human_bytes(bytes.value()));
+               support::escape_control_characters(page.page), support::human_bytes(bytes.value()));
   return 0;
 }
 
 }  // namespace
 
 support::Result<int> report_command(Options& options) {
-  support::ignore_write_signals();
-  support::tidy_when_ended();
+  support::ignore_write_error_signals();
+  support::install_signal_cleanup();
   GPUPROF_TRY(request, report_request(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = shown_on(line, ", each several times");
+  const api::ReportProgress progress = make_read_progress(line, ", each several times");
   auto text = api::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
   const bool data = request.json || request.csv;
-  GPUPROF_CHECK(
-      write_answer(data ? text.value().text : support::harmless(text.value().text), "the report"));
+  GPUPROF_CHECK(write_stdout(
+      data ? text.value().text : support::sanitize_for_terminal(text.value().text), "the report"));
   if (!options.quiet) print_notes(text.value().notes);
   if (text.value().failed.empty()) return 0;
   fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
-             support::listed(text.value().failed));
+             support::join_with_and(text.value().failed));
   return kFailedOn;
 }
 

@@ -43,22 +43,22 @@ namespace {
 using support::error;
 using support::ProgramKind;
 
-constexpr std::size_t kMostCommandLine_bytes = 4096;
+constexpr std::size_t kMaxCommandLineBytes = 4096;
 
 /// Everything settled before the program starts.
-struct Plan {
+struct RunPlan {
   std::string program;
-  support::ProgramFacts facts;
+  support::ProgramInfo facts;
   Installation installation;
-  OutputPlace place;
+  OutputLocation place;
   std::vector<std::string> remarks;  // what is missing
   std::vector<std::string> notes;    // what else to know
 };
 
 /// Whether the programs it starts could be recorded although it cannot be itself.
 bool children_can_be_recorded(ProgramKind kind) {
-  return kind == ProgramKind::kStatic || kind == ProgramKind::kThirtyTwo ||
-         kind == ProgramKind::kOtherLibc;
+  return kind == ProgramKind::kStatic || kind == ProgramKind::k32Bit ||
+         kind == ProgramKind::kForeignLibc;
 }
 
 std::string runtime_folder(const std::vector<std::string>& environment) {
@@ -72,15 +72,15 @@ std::string runtime_folder(const std::vector<std::string>& environment) {
 }
 
 /// A Python script without a first line of its own is started by naming the interpreter.
-support::Error with_hint(const std::string& word, support::Error failure) {
+support::Error add_script_hint(const std::string& word, support::Error failure) {
   const bool script = word.size() > 3 && word.compare(word.size() - 3, 3, ".py") == 0;
   if (script)
-    failure.sentence += "; a Python script is started by its interpreter: gpuprof run -- python3 " +
-                        support::shell_joined({word});
+    failure.message += "; a Python script is started by its interpreter: gpuprof run -- python3 " +
+                       support::shell_join({word});
   return failure;
 }
 
-support::Result<Plan> settle_plan(const Options& options, const Surroundings& around) {
+support::Result<RunPlan> make_run_plan(const Options& options, const RunContext& around) {
   if (options.command.empty()) {
     return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
   }
@@ -88,22 +88,22 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   const std::string path = support::environment_has(around.environment, "PATH")
                                ? support::environment_get(around.environment, "PATH")
                                : "/bin:/usr/bin";
-  Plan plan;
-  GPUPROF_TRY(place, choose_output(options.output, around));
+  RunPlan plan;
+  GPUPROF_TRY(place, resolve_output(options.output, around));
   plan.place = place;
   auto program_found = support::find_program(options.command[0], path);
-  if (!program_found) return with_hint(options.command[0], program_found.error());
+  if (!program_found) return add_script_hint(options.command[0], program_found.error());
   const std::string program = program_found.value();
   plan.program = program;
   plan.facts = support::probe_program(program, path);
-  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  GPUPROF_TRY(installation, find_installation(support::executable_path(), options.daemon_path));
   plan.installation = installation;
-  if (names_file_in_vain(options.output))
+  if (looks_like_file_name(options.output))
     plan.notes.push_back(
         fmt::format("{} is a folder with the traces in it; -o names a file if it ends in "
                     ".pt.trace.json or .pt.trace.json.gz",
                     support::in_quotes(options.output)));
-  if (const std::string why = support::why_not_preloadable(plan.facts); !why.empty()) {
+  if (const std::string why = support::preload_obstacle(plan.facts); !why.empty()) {
     const bool behind = plan.facts.path != program;
     plan.remarks.push_back(fmt::format(
         "{} ran unprofiled: {}{}", support::in_quotes(behind ? plan.facts.path : program), why,
@@ -113,106 +113,107 @@ support::Result<Plan> settle_plan(const Options& options, const Surroundings& ar
   return plan;
 }
 
-api::SessionOptions session_options(const Options& options, const Plan& plan,
-                                    const Surroundings& around) {
+api::SessionOptions session_options(const Options& options, const RunPlan& plan,
+                                    const RunContext& around) {
   api::SessionOptions session = options.session;
   session.output = plan.place.output;
   session.output_is_pattern = plan.place.is_pattern;
-  session.command_line = support::join(options.command, " ").substr(0, kMostCommandLine_bytes);
+  session.command_line = support::join(options.command, " ").substr(0, kMaxCommandLineBytes);
   session.working_directory = around.working_folder;
   session.version = kVersion;
   return session;
 }
 
-support::Launch launch_of(const Options& options, const Plan& plan,
-                          std::vector<std::string> environment) {
-  support::Launch launch;
+support::LaunchOptions launch_of(const Options& options, const RunPlan& plan,
+                                 std::vector<std::string> environment) {
+  support::LaunchOptions launch;
   launch.path = plan.program.find('/') == std::string::npos ? "./" + plan.program : plan.program;
   launch.arguments = options.command;
   launch.environment = std::move(environment);
-  launch.in_child = [](support::Launch& child) {
-    add_pid(child.environment, static_cast<std::uint32_t>(getpid()));
+  launch.pre_exec = [](support::LaunchOptions& child) {
+    append_target_pid(child.environment, static_cast<std::uint32_t>(getpid()));
   };
   return launch;
 }
 
 [[noreturn]] void end(const Options& options, int wait_status, bool failed) {
   if (failed && options.strict) _exit(125);
-  end_like(wait_status);
+  exit_like(wait_status);
 }
 
 /// Only here: what was forked before (the daemon, the watch) must not become ours again.
-void adopt_if(bool wait_all) {
-  if (wait_all) Program::adopt_descendants();
+void become_subreaper_if(bool wait_all) {
+  if (wait_all) Program::become_subreaper();
 }
 
-using Serving = std::unique_ptr<ServeProcess>;
+using ServeProcessPtr = std::unique_ptr<ServeProcess>;
 
 /// Before anything else that can fail late: a port that is taken is told before the program starts.
-support::Result<Serving> start_serving(const Options& options, const Surroundings& around) {
-  if (options.serve.empty()) return Serving();
+support::Result<ServeProcessPtr> start_serving(const Options& options, const RunContext& around) {
+  if (options.serve.empty()) return ServeProcessPtr();
   return ServeProcess::start(options, "--serve", {"--of-program"},
                              daemon_environment(around.environment));
 }
 
 /// Its last answer may take a moment; without one it ends at once.
-std::string end_serving(const Serving& serving) {
-  constexpr std::uint64_t kMost_ns = 10'000'000'000;
-  return serving ? serving->collect(kMost_ns) : "";
+std::string end_serving(const ServeProcessPtr& serving) {
+  constexpr std::uint64_t kMaxNs = 10'000'000'000;
+  return serving ? serving->wait_for_exit(kMaxNs) : "";
 }
 
 /// The program without a daemon beside it. @return its wait status.
-support::Result<int> run_alone(const Options& options, const Plan& plan,
-                               ProgramEnvironment environment, Program& program,
-                               const Serving& serving) {
+support::Result<int> run_without_daemon(const Options& options, const RunPlan& plan,
+                                        ProgramEnvironment environment, Program& program,
+                                        const ServeProcessPtr& serving) {
   const bool wait_all = options.session.wait_for == "all";
-  auto started = program.start(launch_of(options, plan, std::move(environment.words)),
+  auto started = program.start(launch_of(options, plan, std::move(environment.variables)),
                                [&serving, wait_all](pid_t pid) {
-                                 adopt_if(wait_all);
-                                 if (serving) serving->serve_program(pid);
+                                 become_subreaper_if(wait_all);
+                                 if (serving) serving->set_program(pid);
                                });
   if (!started) return started.error();
-  Listener listener;
+  FollowHooks listener;
   if (serving) listener.helpers = {serving->pid()};
-  const int wait_status = program.follow(listener);
-  if (wait_all) program.follow_descendants(listener);
+  const int wait_status = program.wait_until_exit(listener);
+  if (wait_all) program.wait_for_descendants(listener);
   return wait_status;
 }
 
 /// The program alone; the summary says why it was not recorded.
-support::Result<int> run_unrecorded(Options& options, Plan& plan, const Surroundings& around) {
+support::Result<int> run_unrecorded(Options& options, RunPlan& plan, const RunContext& around) {
   Program program;
-  GPUPROF_TRY(
-      wait_status,
-      run_alone(options, plan, program_environment(around.environment, plan.installation, "", ""),
-                program, nullptr));
-  const bool failed = rest_failed(program, [&] {
-    program.restore();
+  GPUPROF_TRY(wait_status,
+              run_without_daemon(options, plan,
+                                 program_environment(around.environment, plan.installation, "", ""),
+                                 program, nullptr));
+  const bool failed = failed_or_out_of_memory(program, [&] {
+    program.restore_signals();
     api::Summary summary;
     summary.version = kVersion;
     summary.host = around.host;
     summary.complete = false;
     summary.missing = plan.remarks;
-    report(options, summary);
+    write_summary(options, summary);
     return true;
   });
   end(options, wait_status, failed);
 }
 
 /// The program alone, waiting for `gpuprof capture`: there is no daemon until then.
-support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings& around,
-                               PreloadName& preload) {
+support::Result<int> run_armed(Options& options, RunPlan& plan, const RunContext& around,
+                               PreloadPath& preload) {
   GPUPROF_TRY(serving, start_serving(options, around));
   const std::string& name = options.session.name;
   ProgramEnvironment environment =
-      program_environment(around.environment, plan.installation, preload.word(),
+      program_environment(around.environment, plan.installation, preload.value(),
                           wire::kArmedAddress + (name.empty() ? "" : ";name=" + name));
   Program program;
-  GPUPROF_TRY(wait_status, run_alone(options, plan, std::move(environment), program, serving));
-  const bool failed = rest_failed(program, [&] {
+  GPUPROF_TRY(wait_status,
+              run_without_daemon(options, plan, std::move(environment), program, serving));
+  const bool failed = failed_or_out_of_memory(program, [&] {
     const std::string failure = end_serving(serving);
     preload.remove();
-    program.restore();
+    program.restore_signals();
     if (!failure.empty()) std::fprintf(stderr, "gpuprof: %s\n", failure.c_str());
     return !failure.empty();
   });
@@ -220,130 +221,133 @@ support::Result<int> run_armed(Options& options, Plan& plan, const Surroundings&
 }
 
 /// Remarks of ours go before the daemon's.
-void add_remarks(api::Summary& summary, const Plan& plan, const std::vector<std::string>& more) {
+void add_remarks(api::Summary& summary, const RunPlan& plan, const std::vector<std::string>& more) {
   summary.missing.insert(summary.missing.begin(), plan.remarks.begin(), plan.remarks.end());
   summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
   summary.remarks.insert(summary.remarks.begin(), plan.notes.begin(), plan.notes.end());
 }
 
 /// How the program ran.
-struct Course {
+struct ProgramRun {
   int wait_status = 0;
   std::uint64_t lived_ns = 0;
-  std::string lost_image;  // it went on without our library, and why
+  std::string library_lost;  // it went on without our library, and why
 };
 
-Course follow(Program& program, RunSession& session, const Plan& plan, const Serving& serving,
-              bool wait_all) {
-  Course course;
+ProgramRun follow(Program& program, DaemonSession& session, const RunPlan& plan,
+                  const ServeProcessPtr& serving, bool wait_all) {
+  ProgramRun course;
   const std::uint64_t start_ns = base::mono_ns();
-  Listener listener;
+  FollowHooks listener;
   listener.fd = session.fd();
-  listener.helpers = {session.child()};
+  listener.helpers = {session.daemon_child_pid()};
   if (serving) listener.helpers.push_back(serving->pid());
-  listener.ready = [&] {
-    session.listen();
+  listener.on_readable = [&] {
+    session.handle_message();
     listener.fd = session.fd();
   };
   if (plan.facts.preloadable()) {
-    listener.later = [&](pid_t pid) {
-      course.lost_image = support::why_image_is_lost(static_cast<std::uint32_t>(pid), plan.program);
+    listener.on_still_running = [&](pid_t pid) {
+      course.library_lost =
+          support::library_lost_reason(static_cast<std::uint32_t>(pid), plan.program);
     };
   }
-  course.wait_status = program.follow(listener);
+  course.wait_status = program.wait_until_exit(listener);
   spdlog::info("the program has ended, status {}", shell_status(course.wait_status));
   course.lived_ns = base::mono_ns() - start_ns;
-  if (wait_all) program.follow_descendants(listener);
+  if (wait_all) program.wait_for_descendants(listener);
   return course;
 }
 
-std::string why_nothing(const Course& course, const Plan& plan, const std::string& program) {
-  if (!course.lost_image.empty()) return course.lost_image;
-  return why_nothing_recorded(plan.facts, program, course.wait_status, course.lived_ns);
+std::string unrecorded_reason_of(const ProgramRun& course, const RunPlan& plan,
+                                 const std::string& program) {
+  if (!course.library_lost.empty()) return course.library_lost;
+  return unrecorded_reason(plan.facts, program, course.wait_status, course.lived_ns);
 }
 
 /// Why there is nothing: of no process, or of one that met the daemon and went on without us first.
-void add_why_nothing(api::Summary& summary, const Course& course, const Plan& plan,
-                     const std::string& program) {
+void add_unrecorded_reason(api::Summary& summary, const ProgramRun& course, const RunPlan& plan,
+                           const std::string& program) {
   if (summary.processes_seen == 0)
-    summary.missing.push_back(why_nothing(course, plan, program));
-  else if (summary.events_by_kind.empty() && !course.lost_image.empty() &&
-           std::count(summary.missing.begin(), summary.missing.end(), course.lost_image) == 0)
-    summary.missing.push_back(course.lost_image);
+    summary.missing.push_back(unrecorded_reason_of(course, plan, program));
+  else if (summary.events_by_kind.empty() && !course.library_lost.empty() &&
+           std::count(summary.missing.begin(), summary.missing.end(), course.library_lost) == 0)
+    summary.missing.push_back(course.library_lost);
 }
 
 /// What a recorded run has beside its program.
-struct Recording {
-  Serving serving;
-  std::unique_ptr<RunSession> session;
+struct RecordedRun {
+  ServeProcessPtr serving;
+  std::unique_ptr<DaemonSession> session;
   ProgramEnvironment environment;
-  PreloadName& preload;
+  PreloadPath& preload;
 };
 
 /// The program to its end, and what came of it; true: something failed.
-bool see_through(const Options& options, const Plan& plan, Recording& recording, Program& program) {
-  RunSession& session = *recording.session;
-  const Course course =
+bool complete_recorded_run(const Options& options, const RunPlan& plan, RecordedRun& recording,
+                           Program& program) {
+  DaemonSession& session = *recording.session;
+  const ProgramRun course =
       follow(program, session, plan, recording.serving, options.session.wait_for == "all");
   const std::string failure = end_serving(recording.serving);
-  Outcome outcome =
-      session.finish(course.wait_status, [&program] { return program.interrupts_since(); });
+  SessionOutcome outcome =
+      session.finish(course.wait_status, [&program] { return program.take_interrupt_count(); });
   if (const std::string kept = recording.preload.remove(); !kept.empty()) {
-    recording.environment.remarks.push_back("programs still running were started through " + kept +
-                                            ", which therefore stays");
+    recording.environment.notes.push_back("programs still running were started through " + kept +
+                                          ", which therefore stays");
   }
-  program.restore();
-  if (outcome.summary_came) add_why_nothing(outcome.summary, course, plan, options.command[0]);
-  add_remarks(outcome.summary, plan, recording.environment.remarks);
+  program.restore_signals();
+  if (outcome.has_summary) add_unrecorded_reason(outcome.summary, course, plan, options.command[0]);
+  add_remarks(outcome.summary, plan, recording.environment.notes);
   if (!failure.empty()) {
     outcome.summary.failures.push_back(failure);
     outcome.failed = true;
   }
   recording.session.reset();
-  if (!report(options, outcome.summary)) outcome.failed = true;
-  support::remove_if_empty(plan.place.made);
+  if (!write_summary(options, outcome.summary)) outcome.failed = true;
+  support::remove_if_empty(plan.place.created_folders);
   return outcome.failed;
 }
 
-support::Result<int> run_recorded(Options& options, Plan& plan, const Surroundings& around,
-                                  PreloadName& preload) {
-  Recording recording{nullptr, nullptr, {}, preload};
+support::Result<int> run_recorded(Options& options, RunPlan& plan, const RunContext& around,
+                                  PreloadPath& preload) {
+  RecordedRun recording{nullptr, nullptr, {}, preload};
   GPUPROF_TRY(serving, start_serving(options, around));
   recording.serving = std::move(serving);
-  GPUPROF_CHECK(prepare_output(&plan.place, options.session.force));
-  auto opened = RunSession::open(plan.installation, daemon_environment(around.environment),
-                                 session_options(options, plan, around),
-                                 {plan.place.folder, options.quiet, options.verbose});
+  GPUPROF_CHECK(create_output(&plan.place, options.session.force));
+  auto opened = DaemonSession::open(plan.installation, daemon_environment(around.environment),
+                                    session_options(options, plan, around),
+                                    {plan.place.folder, options.quiet, options.verbose});
   if (!opened) {
-    support::remove_if_empty(plan.place.made);
+    support::remove_if_empty(plan.place.created_folders);
     return opened.error();
   }
   recording.session = opened.take();
-  RunSession& session = *recording.session;
-  recording.environment =
-      program_environment(around.environment, plan.installation, preload.word(), session.address());
+  DaemonSession& session = *recording.session;
+  recording.environment = program_environment(around.environment, plan.installation,
+                                              preload.value(), session.address());
   Program program;
-  auto started = program.start(launch_of(options, plan, std::move(recording.environment.words)),
+  auto started = program.start(launch_of(options, plan, std::move(recording.environment.variables)),
                                [&](pid_t pid) {
-                                 adopt_if(options.session.wait_for == "all");
-                                 if (recording.serving) recording.serving->serve_program(pid);
+                                 become_subreaper_if(options.session.wait_for == "all");
+                                 if (recording.serving) recording.serving->set_program(pid);
                                  session.command_started(static_cast<std::uint32_t>(pid));
                                });
   if (!started) {
-    session.abandon();
-    support::remove_if_empty(plan.place.made);
+    session.cancel();
+    support::remove_if_empty(plan.place.created_folders);
     return started.error();
   }
   spdlog::info("process {} runs {}", started.value(), plan.program);
-  const bool failed =
-      rest_failed(program, [&] { return see_through(options, plan, recording, program); });
+  const bool failed = failed_or_out_of_memory(
+      program, [&] { return complete_recorded_run(options, plan, recording, program); });
   // Where memory failed the daemon is still ours to collect.
   recording.session.reset();
-  end(options, program.follow({}), failed);
+  end(options, program.wait_until_exit({}), failed);
 }
 
 /// What is given here would be forgotten by then.
-support::Result<void> armed_takes(const Options& options) {
+support::Result<void> check_armed_options(const Options& options) {
   if (!options.session.armed) return {};
   const bool serves = !options.serve.empty() && !options.session.schedule.given;
   const char* what = options.session.schedule.given  ? "the schedule"
@@ -363,15 +367,15 @@ support::Result<void> armed_takes(const Options& options) {
 }  // namespace
 
 support::Result<int> run_command(Options& options) {
-  support::ignore_write_signals();
-  const Surroundings around = surroundings_now();
+  support::ignore_write_error_signals();
+  const RunContext around = current_run_context();
   if (!options.summary_json.empty()) {
     options.summary_json = support::absolute_path(options.summary_json, around.working_folder);
   }
   // What the button asks for can be recorded while nothing else is.
   if (!options.serve.empty() && !options.session.schedule.given) options.session.armed = true;
-  GPUPROF_CHECK(armed_takes(options));
-  GPUPROF_TRY(plan, settle_plan(options, around));
+  GPUPROF_CHECK(check_armed_options(options));
+  GPUPROF_TRY(plan, make_run_plan(options, around));
   GPUPROF_CHECK(check_summary_file(options.summary_json, plan.place.folder));
   const bool preloadable = plan.facts.preloadable();
   if (!preloadable && !children_can_be_recorded(plan.facts.kind)) {
@@ -381,7 +385,7 @@ support::Result<int> run_command(Options& options) {
                                  ? plan.facts.interpreter
                                  : "/lib64/ld-linux-x86-64.so.2";
   GPUPROF_TRY(preload,
-              PreloadName::make(plan.installation, loader, runtime_folder(around.environment)));
+              PreloadPath::make(plan.installation, loader, runtime_folder(around.environment)));
   if (!preloadable && !preload.uses_lib_token()) {
     preload.remove();
     return run_unrecorded(options, plan, around);

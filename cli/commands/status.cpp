@@ -23,8 +23,8 @@ namespace gpuprof::cli {
 namespace {
 
 /// A process as it is listed.
-struct Listed {
-  api::ProcessStatus status;
+struct StatusRow {
+  api::TargetStatus status;
   std::string command;
   std::vector<std::string> can;  // what it can record
 };
@@ -44,7 +44,7 @@ std::string command_of(std::uint32_t pid) {
 }
 
 /// From what is mapped there: what may come later is not promised.
-std::vector<std::string> can_record(const api::ProcessStatus& status) {
+std::vector<std::string> recordable_sources(const api::TargetStatus& status) {
   const std::string maps = support::read_small_file(fmt::format("/proc/{}/maps", status.door.pid));
   const auto has = [&maps](const char* name) { return maps.find(name) != std::string::npos; };
   std::vector<std::string> can;
@@ -56,37 +56,37 @@ std::vector<std::string> can_record(const api::ProcessStatus& status) {
   return can;
 }
 
-Listed listed(const api::ProcessStatus& status) {
-  return {status, command_of(status.door.pid), can_record(status)};
+StatusRow listed(const api::TargetStatus& status) {
+  return {status, command_of(status.door.pid), recordable_sources(status)};
 }
 
 /// One that does not answer (stopped, say) is listed all the same.
-std::optional<api::ProcessStatus> asked(const api::Door& door) {
+std::optional<api::TargetStatus> query_status(const api::ControlSocket& door) {
   bool is_there = false;
-  const auto status = api::ask_status(door, &is_there);
+  const auto status = api::request_status(door, &is_there);
   if (status) return status.value();
-  if (!is_there && !api::is_open(door)) return {};  // ended since it was found
-  api::ProcessStatus silent;
+  if (!is_there && !api::is_listening(door)) return {};  // ended since it was found
+  api::TargetStatus silent;
   silent.door = door;
   silent.state = "no answer";
   return silent;
 }
 
-support::Result<std::vector<Listed>> look(const Options& options) {
-  std::vector<Listed> all;
-  if (!options.words.empty()) {
-    GPUPROF_TRY(meant, processes_by_door(options, "status"));
-    tell_notes(meant);
-    for (const api::ProcessStatus& one : meant.found) all.push_back(listed(one));
+support::Result<std::vector<StatusRow>> collect_rows(const Options& options) {
+  std::vector<StatusRow> all;
+  if (!options.arguments.empty()) {
+    GPUPROF_TRY(meant, select_processes(options, "status"));
+    print_selection_notes(meant);
+    for (const api::TargetStatus& one : meant.selected) all.push_back(listed(one));
     return all;
   }
-  for (const api::Door& door : api::find_doors())
-    if (const auto status = asked(door); status) all.push_back(listed(*status));
+  for (const api::ControlSocket& door : api::find_control_sockets())
+    if (const auto status = query_status(door); status) all.push_back(listed(*status));
   return all;
 }
 
 /// Share of one processor our thread has used since it came to life.
-double overhead_percent(const api::ProcessStatus& s) {
+double overhead_percent(const api::TargetStatus& s) {
   return s.age_ns == 0
              ? 0
              : 100.0 * static_cast<double>(s.worker_cpu_ns) / static_cast<double>(s.age_ns);
@@ -95,20 +95,21 @@ double overhead_percent(const api::ProcessStatus& s) {
 /// What is left out under --max-overhead.
 std::vector<std::string> left_out(std::uint32_t less) {
   std::vector<std::string> words;
-  const std::pair<std::uint32_t, const char*> kWords[] = {{wire::kLessStacks, "stacks"},
-                                                          {wire::kLessApi, "calls and inputs"},
-                                                          {wire::kLessHost, "operators and ranges"},
-                                                          {wire::kLessSteps, "steps"}};
+  const std::pair<std::uint32_t, const char*> kWords[] = {
+      {wire::kThrottleStacks, "stacks"},
+      {wire::kThrottleApi, "calls and inputs"},
+      {wire::kThrottleHost, "operators and ranges"},
+      {wire::kThrottleSteps, "steps"}};
   for (const auto& [bit, word] : kWords)
     if ((less & bit) != 0) words.emplace_back(word);
-  if ((less & wire::kLessSamples) != 0)
+  if ((less & wire::kThrottleSamples) != 0)
     words.emplace_back("samples");
   else if (const std::uint32_t halvings = wire::rate_halvings(less); halvings != 0)
     words.push_back(fmt::format("{} of {} samples", (1u << halvings) - 1, 1u << halvings));
   return words;
 }
 
-std::string json_of(const std::vector<Listed>& all) {
+std::string json_of(const std::vector<StatusRow>& all) {
   support::JsonWriter json;
   json.begin_array();
   for (const auto& [s, command, can] : all) {
@@ -117,7 +118,7 @@ std::string json_of(const std::vector<Listed>& all) {
     json.member("state", s.state).member("in_session", s.in_session);
     json.member("daemon_pid", s.daemon_pid).member("attached", s.attached);
     json.member("can_record", can).member("steps", s.steps).member("dropped", s.dropped);
-    json.member("left_out", left_out(s.less));
+    json.member("left_out", left_out(s.reduced));
     json.member("worker_cpu_ns", s.worker_cpu_ns).member("age_ns", s.age_ns);
     json.member("command", command).end_object();
   }
@@ -125,7 +126,7 @@ std::string json_of(const std::vector<Listed>& all) {
   return json.text() + "\n";
 }
 
-std::string table_of(const std::vector<Listed>& all) {
+std::string table_of(const std::vector<StatusRow>& all) {
   if (all.empty()) return "no process of yours has gpuprof's library in it\n";
   constexpr std::size_t kCommandWidth = 60;
   std::string text =
@@ -136,20 +137,21 @@ std::string table_of(const std::vector<Listed>& all) {
         fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>8.2f}%  {:<26} {}\n", s.door.pid,
                     s.name.empty() ? "-" : s.name, s.state, s.steps, s.dropped, overhead_percent(s),
                     support::join(can, ","), in_one_row(command.substr(0, kCommandWidth)));
-  for (const Listed& one : all)
-    if (one.status.less != 0)
+  for (const StatusRow& one : all)
+    if (one.status.reduced != 0)
       text += fmt::format("process {} leaves out, to stay below --max-overhead: {}\n",
-                          one.status.door.pid, support::join(left_out(one.status.less), ", "));
+                          one.status.door.pid, support::join(left_out(one.status.reduced), ", "));
   return text;
 }
 
 }  // namespace
 
 support::Result<int> status_command(Options& options) {
-  support::ignore_write_signals();
-  GPUPROF_TRY(all, look(options));
-  const std::string text = options.json ? json_of(all) : support::harmless(table_of(all));
-  GPUPROF_CHECK(write_answer(text, "the processes"));
+  support::ignore_write_error_signals();
+  GPUPROF_TRY(all, collect_rows(options));
+  const std::string text =
+      options.json ? json_of(all) : support::sanitize_for_terminal(table_of(all));
+  GPUPROF_CHECK(write_stdout(text, "the processes"));
   return 0;
 }
 

@@ -13,24 +13,24 @@ namespace gpuprof::cli {
 namespace {
 
 /// Whether nobody records it any more: a session ends for all its processes at once.
-bool is_over(const api::Door& door) {
+bool session_has_ended(const api::ControlSocket& door) {
   bool silent = false;
-  const auto status = api::ask_status(door, &silent);
-  return status ? not_recorded_now(status.value()).ok() : !silent;
+  const auto status = api::request_status(door, &silent);
+  return status ? check_not_recording(status.value()).ok() : !silent;
 }
 
 }  // namespace
 
 support::Result<int> stop_command(Options& options) {
-  GPUPROF_TRY(meant, processes_by_door(options, "stop"));
-  tell_notes(meant);
-  std::optional<support::Error> first = left_out_of(meant);
+  GPUPROF_TRY(meant, select_processes(options, "stop"));
+  print_selection_notes(meant);
+  std::optional<support::Error> first = unresponsive_error(meant);
   std::size_t stopped = 0;
-  for (const api::ProcessStatus& one : meant.found) {
-    const bool was_recorded = !not_recorded_now(one);
+  for (const api::TargetStatus& one : meant.selected) {
+    const bool was_recorded = !check_not_recording(one);
     if (!was_recorded && options.all) continue;
-    const auto answer = api::ask_stop(one.door);
-    if (answer || (was_recorded && is_over(one.door)))
+    const auto answer = api::request_stop(one.door);
+    if (answer || (was_recorded && session_has_ended(one.door)))
       ++stopped;
     else if (!first)
       first = answer.error();
@@ -43,11 +43,11 @@ support::Result<int> stop_command(Options& options) {
 }
 
 support::Result<int> detach_command(Options& options) {
-  GPUPROF_TRY(meant, processes_by_door(options, "detach"));
-  tell_notes(meant);
-  std::optional<support::Error> first = left_out_of(meant);
-  for (const api::ProcessStatus& one : meant.found) {
-    const auto answer = api::ask_detach(one.door);
+  GPUPROF_TRY(meant, select_processes(options, "detach"));
+  print_selection_notes(meant);
+  std::optional<support::Error> first = unresponsive_error(meant);
+  for (const api::TargetStatus& one : meant.selected) {
+    const auto answer = api::request_detach(one.door);
     if (!answer && !first) first = answer.error();
   }
   if (first) return *first;

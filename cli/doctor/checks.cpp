@@ -19,30 +19,30 @@
 namespace gpuprof::cli {
 namespace {
 
-const char* word(Health health) {
+const char* word(CheckStatus health) {
   switch (health) {
-    case Health::kGood:
+    case CheckStatus::kGood:
       return "ok";
-    case Health::kLimited:
+    case CheckStatus::kLimited:
       return "limited";
-    case Health::kMissing:
+    case CheckStatus::kMissing:
       return "missing";
-    case Health::kBlocking:
+    case CheckStatus::kBlocking:
       return "blocking";
   }
   return "";
 }
 
-bool any_blocking(const Findings& findings) {
+bool any_blocking(const CheckResults& findings) {
   return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& f) { return f.health == Health::kBlocking; });
+                     [](const CheckResult& f) { return f.health == CheckStatus::kBlocking; });
 }
 
 }  // namespace
 
-std::string findings_text(const Findings& findings) {
+std::string check_results_text(const CheckResults& findings) {
   std::string text;
-  for (const Finding& finding : findings) {
+  for (const CheckResult& finding : findings) {
     text += fmt::format("{:<8} {:<13} {}\n", word(finding.health), finding.topic, finding.sentence);
   }
   return text + (any_blocking(findings)
@@ -50,10 +50,10 @@ std::string findings_text(const Findings& findings) {
                      : "Runs can be recorded here.\n");
 }
 
-std::string findings_json(const Findings& findings) {
+std::string check_results_json(const CheckResults& findings) {
   support::JsonWriter json;
   json.begin_object().member("can_record", !any_blocking(findings)).key("findings").begin_array();
-  for (const Finding& finding : findings) {
+  for (const CheckResult& finding : findings) {
     json.begin_object();
     json.member("health", word(finding.health)).member("topic", finding.topic);
     json.member("sentence", finding.sentence).end_object();
@@ -63,38 +63,38 @@ std::string findings_json(const Findings& findings) {
 }
 
 support::Result<int> doctor_command(Options& options) {
-  if (!options.words.empty()) {
+  if (!options.arguments.empty()) {
     return support::error(fmt::format("doctor takes no word such as {}; a process is named with -p",
-                                      support::in_quotes(options.words[0])));
+                                      support::in_quotes(options.arguments[0])));
   }
   // The others' processes answer EPERM.
   if (options.pid != 0 && kill(static_cast<pid_t>(options.pid), 0) != 0 && errno == ESRCH) {
     return support::error(fmt::format(
         "--pid {}: there is no such process; name the number of one that runs", options.pid));
   }
-  const std::vector<std::string> environment = support::environment_words();
-  Findings findings;
-  look_at_installation(findings);
-  look_at_glibc(findings);
-  look_at_driver(findings);
-  look_at_cupti(environment, findings);
-  look_at_sampling(findings);
-  look_at_second_thread(findings);
-  look_at_tracing_of_others(findings);
-  look_at_python(environment, findings);
-  look_at_preloads(environment, findings);
-  look_at_memory(findings);
-  look_at_output(findings);
-  if (options.pid != 0) look_at_process(options.pid, findings);
-  Findings tried;
-  if (options.try_it) try_recordings(tried);
-  const bool all_came = std::none_of(tried.begin(), tried.end(), [](const Finding& one) {
-    return one.health == Health::kMissing;
+  const std::vector<std::string> environment = support::current_environment();
+  CheckResults findings;
+  check_installation(findings);
+  check_glibc(findings);
+  check_driver(findings);
+  check_cupti(environment, findings);
+  check_sampling(findings);
+  check_second_thread(findings);
+  check_ptrace(findings);
+  check_python(environment, findings);
+  check_preloads(environment, findings);
+  check_shared_memory(findings);
+  check_output(findings);
+  if (options.pid != 0) check_process(options.pid, findings);
+  CheckResults tried;
+  if (options.try_recording) check_trial_recordings(tried);
+  const bool all_came = std::none_of(tried.begin(), tried.end(), [](const CheckResult& one) {
+    return one.health == CheckStatus::kMissing;
   });
   findings.insert(findings.end(), tried.begin(), tried.end());
-  std::string text = options.json ? findings_json(findings) : findings_text(findings);
+  std::string text = options.json ? check_results_json(findings) : check_results_text(findings);
   if (!options.json && !all_came) text += "Not all that was tried arrived: `missing` says what.\n";
-  GPUPROF_CHECK(write_answer(text, "what was found"));
+  GPUPROF_CHECK(write_stdout(text, "what was found"));
   return any_blocking(findings) || !all_came ? 1 : 0;
 }
 

@@ -26,7 +26,7 @@
 namespace gpuprof::cli {
 namespace {
 
-constexpr std::uint64_t kPatience_ns = 5'000'000'000;
+constexpr std::uint64_t kPatienceNs = 5'000'000'000;
 
 std::vector<std::string> matches(const std::string& pattern) {
   glob_t found{};
@@ -60,8 +60,8 @@ std::string version_in_child(const std::string& library, const char* name) {
         const bool simulated = dlsym(handle, "gpuprof_simulated_gpu") != nullptr;
         dprintf(out, simulated ? "%u " : "%u", version);
       },
-      kPatience_ns);
-  if (!answer) return "!" + answer.error().sentence;
+      kPatienceNs);
+  if (!answer) return "!" + answer.error().message;
   if (answer.value().timed_out) return "!asking it took longer than 5 s";
   if (answer.value().out.empty()) return "!asking it ended the process that asked";
   return answer.value().out;
@@ -110,36 +110,36 @@ std::vector<std::string> cupti_candidates(const std::vector<std::string>& enviro
 
 }  // namespace
 
-void look_at_driver(Findings& out) {
+void check_driver(CheckResults& out) {
   const std::vector<std::string> devices = matches("/dev/nvidia[0-9]*");
   const std::string version = version_in_child("libcuda.so.1", "cuDriverGetVersion");
   if (version[0] == '!') {
-    out.push_back({Health::kMissing, "driver",
+    out.push_back({CheckStatus::kMissing, "driver",
                    fmt::format("libcuda.so.1 cannot be used ({}): traces hold no GPU events",
                                version.substr(1))});
     return;
   }
   const unsigned number = static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
   if (is_simulated(version)) {
-    out.push_back({Health::kGood, "driver",
+    out.push_back({CheckStatus::kGood, "driver",
                    fmt::format("simulated GPU in force: libcuda serves CUDA {}.{}, nothing is "
                                "computed on it and none of its times is measured",
                                number / 1000, number % 1000 / 10)});
     return;
   }
-  out.push_back({devices.empty() ? Health::kLimited : Health::kGood, "driver",
+  out.push_back({devices.empty() ? CheckStatus::kLimited : CheckStatus::kGood, "driver",
                  fmt::format("libcuda serves CUDA {}.{}, {} device file{} in /dev{}", number / 1000,
                              number % 1000 / 10, devices.size(), devices.size() == 1 ? "" : "s",
                              devices.empty() ? ": no GPU can be used from here" : "")});
 }
 
-void look_at_cupti(const std::vector<std::string>& environment, Findings& out) {
+void check_cupti(const std::vector<std::string>& environment, CheckResults& out) {
   std::vector<std::string> paths = cupti_candidates(environment);
   // Beside a simulated driver empty files keep real libraries of CUPTI away, on purpose.
   if (is_simulated(version_in_child("libcuda.so.1", "cuDriverGetVersion")))
     std::erase_if(paths, is_empty_file);
   if (paths.empty()) {
-    out.push_back({Health::kMissing, "CUPTI",
+    out.push_back({CheckStatus::kMissing, "CUPTI",
                    "no libcupti.so found in the usual places: a program that brings its own (a "
                    "PyTorch wheel does) is recorded all the same, others lack GPU events"});
     return;
@@ -147,39 +147,40 @@ void look_at_cupti(const std::vector<std::string>& environment, Findings& out) {
   for (const std::string& path : paths) {
     const std::string version = version_in_child(path, "cuptiGetVersion");
     const bool good = version[0] != '!';
-    out.push_back({good ? Health::kGood : Health::kLimited, "CUPTI",
+    out.push_back({good ? CheckStatus::kGood : CheckStatus::kLimited, "CUPTI",
                    good ? fmt::format("{} has API version {}{}", path, std::atoi(version.c_str()),
                                       is_simulated(version) ? " (simulated)" : "")
                         : fmt::format("{} cannot be used: {}", path, version.substr(1))});
   }
 }
 
-void look_at_process(std::uint32_t pid, Findings& out) {
+void check_process(std::uint32_t pid, CheckResults& out) {
   const std::string maps = support::read_small_file(fmt::format("/proc/{}/maps", pid));
   const std::string topic = fmt::format("process {}", pid);
   if (maps.empty()) {
     const bool there = access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
     out.push_back(
-        {Health::kLimited, topic,
+        {CheckStatus::kLimited, topic,
          there ? "it cannot be read (another user's, or protected)" : "there is no such process"});
     return;
   }
   const auto mapped = [&](const char* name) { return maps.find(name) != std::string::npos; };
-  if (mapped(kLibraryName)) out.push_back({Health::kGood, topic, "our library is loaded in it"});
+  if (mapped(kLibraryName))
+    out.push_back({CheckStatus::kGood, topic, "our library is loaded in it"});
   std::vector<std::string> users;
   if (mapped("libToolsInjection")) users.emplace_back("Nsight Systems");
   if (mapped("libkineto") || mapped("libtorch_cpu")) users.emplace_back("PyTorch's profiler");
   if (mapped("libtensorflow")) users.emplace_back("TensorFlow's profiler");
   if (!mapped("libcupti")) {
-    out.push_back({Health::kGood, topic, "CUPTI is not loaded in it: its slot is free"});
+    out.push_back({CheckStatus::kGood, topic, "CUPTI is not loaded in it: its slot is free"});
     return;
   }
-  out.push_back({Health::kLimited, topic,
+  out.push_back({CheckStatus::kLimited, topic,
                  users.empty()
                      ? std::string("CUPTI is loaded in it, and who holds the slot cannot be "
                                    "seen from outside")
                      : fmt::format("CUPTI is loaded in it, and the slot may be held by {}",
-                                   support::listed(users))});
+                                   support::join_with_and(users))});
 }
 
 }  // namespace gpuprof::cli

@@ -35,8 +35,8 @@ namespace {
 
 using support::read_small_file;
 
-constexpr std::uint64_t kToolPatience_ns = 5'000'000'000;
-constexpr double kDefaultRate_hz = 100;
+constexpr std::uint64_t kToolPatienceNs = 5'000'000'000;
+constexpr double kDefaultRateHz = 100;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -62,17 +62,17 @@ double tick_hz() {
   return 1e9 / static_cast<double>(tick.tv_nsec);
 }
 
-void check_version(const Installation& found, Findings& out) {
-  auto answer = support::run_captured({found.daemon, "--version"}, support::environment_words(),
-                                      kToolPatience_ns);
-  const std::string said = answer ? first_line(answer.value().out) : answer.error().sentence;
+void check_version(const Installation& found, CheckResults& out) {
+  auto answer = support::run_captured({found.daemon, "--version"}, support::current_environment(),
+                                      kToolPatienceNs);
+  const std::string said = answer ? first_line(answer.value().out) : answer.error().message;
   if (said.find(kVersion) == std::string::npos) {
-    out.push_back({Health::kBlocking, "daemon",
+    out.push_back({CheckStatus::kBlocking, "daemon",
                    fmt::format("{} is not of version {} (it says {})", found.daemon, kVersion,
                                support::in_quotes(said))});
     return;
   }
-  out.push_back({Health::kGood, "daemon", fmt::format("{} {}", found.daemon, kVersion)});
+  out.push_back({CheckStatus::kGood, "daemon", fmt::format("{} {}", found.daemon, kVersion)});
 }
 
 std::string status_field(const char* name) {
@@ -86,143 +86,143 @@ std::string status_field(const char* name) {
 
 }  // namespace
 
-double timer_rate_hz(double rate_hz, double tick_hz) {
+double effective_timer_rate_hz(double rate_hz, double tick_hz) {
   if (rate_hz <= 0 || tick_hz <= 0) return rate_hz;
   // A CPU timer fires at the first tick after its period.
   return tick_hz / std::max(1.0, std::ceil(tick_hz / rate_hz - 1e-9));
 }
 
-void look_at_installation(Findings& out) {
-  auto found = find_installation(support::own_executable(), "");
+void check_installation(CheckResults& out) {
+  auto found = find_installation(support::executable_path(), "");
   if (!found) {
-    out.push_back({Health::kBlocking, "files", found.error().sentence});
+    out.push_back({CheckStatus::kBlocking, "files", found.error().message});
     return;
   }
   check_version(found.value(), out);
-  out.push_back({Health::kGood, "library", found.value().library});
-  if (const std::string closed = support::closed_folder_above(found.value().library);
+  out.push_back({CheckStatus::kGood, "library", found.value().library});
+  if (const std::string closed = support::inaccessible_parent(found.value().library);
       geteuid() == 0 && !closed.empty()) {
-    out.push_back({Health::kLimited, "library",
+    out.push_back({CheckStatus::kLimited, "library",
                    fmt::format("other users may not enter {}: a program that changes its user and "
                                "then starts another prints a message of the loader; install "
                                "gpuprof where all may read, for example in /opt/gpuprof",
                                closed)});
   }
-  if (!found.value().has_thirty_two) {
-    out.push_back({Health::kLimited, "32-bit",
+  if (!found.value().has_32bit_stub) {
+    out.push_back({CheckStatus::kLimited, "32-bit",
                    "the empty 32-bit library is not installed: 32-bit programs started under "
                    "gpuprof print a message of their loader"});
   }
 }
 
 // Whoever has a second thread may not change its SELinux context, whatever the policy says of it.
-void look_at_second_thread(Findings& out, const std::string& selinux) {
+void check_second_thread(CheckResults& out, const std::string& selinux) {
   const bool enforced = first_line(read_small_file(selinux + "/enforce")) == "1";
   out.push_back(
-      {enforced ? Health::kLimited : Health::kGood, "our thread",
+      {enforced ? CheckStatus::kLimited : CheckStatus::kGood, "our thread",
        fmt::format("a program without threads has one of ours while it is recorded: it may call "
                    "unshare, setns and seccomp; a child's keyctl session for it{} and "
                    "checkpoints (CRIU, DMTCP) are refused (docs/command-line.md)",
                    enforced ? ", another SELinux context" : "")});
 }
 
-void look_at_glibc(Findings& out) {
-  const auto found = find_installation(support::own_executable(), "");
+void check_glibc(CheckResults& out) {
+  const auto found = find_installation(support::executable_path(), "");
   if (!found) return;
-  const std::string needed = support::needed_glibc(found.value().library);
+  const std::string needed = support::required_glibc_version(found.value().library);
   const std::string here = gnu_get_libc_version();
   std::pair<int, int> need{0, 0}, have{0, 0};
   sscanf(needed.c_str(), "%d.%d", &need.first, &need.second);
   sscanf(here.c_str(), "%d.%d", &have.first, &have.second);
   const bool good = have >= need;
-  out.push_back({good ? Health::kGood : Health::kBlocking, "glibc",
+  out.push_back({good ? CheckStatus::kGood : CheckStatus::kBlocking, "glibc",
                  fmt::format("{}, the library needs {}{}", here, needed.empty() ? "none" : needed,
                              good ? "" : ": it cannot be loaded here")});
 }
 
-void look_at_memory(Findings& out) {
+void check_shared_memory(CheckResults& out) {
   const base::UniqueFd fd(memfd_create("gpuprof-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ftruncate(fd.get(), 1 << 20) != 0) {
-    out.push_back({Health::kBlocking, "memfd",
+    out.push_back({CheckStatus::kBlocking, "memfd",
                    fmt::format("shared memory cannot be made: {}", strerror(errno))});
     return;
   }
-  out.push_back({Health::kGood, "memfd", "shared memory can be made and sealed"});
+  out.push_back({CheckStatus::kGood, "memfd", "shared memory can be made and sealed"});
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0) {
-    out.push_back({Health::kGood, "/dev/shm",
+    out.push_back({CheckStatus::kGood, "/dev/shm",
                    fmt::format("{} free (programs use it, gpuprof does not)",
                                support::human_bytes(shm.f_bavail * shm.f_frsize))});
   }
 }
 
-void look_at_sampling(Findings& out) {
+void check_sampling(CheckResults& out) {
   const std::string paranoid = first_line(read_small_file("/proc/sys/kernel/perf_event_paranoid"));
   const std::string level =
       paranoid.empty() ? "the kernel has no perf events" : "perf_event_paranoid is " + paranoid;
   const int failure = probe_perf();
   const double hz = tick_hz();
   if (failure == 0) {
-    out.push_back({Health::kGood, "sampling",
+    out.push_back({CheckStatus::kGood, "sampling",
                    fmt::format("perf task-clock works ({}): up to 1000 samples a second", level)});
   } else {
-    out.push_back({Health::kLimited, "sampling",
+    out.push_back({CheckStatus::kLimited, "sampling",
                    fmt::format("perf task-clock fails ({}, {}): CPU timers are used instead", level,
                                strerror(failure))});
   }
   out.push_back(
-      {Health::kGood, "CPU timers",
+      {CheckStatus::kGood, "CPU timers",
        fmt::format("{:.0f} ticks a second: at most {:.0f} samples a second, {:.0f} for the "
                    "default rate of {:.0f}",
-                   hz, hz, timer_rate_hz(kDefaultRate_hz, hz), kDefaultRate_hz)});
+                   hz, hz, effective_timer_rate_hz(kDefaultRateHz, hz), kDefaultRateHz)});
 }
 
-void look_at_tracing_of_others(Findings& out) {
+void check_ptrace(CheckResults& out) {
   const std::string scope = first_line(read_small_file("/proc/sys/kernel/yama/ptrace_scope"));
   const unsigned long long capabilities =
       std::strtoull(status_field("CapEff").c_str(), nullptr, 16);
   constexpr int kSysPtrace = 19;
   const bool capable = (capabilities >> kSysPtrace & 1) != 0;
   const bool limited = !scope.empty() && scope != "0" && !capable;
-  out.push_back({limited ? Health::kLimited : Health::kGood, "ptrace",
+  out.push_back({limited ? CheckStatus::kLimited : CheckStatus::kGood, "ptrace",
                  fmt::format("{}, CAP_SYS_PTRACE {} (`gpuprof run` needs neither)",
                              scope.empty() ? "no Yama" : "Yama ptrace_scope " + scope,
                              capable ? "held" : "not held")});
-  if (is_filtered())
-    out.push_back({Health::kLimited, "seccomp",
+  if (has_seccomp_filter())
+    out.push_back({CheckStatus::kLimited, "seccomp",
                    "a filter is active (a container?): calls it refuses show in the lines above"});
 }
 
-bool is_filtered() {
+bool has_seccomp_filter() {
   const std::string seccomp = status_field("Seccomp");
   return !seccomp.empty() && seccomp != "0";
 }
 
-void look_at_preloads(const std::vector<std::string>& environment, Findings& out) {
+void check_preloads(const std::vector<std::string>& environment, CheckResults& out) {
   const std::string preload = support::environment_get(environment, "LD_PRELOAD");
   if (!preload.empty()) {
-    out.push_back({Health::kGood, "LD_PRELOAD", preload + " stays, behind our library"});
+    out.push_back({CheckStatus::kGood, "LD_PRELOAD", preload + " stays, behind our library"});
   }
   const std::string file = first_line(read_small_file("/etc/ld.so.preload"));
   if (!file.empty()) {
-    out.push_back({Health::kGood, "ld.so.preload", file + " is loaded into every program"});
+    out.push_back({CheckStatus::kGood, "ld.so.preload", file + " is loaded into every program"});
   }
   for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
     const std::string path = support::environment_get(environment, name);
     if (path.empty() || support::base_name(path) == kLibraryName) continue;
-    out.push_back({Health::kLimited, name,
+    out.push_back({CheckStatus::kLimited, name,
                    path + " is another tool's and will be left alone; it may keep GPU or NVTX "
                           "events from gpuprof"});
   }
 }
 
-void look_at_output(Findings& out) {
+void check_output(CheckResults& out) {
   const std::string folder = support::current_folder();
   struct statvfs disk {};
   if (auto writable = support::check_writable(folder); !writable) {
-    out.push_back({Health::kLimited, "output", writable.error().sentence});
+    out.push_back({CheckStatus::kLimited, "output", writable.error().message});
   } else if (statvfs(folder.c_str(), &disk) == 0) {
-    out.push_back({Health::kGood, "output",
+    out.push_back({CheckStatus::kGood, "output",
                    fmt::format("{} can be written, {} free", folder,
                                support::human_bytes(disk.f_bavail * disk.f_frsize))});
   }

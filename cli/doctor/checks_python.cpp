@@ -23,8 +23,8 @@
 namespace gpuprof::cli {
 namespace {
 
-constexpr std::uint64_t kPythonPatience_ns = 5'000'000'000;
-constexpr std::size_t kMostInterpreters = 12;
+constexpr std::uint64_t kInterpreterTimeoutNs = 5'000'000'000;
+constexpr std::size_t kMaxInterpreters = 12;
 constexpr int kOldestRead = 8, kNewestRead = 14;  // minors of 3.x with a table in inject/python
 constexpr char kAsk[] =
     "import "
@@ -62,33 +62,33 @@ std::vector<std::string> interpreters(const std::vector<std::string>& environmen
 
 }  // namespace
 
-bool python_is_read(std::string_view version) {
+bool is_python_supported(std::string_view version) {
   int major = 0, minor = 0;
   const std::string text(version);
   return sscanf(text.c_str(), "%d.%d", &major, &minor) == 2 && major == 3 && minor >= kOldestRead &&
          minor <= kNewestRead;
 }
 
-void look_at_python(const std::vector<std::string>& environment, Findings& out) {
+void check_python(const std::vector<std::string>& environment, CheckResults& out) {
   std::set<std::string> seen;
   for (const std::string& path : interpreters(environment)) {
-    if (seen.size() >= kMostInterpreters) break;
-    auto answer = support::run_captured({path, "-c", kAsk}, environment, kPythonPatience_ns);
+    if (seen.size() >= kMaxInterpreters) break;
+    auto answer = support::run_captured({path, "-c", kAsk}, environment, kInterpreterTimeoutNs);
     if (!answer || answer.value().wait_status != 0) continue;
     const std::vector<std::string> lines = support::split(answer.value().out, '\n');
     if (lines.size() < 3 || !seen.insert(lines[0]).second) continue;
     if (lines[2] != "0") {
-      out.push_back({Health::kLimited, "Python",
+      out.push_back({CheckStatus::kLimited, "Python",
                      fmt::format("{} {} is free-threaded: its frames are not read, native ones are",
                                  lines[0], lines[1])});
       continue;
     }
-    const bool read = python_is_read(lines[1]);
-    out.push_back({read ? Health::kGood : Health::kLimited, "Python",
+    const bool read = is_python_supported(lines[1]);
+    out.push_back({read ? CheckStatus::kGood : CheckStatus::kLimited, "Python",
                    fmt::format("{} {}{}", lines[0], lines[1],
                                read ? "" : ": its frames are not read (3.8 to 3.14 are)")});
   }
-  if (seen.empty()) out.push_back({Health::kGood, "Python", "no interpreter in PATH"});
+  if (seen.empty()) out.push_back({CheckStatus::kGood, "Python", "no interpreter in PATH"});
 }
 
 }  // namespace gpuprof::cli

@@ -44,30 +44,30 @@ constexpr char kTraining[] =
     "print('{\"device\": \"%s\"}' % device)\n";
 
 /// A word that the program says.
-std::string word_of(const rapidjson::Document& said, const char* what) {
+std::string reported_text(const rapidjson::Document& said, const char* what) {
   const auto found = said.FindMember(what);
   return found != said.MemberEnd() && found->value.IsString() ? found->value.GetString() : "";
 }
 
 /// What the program says it did.
-std::uint64_t did(const rapidjson::Document& said, const char* what) {
+std::uint64_t reported_count(const rapidjson::Document& said, const char* what) {
   const auto found = said.FindMember(what);
   return found != said.MemberEnd() && found->value.IsUint64() ? found->value.GetUint64() : 0;
 }
 
-void add(Findings& out, bool good, const std::string& topic, const std::string& what,
-         const Recorded& recorded) {
+void add(CheckResults& out, bool good, const std::string& topic, const std::string& what,
+         const TrialResult& recorded) {
   const std::string why = good ? "" : recorded.missing();
   const char* simulated = recorded.simulated() ? " (on a simulated GPU)" : "";
-  out.push_back({good ? Health::kGood : Health::kMissing, topic,
+  out.push_back({good ? CheckStatus::kGood : CheckStatus::kMissing, topic,
                  what + simulated + (why.empty() ? "" : ": " + why)});
 }
 
-void add_failure(Findings& out, const std::string& topic, const support::Error& error) {
-  out.push_back({Health::kMissing, topic, "nothing was recorded: " + error.sentence});
+void add_failure(CheckResults& out, const std::string& topic, const support::Error& error) {
+  out.push_back({CheckStatus::kMissing, topic, "nothing was recorded: " + error.message});
 }
 
-std::string work_text(const Recorded& recorded, std::uint64_t kernels, std::uint64_t copies,
+std::string work_text(const TrialResult& recorded, std::uint64_t kernels, std::uint64_t copies,
                       std::uint64_t sets) {
   return fmt::format("{} of {} kernels, {} of {} copies, {} of {} memory sets",
                      recorded.events("kernels"), kernels, recorded.events("memory copies"), copies,
@@ -75,25 +75,25 @@ std::string work_text(const Recorded& recorded, std::uint64_t kernels, std::uint
 }
 
 /// @return Whether the program has used a GPU.
-bool try_run(Trial& trial, Findings& out) {
+bool try_run(TrialRecorder& trial, CheckResults& out) {
   auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kPatienceNs);
   if (!ran) return add_failure(out, "try: run", ran.error()), false;
-  const Recorded& recorded = ran.value();
+  const TrialResult& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples");
   add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
-  auto said = support::parse_json(recorded.said);
+  auto said = support::parse_json(recorded.stdout_text);
   if (!said || !said.value().IsObject())
     return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did")),
            false;
   const rapidjson::Document& of = said.value();
-  if (word_of(of, "gpu") != "used") {
-    const bool none = word_of(of, "gpu") == "none";
-    out.push_back({none ? Health::kGood : Health::kMissing, "try: GPU",
-                   (none ? "none is used: " : "it cannot be used: ") + word_of(of, "why")});
+  if (reported_text(of, "gpu") != "used") {
+    const bool none = reported_text(of, "gpu") == "none";
+    out.push_back({none ? CheckStatus::kGood : CheckStatus::kMissing, "try: GPU",
+                   (none ? "none is used: " : "it cannot be used: ") + reported_text(of, "why")});
     return false;
   }
-  const std::uint64_t kernels = did(of, "kernels"), copies = did(of, "copies"),
-                      sets = did(of, "sets");
+  const std::uint64_t kernels = reported_count(of, "kernels"),
+                      copies = reported_count(of, "copies"), sets = reported_count(of, "sets");
   const bool whole = recorded.events("kernels") == kernels &&
                      recorded.events("memory copies") == copies &&
                      recorded.events("memory sets") == sets;
@@ -105,9 +105,9 @@ bool try_run(Trial& trial, Findings& out) {
 }
 
 /// The program, which runs until its stdin ends.
-class Running {
+class TrialProcess {
  public:
-  explicit Running(const Trial& trial) {
+  explicit TrialProcess(const TrialRecorder& trial) {
     int in[2], out[2];
     if (::pipe(in) != 0) return;
     base::UniqueFd theirs(in[0]);
@@ -116,24 +116,24 @@ class Running {
     base::UniqueFd written(out[1]);
     stdout_ = base::UniqueFd(out[0]);
     for (const int fd : {in[1], out[0]}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-    support::Launch launch;
+    support::LaunchOptions launch;
     launch.path = trial.program();
     launch.arguments = {trial.program(), "until-eof"};
     launch.environment = trial.environment();
     launch.descriptors = {{0, theirs.get()}, {1, written.get()}};
-    const auto started = support::start(launch);
+    const auto started = support::launch_process(launch);
     if (started) pid_ = started.value();
   }
-  ~Running() {
+  ~TrialProcess() {
     stdin_.reset();
     stdout_.reset();
     constexpr std::uint64_t kEndNs = 5 * kSecondNs;
-    if (pid_ <= 0 || support::collect_child(pid_, kEndNs)) return;
+    if (pid_ <= 0 || support::reap_child(pid_, kEndNs)) return;
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  TrialProcess(const TrialProcess&) = delete;
+  TrialProcess& operator=(const TrialProcess&) = delete;
 
   pid_t pid() const { return pid_; }
   /// Waits until it has begun to work, however long the driver takes to start.
@@ -150,15 +150,15 @@ class Running {
 };
 
 /// Attaches to the program for so long. @return False: too little came, more time may help.
-bool try_attach_for(Trial& trial, const Running& running, bool gpu, const char* length,
-                    Findings& out) {
+bool try_attach_for(TrialRecorder& trial, const TrialProcess& running, bool gpu, const char* length,
+                    CheckResults& out) {
   std::vector<std::string> words = {"attach", std::to_string(running.pid()), "-q", "-d", length};
   // Else it is refused before anything that may not work is tried; our program has nothing to lose.
-  const bool filtered = is_filtered();
+  const bool filtered = has_seccomp_filter();
   if (filtered) words.emplace_back("--ignore-seccomp");
   auto ran = trial.record(words, {}, kPatienceNs);
   if (!ran) return add_failure(out, "try: attach", ran.error()), true;
-  const Recorded& recorded = ran.value();
+  const TrialResult& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
                       calls = recorded.events("API calls");
   const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
@@ -167,36 +167,36 @@ bool try_attach_for(Trial& trial, const Running& running, bool gpu, const char* 
                   kernels, calls, length,
                   filtered ? ", with --ignore-seccomp, which it needs below a filter" : ""),
       recorded);
-  if (whole && filtered) out.back().health = Health::kLimited;
+  if (whole && filtered) out.back().health = CheckStatus::kLimited;
   return whole;
 }
 
-void try_attach(Trial& trial, bool gpu, Findings& out) {
-  const Running running(trial);
+void try_attach(TrialRecorder& trial, bool gpu, CheckResults& out) {
+  const TrialProcess running(trial);
   if (!running.works())
     return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
   // On a busy machine the program may not get to run in so short a time.
-  Findings first;
+  CheckResults first;
   if (try_attach_for(trial, running, gpu, "200ms", first))
     out.insert(out.end(), first.begin(), first.end());
   else
     try_attach_for(trial, running, gpu, "3s", out);
 }
 
-void try_training(Trial& trial, Findings& out) {
+void try_training(TrialRecorder& trial, CheckResults& out) {
   const std::vector<std::string> python = {"/usr/bin/env", "python3"};
   const auto asked = support::run_captured({python[0], python[1], "-c", kHasTorch},
                                            trial.environment(), kPatienceNs);
   if (!asked || asked.value().wait_status != 0) {
-    out.push_back({Health::kGood, "try: PyTorch", "python3 has none"});
+    out.push_back({CheckStatus::kGood, "try: PyTorch", "python3 has none"});
     return;
   }
   auto ran =
       trial.record({"run", "-q"}, {python[0], python[1], "-c", kTraining}, kPythonPatienceNs);
   if (!ran) return add_failure(out, "try: PyTorch", ran.error());
-  const Recorded& recorded = ran.value();
-  const bool gpu = recorded.said.find("cuda") != std::string::npos;
-  const std::uint64_t steps = recorded.of_processes("steps"),
+  const TrialResult& recorded = ran.value();
+  const bool gpu = recorded.stdout_text.find("cuda") != std::string::npos;
+  const std::uint64_t steps = recorded.process_total("steps"),
                       operators = recorded.events("operators"),
                       kernels = recorded.events("kernels");
   add(out, steps == kSteps && operators != 0 && (!gpu || kernels != 0), "try: PyTorch",
@@ -207,10 +207,10 @@ void try_training(Trial& trial, Findings& out) {
 
 }  // namespace
 
-void try_recordings(Findings& out) {
-  auto made = Trial::make();
+void check_trial_recordings(CheckResults& out) {
+  auto made = TrialRecorder::make();
   if (!made) return add_failure(out, "try", made.error());
-  Trial& trial = made.value();
+  TrialRecorder& trial = made.value();
   const bool gpu = try_run(trial, out);
   try_attach(trial, gpu, out);
   try_training(trial, out);

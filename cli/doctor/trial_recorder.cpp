@@ -31,7 +31,7 @@ const rapidjson::Value* member(const rapidjson::Value& of, const char* name) {
 }
 
 /// Said of each program that has no such work.
-bool says_little(std::string_view sentence) {
+bool is_expected_gap(std::string_view sentence) {
   constexpr std::string_view kLittle[] = {"no operators:", "no steps:", "no GPU rows: no CUDA call",
                                           "gpuprof came to a program that was using CUDA already"};
   return std::any_of(std::begin(kLittle), std::end(kLittle),
@@ -39,22 +39,22 @@ bool says_little(std::string_view sentence) {
 }
 
 /// What a command says of itself, without its name before it.
-std::string said_on_one_line(std::string text) {
+std::string stderr_summary(std::string text) {
   constexpr std::string_view kName = "gpuprof: ";
   while (text.ends_with('\n')) text.pop_back();
   if (text.starts_with(kName)) text.erase(0, kName.size());
-  return support::on_one_line(text);
+  return support::escape_control_characters(text);
 }
 
 }  // namespace
 
-std::uint64_t Recorded::events(const char* kind) const {
+std::uint64_t TrialResult::events(const char* kind) const {
   const rapidjson::Value* kinds = member(summary, "events_by_kind");
   const rapidjson::Value* count = kinds == nullptr ? nullptr : member(*kinds, kind);
   return count != nullptr && count->IsUint64() ? count->GetUint64() : 0;
 }
 
-std::uint64_t Recorded::of_processes(const char* what) const {
+std::uint64_t TrialResult::process_total(const char* what) const {
   const rapidjson::Value* processes = member(summary, "processes");
   std::uint64_t sum = 0;
   if (processes == nullptr || !processes->IsArray()) return 0;
@@ -65,28 +65,28 @@ std::uint64_t Recorded::of_processes(const char* what) const {
   return sum;
 }
 
-bool Recorded::simulated() const {
+bool TrialResult::simulated() const {
   const rapidjson::Value* value = member(summary, "simulated");
   return value != nullptr && value->IsBool() && value->GetBool();
 }
 
-std::string Recorded::missing() const {
+std::string TrialResult::missing() const {
   const rapidjson::Value* sentences = member(summary, "missing");
   std::vector<std::string> kept;
   if (sentences != nullptr && sentences->IsArray())
     for (const rapidjson::Value& one : sentences->GetArray())
-      if (one.IsString() && !says_little(one.GetString())) kept.emplace_back(one.GetString());
+      if (one.IsString() && !is_expected_gap(one.GetString())) kept.emplace_back(one.GetString());
   return support::join(kept, "; ");
 }
 
-support::Result<Trial> Trial::make() {
-  Trial trial;
-  const std::string executable = support::own_executable();
+support::Result<TrialRecorder> TrialRecorder::make() {
+  TrialRecorder trial;
+  const std::string executable = support::executable_path();
   trial.gpuprof_ = executable;
   trial.program_ = support::parent_folder(executable) + kProgramName;
   if (!support::file_exists(trial.program_))
     return support::error(fmt::format("{} is missing; install gpuprof again", trial.program_));
-  trial.environment_ = support::environment_words();
+  trial.environment_ = support::current_environment();
   std::string folder = support::environment_get(trial.environment_, "TMPDIR");
   if (folder.empty()) folder = "/tmp";
   folder += "/gpuprof-try-XXXXXX";
@@ -99,21 +99,21 @@ support::Result<Trial> Trial::make() {
   return trial;
 }
 
-Trial::Trial(Trial&& other) noexcept
+TrialRecorder::TrialRecorder(TrialRecorder&& other) noexcept
     : folder_(std::exchange(other.folder_, {})),
       gpuprof_(std::move(other.gpuprof_)),
       program_(std::move(other.program_)),
       environment_(std::move(other.environment_)),
       recordings_(other.recordings_) {}
 
-Trial::~Trial() {
+TrialRecorder::~TrialRecorder() {
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-support::Result<Recorded> Trial::record(std::vector<std::string> words,
-                                        const std::vector<std::string>& program,
-                                        std::uint64_t patience_ns) {
+support::Result<TrialResult> TrialRecorder::record(std::vector<std::string> words,
+                                                   const std::vector<std::string>& program,
+                                                   std::uint64_t patience_ns) {
   const std::string place = fmt::format("{}/{}", folder_, ++recordings_);
   const std::string summary = place + ".json", errors = place + ".err";
   // The shell, for stderr: what a run says is what the user is to read.
@@ -124,15 +124,16 @@ support::Result<Recorded> Trial::record(std::vector<std::string> words,
   line.insert(line.end(), program.begin(), program.end());
   auto ran = support::run_captured(line, environment_, patience_ns);
   if (!ran) return ran.error();
-  Recorded recorded;
-  recorded.said = std::move(ran.value().out);
-  recorded.errors = said_on_one_line(support::read_small_file(errors));
+  TrialResult recorded;
+  recorded.stdout_text = std::move(ran.value().out);
+  recorded.stderr_line = stderr_summary(support::read_small_file(errors));
   if (ran.value().timed_out)
     return support::error(fmt::format("it did not end within {} s. {}", patience_ns / 1'000'000'000,
-                                      recorded.errors));
+                                      recorded.stderr_line));
   auto parsed = support::parse_json(support::read_small_file(summary));
   if (!parsed || !parsed.value().IsObject())
-    return support::error(recorded.errors.empty() ? "it wrote no summary" : recorded.errors);
+    return support::error(recorded.stderr_line.empty() ? "it wrote no summary"
+                                                       : recorded.stderr_line);
   recorded.summary = std::move(parsed.value());
   return recorded;
 }

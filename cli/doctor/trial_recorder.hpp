@@ -16,39 +16,39 @@
 namespace gpuprof::cli {
 
 /// What a recording came to.
-struct Recorded {
-  std::string said;             // stdout of the command
+struct TrialResult {
+  std::string stdout_text;      // stdout of the command
   rapidjson::Document summary;  // an object
-  std::string errors;           // stderr, one line
+  std::string stderr_line;      // stderr, one line
 
   std::uint64_t events(const char* kind) const;
-  std::uint64_t of_processes(const char* what) const;
+  std::uint64_t process_total(const char* what) const;
   bool simulated() const;
   /// What the recording says is missing, but for what a program without such work lacks.
   std::string missing() const;
 };
 
-class Trial {
+class TrialRecorder {
  public:
   /// Errors: no temporary folder can be made, or our own files are not found.
-  static support::Result<Trial> make();
-  ~Trial();
-  Trial(Trial&& other) noexcept;
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  static support::Result<TrialRecorder> make();
+  ~TrialRecorder();
+  TrialRecorder(TrialRecorder&& other) noexcept;
+  TrialRecorder(const TrialRecorder&) = delete;
+  TrialRecorder& operator=(const TrialRecorder&) = delete;
 
   /// Runs `gpuprof WORDS -o … --summary-json … [-- PROGRAM]`.
   ///
   /// Errors: it could not be started, did not end in time, or wrote no summary; with what it said.
-  support::Result<Recorded> record(std::vector<std::string> words,
-                                   const std::vector<std::string>& program,
-                                   std::uint64_t patience_ns);
+  support::Result<TrialResult> record(std::vector<std::string> words,
+                                      const std::vector<std::string>& program,
+                                      std::uint64_t patience_ns);
 
   const std::string& program() const { return program_; }
   const std::vector<std::string>& environment() const { return environment_; }
 
  private:
-  Trial() = default;
+  TrialRecorder() = default;
 
   std::string folder_, gpuprof_, program_;
   std::vector<std::string> environment_;

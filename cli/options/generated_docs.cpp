@@ -40,16 +40,16 @@ std::string manual_row(const OptionRow& row) {
   std::string text = ".TP\n" + support::join(names, ", ");
   if (row.value[0] != '\0') text += fmt::format(" \\fI{}\\fR", roff(row.value));
   text += "\n" + roff(option_help(row)) + ".";
-  if (row.fallback[0] != '\0') text += fmt::format(" Default: {}.", roff(row.fallback));
+  if (row.default_text[0] != '\0') text += fmt::format(" Default: {}.", roff(row.default_text));
   return text + "\n";
 }
 
 std::string manual_command(const CommandRow& command) {
   std::string text = fmt::format(".SH {}\n.B gpuprof {}\n.PP\n{}\n", command.name,
-                                 roff(command.usage), roff(command.about));
+                                 roff(command.usage), roff(command.description));
   std::string_view section;
   for (const OptionRow& row : option_table()) {
-    if ((row.commands & command.bit) == 0) continue;
+    if ((row.commands & command.flag) == 0) continue;
     if (section != row.section) text += fmt::format(".SS {}\n", row.section);
     section = row.section;
     text += manual_row(row);
@@ -98,7 +98,7 @@ verify_asan_link_order=0 in ASAN_OPTIONS.
 std::vector<std::string> words_of(const CommandRow& command, bool with_value_only) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_table()) {
-    if ((row.commands & command.bit) == 0) continue;
+    if ((row.commands & command.flag) == 0) continue;
     if (with_value_only && row.value[0] == '\0') continue;
     for (std::string& name : option_names(row)) words.push_back(std::move(name));
   }
@@ -109,7 +109,7 @@ std::string bash_value_cases() {
   std::string text;
   std::vector<std::string> seen;  // an option may have a row for each command
   for (const OptionRow& row : option_table()) {
-    const std::string words = completion_words(row);
+    const std::string words = completion_values(row);
     if (row.value[0] == '\0' || std::find(seen.begin(), seen.end(), row.names) != seen.end())
       continue;
     seen.emplace_back(row.names);
@@ -134,7 +134,7 @@ std::string command_names() {
 std::string commands_of(unsigned bits) {
   std::vector<std::string> names;
   for (const CommandRow& row : command_table())
-    if ((row.bit & bits) != 0) names.emplace_back(row.name);
+    if ((row.flag & bits) != 0) names.emplace_back(row.name);
   return support::join(names, "|");
 }
 
@@ -146,7 +146,7 @@ std::string zsh_row(const OptionRow& row) {
     if (c == ':') help += '\\';
     help += c;
   }
-  const std::string words = completion_words(row);
+  const std::string words = completion_values(row);
   std::string action;
   if (row.value[0] != '\0') {
     action = fmt::format(":{}:", row.value);
@@ -201,7 +201,7 @@ std::string markdown_options_text() {
     if ((row.commands & kRun) == 0) continue;
     std::string value = row.value[0] == '\0' ? "" : std::string(" ") + row.value;
     text += fmt::format("| `{}{}` | {} | {} |\n", support::join(option_names(row), ", "), value,
-                        option_help(row), row.fallback);
+                        option_help(row), row.default_text);
   }
   return text;
 }
@@ -212,7 +212,7 @@ std::string bash_completion_text() {
   for (const CommandRow& row : command_table()) {
     lists += fmt::format("    {}) options=\"{}\" ;;\n", row.name,
                          support::join(words_of(row, false), " "));
-    if (row.bit == kRun) with_value = support::join(words_of(row, true), "|");
+    if (row.flag == kRun) with_value = support::join(words_of(row, true), "|");
   }
   std::string text =
       "# SPDX-License-Identifier: Apache-2.0\n# bash completion for gpuprof, made by "
@@ -254,7 +254,7 @@ std::string bash_completion_text() {
     }
   };
   replace_all("@COMMANDS", command_names());
-  replace_all("@PROCESSES", commands_of(kOfProcesses));
+  replace_all("@PROCESSES", commands_of(kProcessCommands));
   replace_all("@LISTS", lists);
   replace_all("@VALUES", with_value);
   replace_all("@CASES", bash_value_cases());
@@ -276,15 +276,15 @@ std::string zsh_completion_text() {
   for (const CommandRow& row : command_table()) {
     text += fmt::format("  {})\n    options=(\n", row.name);
     for (const OptionRow& option : option_table()) {
-      if ((option.commands & row.bit) != 0) text += zsh_row(option);
+      if ((option.commands & row.flag) != 0) text += zsh_row(option);
     }
     text += "    )\n";
-    if (row.bit == kRun) {
+    if (row.flag == kRun) {
       text +=
           "    _arguments -s -S $options '(-)1:program:_command_names -e' '*::argument:_normal'\n";
-    } else if (row.bit == kHelp) {
+    } else if (row.flag == kHelp) {
       text += fmt::format("    _arguments -s $options '1:command:({})'\n", command_names());
-    } else if ((row.bit & kOfProcesses) != 0) {
+    } else if ((row.flag & kProcessCommands) != 0) {
       text += "    _arguments -s $options '*:process:_pids'\n";
     } else {
       text += "    _arguments -s $options '*:file:_files'\n";

@@ -42,7 +42,7 @@ std::string row_text(const OptionRow& row) {
   left += names.size() == 1 ? "    " + names[0] : support::join(names, ", ");
   if (row.value[0] != '\0') left += std::string(" ") + row.value;
   std::string help = option_help(row);
-  if (row.fallback[0] != '\0') help += fmt::format(" [{}]", row.fallback);
+  if (row.default_text[0] != '\0') help += fmt::format(" [{}]", row.default_text);
   if (left.size() + 2 > kColumn) {
     left += "\n" + std::string(kColumn, ' ');
   } else {
@@ -55,7 +55,7 @@ std::string row_text(const OptionRow& row) {
 
 std::string version_text() { return fmt::format("gpuprof {}\n", kVersion); }
 
-std::string first_commands_text() {
+std::string getting_started_text() {
   return "gpuprof: no command given\n\n"
          "  gpuprof run -- python3 train.py   record a program from its start\n"
          "  gpuprof attach PID                record a program that runs already\n"
@@ -76,12 +76,12 @@ std::string overview_text() {
   return text + "  --version Print the version\n\n`gpuprof help COMMAND` explains one of them.\n";
 }
 
-std::string command_text(const CommandRow& command) {
+std::string command_help_text(const CommandRow& command) {
   std::string text =
-      fmt::format("usage: gpuprof {}\n\n{}\n", command.usage, wrapped(command.about, 0, 0));
+      fmt::format("usage: gpuprof {}\n\n{}\n", command.usage, wrapped(command.description, 0, 0));
   std::string_view section;
   for (const OptionRow& row : option_table()) {
-    if ((row.commands & command.bit) == 0) continue;
+    if ((row.commands & command.flag) == 0) continue;
     if (section != row.section) text += fmt::format("\n{}:\n", row.section);
     section = row.section;
     text += row_text(row);

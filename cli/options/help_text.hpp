@@ -15,8 +15,8 @@ namespace gpuprof::cli {
 std::string version_text();
 std::string overview_text();
 /// For whoever gave no command: the ones that matter.
-std::string first_commands_text();
-std::string command_text(const CommandRow& command);
+std::string getting_started_text();
+std::string command_help_text(const CommandRow& command);
 
 /// The whole manual page gpuprof(1), in man macros.
 std::string manual_text();

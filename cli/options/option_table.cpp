@@ -30,93 +30,94 @@ constexpr char kOutputHelp[] =
     "that format";
 
 constexpr std::array kTable = {
-    OptionRow{"-o,--output", "PATH", kOutput, kRecording, kOutputHelp,
+    OptionRow{"-o,--output", "PATH", kOutput, kRecordingCommands, kOutputHelp,
               "./gpuprof/%h-YYYYmmdd-HHMMSS/", "file", set::output},
     OptionRow{"-o,--output", "PATH", kOutput, kExport, kOutputHelp,
               "of a spool where the session's own files were to go; of traces it must be given",
               "file", set::output},
-    OptionRow{"-f,--force", "", kOutput, kRecording | kExport,
+    OptionRow{"-f,--force", "", kOutput, kRecordingCommands | kExport,
               "Overwrite existing files (an existing folder is fine without it)", "", "",
               set::force},
-    OptionRow{"--format", "LIST", kOutput, kRecording | kExport,
+    OptionRow{"--format", "LIST", kOutput, kRecordingCommands | kExport,
               "Formats to write, separated by commas. @purposes", "tensorboard", "@formats",
               set::format},
-    OptionRow{"--span-size", "N", kOutput, kRecording,
+    OptionRow{"--span-size", "N", kOutput, kRecordingCommands,
               "Events in a file when no schedule cuts (k and M are understood)", "200k", "",
               set::span_size},
-    OptionRow{"--max-size", "BYTES", kOutput, kSources,
+    OptionRow{"--max-size", "BYTES", kOutput, kSourceCommands,
               "At this size of recorded data recording stops; the program goes on", "4GiB", "",
               set::max_size},
-    OptionRow{"--keep", "WHICH", kOutput, kRecording, "Windows to keep: all, first:N or last:N",
-              "all", "all first: last:", set::keep},
-    OptionRow{"--all-processes,!--no-all-processes", "", kOutput, kRecording,
+    OptionRow{"--keep", "WHICH", kOutput, kRecordingCommands,
+              "Windows to keep: all, first:N or last:N", "all", "all first: last:", set::keep},
+    OptionRow{"--all-processes,!--no-all-processes", "", kOutput, kRecordingCommands,
               "Write a file for every process, also launchers and helpers; --no-all-processes: for "
               "none of these, though it was named by number or name",
               "off", "", set::all_processes},
-    OptionRow{"--summary-json", "FILE", kOutput, kRecording, "Write the summary as JSON to FILE",
-              "", "file", set::summary_json},
+    OptionRow{"--summary-json", "FILE", kOutput, kRecordingCommands,
+              "Write the summary as JSON to FILE", "", "file", set::summary_json},
 
     OptionRow{
-        "--skip-first", "N", kWhen, kRecording,
+        "--skip-first", "N", kWhen, kRecordingCommands,
         "Leave this much out once, at the beginning. Here and in the next three a bare number "
         "counts steps and a number with a unit (us ms s m) is time; the two do not mix",
         "0", "", set::skip_first},
-    OptionRow{"--wait", "N", kWhen, kRecording, "Leave this much out before each window", "0", "",
-              set::wait},
-    OptionRow{"--warmup", "N", kWhen, kRecording,
+    OptionRow{"--wait", "N", kWhen, kRecordingCommands, "Leave this much out before each window",
+              "0", "", set::wait},
+    OptionRow{"--warmup", "N", kWhen, kRecordingCommands,
               "Then record this much and throw it away, so that the window starts on time", "0", "",
               set::warmup},
-    OptionRow{"--active", "N", kWhen, kRecording,
+    OptionRow{"--active", "N", kWhen, kRecordingCommands,
               "Then record this much: one window, one file for each process",
               "the whole run; of running processes 5s, once", "", set::active},
-    OptionRow{"--repeat", "N", kWhen, kRecording, "Number of windows; 0: until the program ends",
+    OptionRow{"--repeat", "N", kWhen, kRecordingCommands,
+              "Number of windows; 0: until the program ends",
               "0; of running processes 1, and 0 until Ctrl-C", "", set::repeat},
-    OptionRow{"-y,--delay", "T", kWhen, kRecording,
+    OptionRow{"-y,--delay", "T", kWhen, kRecordingCommands,
               "The same as --wait T, T being a time (2s, 500ms)", "", "", set::delay},
-    OptionRow{"-d,--duration", "T", kWhen, kRecording,
+    OptionRow{"-d,--duration", "T", kWhen, kRecordingCommands,
               "The same as --active T --repeat 1, T being a time (2s, 500ms)", "", "",
               set::duration},
     OptionRow{
-        "--step", "SPEC", kWhen, kRecording,
+        "--step", "SPEC", kWhen, kRecordingCommands,
         "What a step is: auto (the program's own, else the loop around the optimizer, else the "
         "main loop), user (torch.profiler's own steps), loop (an iteration of a Python loop "
         "found), loop:FILE:LINE (of the loop on that line), optimizer (ends with each), nvtx:NAME "
         "(a range of that name), kernel:REGEX (a kernel whose name matches) or none",
         "auto", "auto user loop loop: optimizer nvtx: kernel: none", set::step},
     OptionRow{
-        "--on-no-step", "HOW", kWhen, kRecording,
+        "--on-no-step", "HOW", kWhen, kRecordingCommands,
         "What a schedule in steps records of a program that makes none: the first 5 s of work "
         "(time) or nothing (none)",
         "time", "time none", set::on_no_step},
-    OptionRow{"--step-timeout", "T", kWhen, kRecording, "How long to wait for the first step",
-              "30s", "", set::step_timeout},
+    OptionRow{"--step-timeout", "T", kWhen, kRecordingCommands,
+              "How long to wait for the first step", "30s", "", set::step_timeout},
 
-    OptionRow{"-t,--trace", "LIST", kWhat, kSources,
+    OptionRow{"-t,--trace", "LIST", kWhat, kSourceCommands,
               "Sources, separated by commas: cuda, nvtx, torch, python, native",
               "all that is there", "@trace", set::trace},
-    OptionRow{"--record-shapes,!--no-record-shapes", "", kWhat, kSources,
+    OptionRow{"--record-shapes,!--no-record-shapes", "", kWhat, kSourceCommands,
               "Sizes, types and numbers that PyTorch's operators are called with", "on", "",
               set::record_shapes},
-    OptionRow{"--with-stack,!--no-with-stack", "", kWhat, kSources,
+    OptionRow{"--with-stack,!--no-with-stack", "", kWhat, kSourceCommands,
               "The stack of each launch and the Python stack of each operator", "on", "",
               set::with_stack},
-    OptionRow{"--with-modules,!--no-with-modules", "", kWhat, kSources,
+    OptionRow{"--with-modules,!--no-with-modules", "", kWhat, kSourceCommands,
               "The nn.Module each operator belongs to", "on", "", set::with_modules},
-    OptionRow{"--profile-memory,!--no-profile-memory", "", kWhat, kSources,
+    OptionRow{"--profile-memory,!--no-profile-memory", "", kWhat, kSourceCommands,
               "What PyTorch's allocators take and give back", "on", "", set::profile_memory},
-    OptionRow{"-r,--rate", "HZ", kWhat, kSources,
+    OptionRow{"-r,--rate", "HZ", kWhat, kSourceCommands,
               "Stack samples a second of each running thread; at most 1000, 0: none", "100", "",
               set::rate},
-    OptionRow{"--sampler", "HOW", kWhat, kSources,
+    OptionRow{"--sampler", "HOW", kWhat, kSourceCommands,
               "What triggers samples: auto (perf, else cpu-timer), perf, cpu-timer or tgkill. "
               "tgkill can end system calls early (EINTR) and is never chosen by auto",
               "auto", "auto perf cpu-timer tgkill", set::sampler},
-    OptionRow{"--cuda-graph", "HOW", kWhat, kSources,
+    OptionRow{"--cuda-graph", "HOW", kWhat, kSourceCommands,
               "Record CUDA graphs node by node (node) or as a whole (graph)", "node", "node graph",
               set::cuda_graph},
-    OptionRow{"--buffer-size", "BYTES", kWhat, kSources,
+    OptionRow{"--buffer-size", "BYTES", kWhat, kSourceCommands,
               "Shared memory for one process, at most 64MiB", "by need", "", set::buffer_size},
-    OptionRow{"--max-overhead", "P", kWhat, kSources,
+    OptionRow{"--max-overhead", "P", kWhat, kSourceCommands,
               "Once gpuprof's own code takes more than this share of a thread's time (3%, say), "
               "record less, step by step, and say so; off: never",
               "off", "off", set::max_overhead},
@@ -190,17 +191,17 @@ constexpr std::array kTable = {
               "primary", "primary all", set::wait_for},
     OptionRow{"--name", "NAME", kGeneral, kRun,
               "A name for the session, also for `gpuprof capture NAME`", "", "", set::name},
-    OptionRow{"--daemon", "PATH", kGeneral, kSources,
+    OptionRow{"--daemon", "PATH", kGeneral, kSourceCommands,
               "The gpuprofd to start, or the socket (path or @NAME) of one that runs with --listen",
               "the one beside gpuprof", "file", set::daemon},
     OptionRow{"--strict", "", kGeneral, kRun,
               "Exit with 125 if gpuprof itself failed although the program ran", "", "",
               set::strict},
-    OptionRow{"-q,--quiet", "", kGeneral, kRecording | kExport,
+    OptionRow{"-q,--quiet", "", kGeneral, kRecordingCommands | kExport,
               "No summary on stderr; failures are still told", "", "", set::quiet},
     OptionRow{"-q,--quiet", "", kGeneral, kReport | kDiff,
               "No progress on stderr; failures are still told", "", "", set::quiet},
-    OptionRow{"-v,--verbose", "", kGeneral, kSources,
+    OptionRow{"-v,--verbose", "", kGeneral, kSourceCommands,
               "Say on stderr what gpuprof does, also while the program runs", "", "", set::verbose},
     OptionRow{"-v,--verbose", "", kGeneral, kExport | kReport | kDiff,
               "Say on stderr what gpuprof does", "", "", set::verbose},
@@ -223,7 +224,7 @@ constexpr std::array kTable = {
     OptionRow{"--try", "", kGeneral, kDoctor,
               "Record a small program with every source too, and a training where python3 has a "
               "PyTorch, and say what arrived",
-              "", "", set::try_it},
+              "", "", set::try_recording},
     OptionRow{"-p,--pid", "PID", kGeneral, kDoctor, "Look at this running process too", "", "",
               set::pid},
     OptionRow{"-p,--pid", "LIST", kGeneral, kAttach | kCapture | kStop | kDetach | kServe,
@@ -245,7 +246,7 @@ constexpr std::array kTable = {
               set::shell},
     OptionRow{"--json", "", kGeneral, kDoctor | kStatus | kEnv | kReport | kDiff, "Print JSON", "",
               "", set::json},
-    OptionRow{"-h,--help", "", kGeneral, kEvery, "Print this help", "", "", set::help},
+    OptionRow{"-h,--help", "", kGeneral, kAllCommands, "Print this help", "", "", set::help},
 };
 
 }  // namespace
@@ -284,12 +285,12 @@ const OptionRow* find_option(const std::string& name, unsigned command) {
   return nullptr;
 }
 
-std::string completion_words(const OptionRow& row) {
-  const std::string words = row.complete;
+std::string completion_values(const OptionRow& row) {
+  const std::string words = row.completion;
   if (words == "@tables") return support::join(api::report_tables(), " ");
   if (words == "@rules") return "any " + support::join(api::advice_rules(), " ");
   if (words == "@formats") return support::join(api::format_names(), " ");
-  if (words == "@trace") return set::trace_words();
+  if (words == "@trace") return set::trace_source_names();
   return words;
 }
 

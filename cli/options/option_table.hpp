@@ -29,27 +29,28 @@ inline constexpr unsigned kServe = 1024;
 inline constexpr unsigned kReport = 2048;
 inline constexpr unsigned kDiff = 4096;
 /// Commands whose words are processes.
-inline constexpr unsigned kOfProcesses = kAttach | kCapture | kStatus | kStop | kDetach | kServe;
+inline constexpr unsigned kProcessCommands =
+    kAttach | kCapture | kStatus | kStop | kDetach | kServe;
 /// Commands that record.
-inline constexpr unsigned kRecording = kRun | kAttach | kCapture;
+inline constexpr unsigned kRecordingCommands = kRun | kAttach | kCapture;
 /// Commands that take what to record.
-inline constexpr unsigned kSources = kRecording | kServe;
-inline constexpr unsigned kEvery =
-    kSources | kExport | kDoctor | kHelp | kStatus | kStop | kDetach | kEnv | kReport | kDiff;
+inline constexpr unsigned kSourceCommands = kRecordingCommands | kServe;
+inline constexpr unsigned kAllCommands = kSourceCommands | kExport | kDoctor | kHelp | kStatus |
+                                         kStop | kDetach | kEnv | kReport | kDiff;
 
 /// What the setter of a switch gets for its opposite.
-inline constexpr char kNegated[] = "no";
+inline constexpr char kNegatedValue[] = "no";
 
 struct OptionRow {
-  const char* names;     // "-o,--output"; "--x,!--no-x": a switch with its opposite
-  const char* value;     // "PATH"; empty: a switch
-  const char* section;   // heading in the help
-  unsigned commands;     // where it may stand
-  const char* help;      // one or two sentences, no full stop at the end; see option_help()
-  const char* fallback;  // its default in words; empty: none worth showing
-  const char* complete;  // for shells: "file", "folder", "" or the words it takes
-  /// Takes the value over (of a switch: "" or kNegated), or says in one sentence what is wrong with
-  /// it.
+  const char* names;         // "-o,--output"; "--x,!--no-x": a switch with its opposite
+  const char* value;         // "PATH"; empty: a switch
+  const char* section;       // heading in the help
+  unsigned commands;         // where it may stand
+  const char* help;          // one or two sentences, no full stop at the end; see option_help()
+  const char* default_text;  // its default in words; empty: none worth showing
+  const char* completion;    // for shells: "file", "folder", "" or the words it takes
+  /// Takes the value over (of a switch: "" or kNegatedValue), or says in one sentence what is wrong
+  /// with it.
   support::Result<void> (*set)(Options& options, const std::string& value);
   bool repeats = false;  // each one given counts, not only the last
 };
@@ -66,6 +67,6 @@ std::string option_help(const OptionRow& row);
 std::vector<std::string> option_names(const OptionRow& row);
 
 /// `complete` of a row, with words that depend on the build (formats) filled in.
-std::string completion_words(const OptionRow& row);
+std::string completion_values(const OptionRow& row);
 
 }  // namespace gpuprof::cli

@@ -18,13 +18,13 @@
 namespace gpuprof::cli {
 
 struct Options {
-  api::SessionOptions session;       // what the daemon is told
-  std::vector<std::string> command;  // run: the program and its arguments, untouched
-  std::vector<std::string> words;    // other commands: what is not an option
+  api::SessionOptions session;         // what the daemon is told
+  std::vector<std::string> command;    // run: the program and its arguments, untouched
+  std::vector<std::string> arguments;  // other commands: what is not an option
 
   std::string output;  // as typed
   bool formats_given = false;
-  std::optional<support::Quantity> skip_first, wait, warmup, active, delay, duration;
+  std::optional<support::StepsOrTime> skip_first, wait, warmup, active, delay, duration;
   std::optional<std::uint64_t> repeat;
 
   std::string summary_json;
@@ -38,10 +38,10 @@ struct Options {
   // attach, capture, stop, detach
   std::vector<std::uint32_t> pids;
   bool children = false, all = false, stay = false, ignore_seccomp = false;
-  std::uint32_t pid = 0;  // doctor
-  bool try_it = false;    // doctor
-  bool by_rules = false;  // processes named get a file only where the rules of run say so
-  std::string serve;      // run: --serve; serve: --at
+  std::uint32_t pid = 0;        // doctor
+  bool try_recording = false;   // doctor
+  bool use_role_rules = false;  // processes named get a file only where the rules of run say so
+  std::string serve;            // run: --serve; serve: --at
   bool serve_to_network = false;
   // diff
   std::vector<std::string> fail_if;

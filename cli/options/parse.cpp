@@ -21,7 +21,7 @@ using support::error;
 using support::in_quotes;
 
 /// Where the options end.
-struct Cut {
+struct OptionSplit {
   std::size_t options = 0;  // words that belong to us
   std::size_t rest = 0;     // first word after them, and after a `--`
 };
@@ -36,7 +36,8 @@ std::vector<std::string> names_of(unsigned command) {
 }
 
 support::Error unknown_option(const std::string& name, const CommandRow& command) {
-  const std::string near = name.size() > 2 ? support::nearest(name, names_of(command.bit)) : "";
+  const std::string near =
+      name.size() > 2 ? support::closest_match(name, names_of(command.flag)) : "";
   return error(fmt::format(
       "{} has no option {}{}; `gpuprof help {}` lists them", command.name, in_quotes(name),
       near.empty() ? "" : fmt::format(" (did you mean {}?)", near), command.name));
@@ -69,7 +70,7 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
   if (word.compare(0, 2, "--") == 0) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const OptionRow* row = find_option(name, command.bit);
+    const OptionRow* row = find_option(name, command.flag);
     if (row == nullptr) return unknown_option(name, command);
     const bool takes_value = row->value[0] != '\0';
     if (!takes_value && equals != std::string::npos) {
@@ -82,7 +83,7 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
   // A bundle such as -qv or -qoOUT: the first one with a value takes what is left of the word.
   for (std::size_t i = 1; i < word.size(); ++i) {
     const std::string name = std::string("-") + word[i];
-    const OptionRow* row = find_option(name, command.bit);
+    const OptionRow* row = find_option(name, command.flag);
     if (row == nullptr) return unknown_option(name, command);
     if (row->value[0] == '\0') continue;
     if (i + 1 < word.size() && word[i + 1] == '=') {
@@ -97,14 +98,15 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
 
 bool looks_like_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-support::Result<Cut> cut_options(const std::vector<std::string>& words, const CommandRow& command) {
+support::Result<OptionSplit> split_options(const std::vector<std::string>& words,
+                                           const CommandRow& command) {
   std::size_t at = 0;
   while (at < words.size() && looks_like_option(words[at])) {
-    if (words[at] == "--") return Cut{at, at + 1};
+    if (words[at] == "--") return OptionSplit{at, at + 1};
     GPUPROF_TRY(count, words_of_option(words, at, command));
     at += count;
   }
-  return Cut{at, at};
+  return OptionSplit{at, at};
 }
 
 template <typename Take>
@@ -122,7 +124,7 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
   app.set_help_flag();
   std::optional<support::Error> failure;
   for (const OptionRow& row : option_table()) {
-    if ((row.commands & command.bit) == 0) continue;
+    if ((row.commands & command.flag) == 0) continue;
     const auto take = [&failure, &row, options](const std::string& value) {
       auto answer = row.set(*options, value);
       if (!answer && !failure) failure = answer.error();
@@ -130,7 +132,7 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
     if (row.value[0] == '\0') {
       // In the order typed: the last of --x and --no-x counts.
       app.add_flag(row.names)->take_all()->each(
-          [take](const std::string& value) { take(value == "false" ? kNegated : ""); });
+          [take](const std::string& value) { take(value == "false" ? kNegatedValue : ""); });
     } else {
       add_option_with_value(app, row, take);
     }
@@ -146,19 +148,19 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
 }
 
 /// For commands that take words, options may follow a word: `gpuprof export SPOOL -o out`.
-support::Result<void> gather(std::vector<std::string> words, const CommandRow& command,
-                             Options* options) {
+support::Result<void> parse_arguments(std::vector<std::string> words, const CommandRow& command,
+                                      Options* options) {
   std::vector<std::string> ours;
   while (true) {
-    GPUPROF_TRY(cut, cut_options(words, command));
+    GPUPROF_TRY(cut, split_options(words, command));
     ours.insert(ours.end(), words.begin(),
                 words.begin() + static_cast<std::ptrdiff_t>(cut.options));
     const bool separator = cut.rest != cut.options;
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(cut.rest));
-    if (command.bit == kRun) options->command = std::exchange(words, {});
-    if (separator) options->words.insert(options->words.end(), words.begin(), words.end());
+    if (command.flag == kRun) options->command = std::exchange(words, {});
+    if (separator) options->arguments.insert(options->arguments.end(), words.begin(), words.end());
     if (separator || words.empty()) break;
-    options->words.push_back(words.front());
+    options->arguments.push_back(words.front());
     words.erase(words.begin());
   }
   return read_options(std::move(ours), command, options);
@@ -189,13 +191,13 @@ support::Result<Invocation> parse(const std::vector<std::string>& words) {
   invocation.command = find_command(asks ? "help" : first);
   if (invocation.command == nullptr) return unknown_command(first);
   std::vector<std::string> rest(words.begin() + 1, words.end());
-  GPUPROF_CHECK(gather(std::move(rest), *invocation.command, &invocation.options));
+  GPUPROF_CHECK(parse_arguments(std::move(rest), *invocation.command, &invocation.options));
   if (invocation.options.help) {
-    invocation.options.words = {invocation.command->name};
+    invocation.options.arguments = {invocation.command->name};
     invocation.command = find_command("help");
     return invocation;
   }
-  GPUPROF_CHECK(settle(invocation.options));
+  GPUPROF_CHECK(resolve_options(invocation.options));
   return invocation;
 }
 

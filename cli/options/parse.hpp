@@ -27,6 +27,6 @@ struct Invocation {
 support::Result<Invocation> parse(const std::vector<std::string>& words);
 
 /// Checks that need more than one option: the schedule, what belongs together.
-support::Result<void> settle(Options& options);
+support::Result<void> resolve_options(Options& options);
 
 }  // namespace gpuprof::cli

@@ -19,17 +19,18 @@ namespace gpuprof::cli {
 namespace {
 
 using support::error;
-using support::Quantity;
-using Part = std::optional<Quantity>;
+using support::StepsOrTime;
+using OptionalQuantity = std::optional<StepsOrTime>;
 
-api::Extent extent_of(const Part& part) {
+api::Extent extent_of(const OptionalQuantity& part) {
   if (!part || part->value == 0) return {};
   return {part->is_time ? api::Extent::Unit::kTime : api::Extent::Unit::kSteps, part->value};
 }
 
 /// `--delay` stands for `--wait`: both at once contradict each other.
-support::Result<Part> either(const char* name, const Part& given, const char* other_name,
-                             const Part& other) {
+support::Result<OptionalQuantity> exclusive_alias(const char* name, const OptionalQuantity& given,
+                                                  const char* other_name,
+                                                  const OptionalQuantity& other) {
   if (given && other) {
     return error(fmt::format("{} and {} mean the same; give one of them", other_name, name));
   }
@@ -37,7 +38,8 @@ support::Result<Part> either(const char* name, const Part& given, const char* ot
 }
 
 /// An error that names one option of each kind when steps and time are mixed.
-support::Result<void> one_unit(const std::vector<std::pair<const char*, Part>>& parts) {
+support::Result<void> check_single_unit(
+    const std::vector<std::pair<const char*, OptionalQuantity>>& parts) {
   const char* in_steps = nullptr;
   const char* in_time = nullptr;
   for (const auto& [name, part] : parts) {
@@ -53,10 +55,10 @@ support::Result<void> one_unit(const std::vector<std::pair<const char*, Part>>& 
 }
 
 /// Windows that follow each other faster than anything can be switched or written.
-support::Result<void> long_enough(const api::Schedule& schedule) {
-  constexpr std::uint64_t kLeast_ns = 1'000'000;
+support::Result<void> check_schedule_period(const api::ScheduleOptions& schedule) {
+  constexpr std::uint64_t kMinNs = 1'000'000;
   const std::uint64_t turn = schedule.wait.value + schedule.warmup.value + schedule.active.value;
-  if (schedule.active.unit != api::Extent::Unit::kTime || schedule.repeat == 1 || turn >= kLeast_ns)
+  if (schedule.active.unit != api::Extent::Unit::kTime || schedule.repeat == 1 || turn >= kMinNs)
     return {};
   return error(fmt::format(
       "--wait, --warmup and --active add up to {}: a window each so often cannot be switched or "
@@ -75,27 +77,27 @@ void choose_format_by_ending(Options& options) {
 
 }  // namespace
 
-support::Result<void> settle(Options& options) {
+support::Result<void> resolve_options(Options& options) {
   choose_format_by_ending(options);
-  GPUPROF_TRY(wait, either("--wait", options.wait, "--delay", options.delay));
-  GPUPROF_TRY(active, either("--active", options.active, "--duration", options.duration));
+  GPUPROF_TRY(wait, exclusive_alias("--wait", options.wait, "--delay", options.delay));
+  GPUPROF_TRY(active, exclusive_alias("--active", options.active, "--duration", options.duration));
   if (options.duration && options.repeat.value_or(1) != 1) {
     return error("--duration (-d) records one window; use --active with --repeat for more");
   }
-  GPUPROF_CHECK(one_unit({{"--skip-first", options.skip_first},
-                          {options.delay ? "--delay" : "--wait", wait},
-                          {"--warmup", options.warmup},
-                          {options.duration ? "--duration" : "--active", active}}));
+  GPUPROF_CHECK(check_single_unit({{"--skip-first", options.skip_first},
+                                   {options.delay ? "--delay" : "--wait", wait},
+                                   {"--warmup", options.warmup},
+                                   {options.duration ? "--duration" : "--active", active}}));
   if (active && active->value == 0) {
     return error("a window of length 0 records nothing; give --active or -d a length");
   }
-  api::Schedule& schedule = options.session.schedule;
+  api::ScheduleOptions& schedule = options.session.schedule;
   schedule.skip_first = extent_of(options.skip_first);
   schedule.wait = extent_of(wait);
   schedule.warmup = extent_of(options.warmup);
   schedule.active = extent_of(active);
   schedule.repeat = options.duration ? 1 : options.repeat.value_or(0);
-  GPUPROF_CHECK(long_enough(schedule));
+  GPUPROF_CHECK(check_schedule_period(schedule));
   schedule.given = options.skip_first || wait || options.warmup || active || options.repeat;
   if (options.repeat && !active) {
     return error("--repeat needs --active: how long is a window?");

@@ -32,16 +32,16 @@ support::Result<double> percent(const char* option, const std::string& value) {
 
 }  // namespace
 
-Answer fail_if(Options& o, const std::string& value) {
+SetResult fail_if(Options& o, const std::string& value) {
   o.fail_if.push_back(value);
   return {};
 }
-Answer min_change(Options& o, const std::string& value) {
+SetResult min_change(Options& o, const std::string& value) {
   GPUPROF_TRY(ratio, percent("--min-change", value));
   o.min_change = ratio;
   return {};
 }
-Answer min_share(Options& o, const std::string& value) {
+SetResult min_share(Options& o, const std::string& value) {
   GPUPROF_TRY(ratio, percent("--min-share", value));
   o.min_share = ratio;
   return {};

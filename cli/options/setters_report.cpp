@@ -16,7 +16,7 @@ using support::error;
 template <typename Number>
 support::Result<Number> number_of(const char* option, const std::string& value) {
   auto number = support::parse_unsigned(value);
-  if (!number) return error(fmt::format("{} {}", option, number.error().sentence));
+  if (!number) return error(fmt::format("{} {}", option, number.error().message));
   if (number.value() > static_cast<std::uint64_t>(static_cast<Number>(~0ULL)))
     return error(fmt::format("{} {} is too large", option, support::in_quotes(value)));
   return static_cast<Number>(number.value());
@@ -24,22 +24,24 @@ support::Result<Number> number_of(const char* option, const std::string& value) 
 
 }  // namespace
 
-Answer by(Options& o, const std::string& value) { return o.by = value, Answer{}; }
-Answer html(Options& o, const std::string& value) {
+SetResult by(Options& o, const std::string& value) { return o.by = value, SetResult{}; }
+SetResult html(Options& o, const std::string& value) {
   if (value.empty()) return error("--html needs the name of the page to write");
-  return o.html = value, Answer{};
+  return o.html = value, SetResult{};
 }
-Answer sort_by(Options& o, const std::string& value) { return o.sort_by = value, Answer{}; }
-Answer by_input_shape(Options& o, const std::string&) { return o.by_input_shape = true, Answer{}; }
-Answer csv(Options& o, const std::string&) { return o.csv = true, Answer{}; }
+SetResult sort_by(Options& o, const std::string& value) { return o.sort_by = value, SetResult{}; }
+SetResult by_input_shape(Options& o, const std::string&) {
+  return o.by_input_shape = true, SetResult{};
+}
+SetResult csv(Options& o, const std::string&) { return o.csv = true, SetResult{}; }
 
-Answer by_stack(Options& o, const std::string& value) {
+SetResult by_stack(Options& o, const std::string& value) {
   GPUPROF_TRY(number, number_of<std::uint32_t>("--group-by-stack", value));
   o.by_stack = number;
   return {};
 }
 
-Answer columns(Options& o, const std::string& value) {
+SetResult columns(Options& o, const std::string& value) {
   o.columns.clear();
   for (const std::string& column : support::split(value, ','))
     if (!column.empty()) o.columns.push_back(column);
@@ -47,12 +49,12 @@ Answer columns(Options& o, const std::string& value) {
   return {};
 }
 
-Answer advice_only(Options& o, const std::string&) {
+SetResult advice_only(Options& o, const std::string&) {
   o.advice_only = true;
   return {};
 }
 
-Answer fail_on(Options& o, const std::string& value) {
+SetResult fail_on(Options& o, const std::string& value) {
   o.fail_on.clear();
   for (const std::string& rule : support::split(value, ','))
     if (!rule.empty()) o.fail_on.push_back(rule);
@@ -61,19 +63,19 @@ Answer fail_on(Options& o, const std::string& value) {
   return {};
 }
 
-Answer row_limit(Options& o, const std::string& value) {
+SetResult row_limit(Options& o, const std::string& value) {
   GPUPROF_TRY(number, number_of<std::uint64_t>("--row-limit", value));
   o.row_limit = number;
   return {};
 }
 
-Answer rank(Options& o, const std::string& value) {
+SetResult rank(Options& o, const std::string& value) {
   GPUPROF_TRY(number, number_of<std::uint32_t>("--rank", value));
   o.rank = number;
   return {};
 }
 
-Answer report_steps(Options& o, const std::string& value) {
+SetResult report_steps(Options& o, const std::string& value) {
   const std::size_t dash = value.find('-');
   if (dash == 0 || dash + 1 == value.size())
     return error(fmt::format("--step {} is neither N nor A-B", support::in_quotes(value)));

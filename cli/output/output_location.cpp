@@ -41,7 +41,7 @@ std::string safe_name(std::string text) {
 }
 
 /// The job of a launcher that starts us once per rank, as a name all its ranks compute alike; "".
-std::string job_name(const Surroundings& around) {
+std::string job_name(const RunContext& around) {
   const auto& env = around.environment;
   // A batch script has a job but no step: there we run once.
   if (environment_has(env, "SLURM_STEP_ID") && environment_has(env, "SLURM_PROCID")) {
@@ -91,7 +91,7 @@ support::Result<void> each_placeholder(const std::string& text, Visit visit) {
 
 /// Every placeholder is known and every %q{VAR} has a value: an unset one would leave a hole that
 /// makes different runs share a name.
-support::Result<void> check_placeholders(const std::string& text, const Surroundings& around) {
+support::Result<void> check_placeholders(const std::string& text, const RunContext& around) {
   return each_placeholder(
       text,
       [&](std::size_t, std::size_t, char letter,
@@ -107,7 +107,7 @@ support::Result<void> check_placeholders(const std::string& text, const Surround
 }
 
 /// Replaces what is already known in a folder's name (%p and %n never occur in one).
-support::Result<std::string> expand_folder(const std::string& text, const Surroundings& around) {
+support::Result<std::string> expand_folder(const std::string& text, const RunContext& around) {
   std::string out;
   std::size_t done = 0;
   GPUPROF_CHECK(
@@ -121,7 +121,7 @@ support::Result<std::string> expand_folder(const std::string& text, const Surrou
                          if (letter == 'q')
                            out += safe_name(environment_get(around.environment, variable));
                          if (letter != 'r') return {};
-                         const std::string rank = rank_of(around.environment);
+                         const std::string rank = launcher_rank(around.environment);
                          if (rank.empty()) {
                            return error(fmt::format(
                                "-o {}: %r in a folder's name needs a launcher that gives gpuprof "
@@ -135,7 +135,7 @@ support::Result<std::string> expand_folder(const std::string& text, const Surrou
 }
 
 /// A file's name with its variables: the daemon may have another environment.
-std::string with_variables(const std::string& name, const Surroundings& around) {
+std::string expand_variables(const std::string& name, const RunContext& around) {
   std::string out;
   std::size_t done = 0;
   const auto visit = [&](std::size_t at, std::size_t length, char letter,
@@ -158,9 +158,9 @@ std::string with_variables(const std::string& name, const Surroundings& around) 
 
 }  // namespace
 
-Surroundings surroundings_now() {
-  Surroundings around;
-  around.environment = support::environment_words();
+RunContext current_run_context() {
+  RunContext around;
+  around.environment = support::current_environment();
   around.working_folder = support::current_folder();
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
@@ -181,19 +181,19 @@ bool is_pattern(const std::string& output) {
   return false;
 }
 
-bool names_file_in_vain(const std::string& output) {
+bool looks_like_file_name(const std::string& output) {
   const std::string_view text = output;
   return !is_pattern(output) && (text.ends_with(".json") || text.ends_with(".json.gz"));
 }
 
-std::string rank_of(const std::vector<std::string>& environment) {
+std::string launcher_rank(const std::vector<std::string>& environment) {
   for (const char* name : kRankVariables) {
     if (const std::string rank = environment_get(environment, name); !rank.empty()) return rank;
   }
   return "";
 }
 
-std::string default_folder_name(const Surroundings& around) {
+std::string default_folder_name(const RunContext& around) {
   if (const std::string job = job_name(around); !job.empty()) return safe_name(job);
   const auto seconds = static_cast<time_t>(around.now_real_ns / 1'000'000'000);
   tm local{};
@@ -205,8 +205,8 @@ std::string default_folder_name(const Surroundings& around) {
 
 namespace {
 
-OutputPlace default_place(const Surroundings& around) {
-  OutputPlace place;
+OutputLocation default_location(const RunContext& around) {
+  OutputLocation place;
   place.output =
       support::absolute_path("gpuprof/" + default_folder_name(around), around.working_folder);
   // Two runs within a second must not share a folder; ranks of one job shall.
@@ -220,17 +220,17 @@ OutputPlace default_place(const Surroundings& around) {
   return place;
 }
 
-support::Result<OutputPlace> place_of_pattern(const std::string& output,
-                                              const Surroundings& around) {
+support::Result<OutputLocation> locate_pattern(const std::string& output,
+                                               const RunContext& around) {
   if (output.back() == '/') {
     return error(
         fmt::format("-o {}: a pattern names files, but this one ends in /", in_quotes(output)));
   }
-  OutputPlace place;
+  OutputLocation place;
   place.is_pattern = true;
   place.output = support::absolute_path(output, around.working_folder);
   place.folder = support::parent_folder(place.output);
-  const std::string name = with_variables(support::base_name(place.output), around);
+  const std::string name = expand_variables(support::base_name(place.output), around);
   // What stands for a placeholder has one letter at least, or two placeholders are one.
   const auto percents = static_cast<std::size_t>(std::ranges::count(name, '%'));
   if (name.size() > NAME_MAX + percents)
@@ -255,23 +255,24 @@ support::Result<OutputPlace> place_of_pattern(const std::string& output,
 
 }  // namespace
 
-support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around) {
+support::Result<OutputLocation> resolve_output(const std::string& output,
+                                               const RunContext& around) {
   if (around.working_folder.empty() && (output.empty() || output[0] != '/'))
     return error(
         "the current folder no longer exists, so there is no place for the trace; give one with -o "
         "/PATH");
-  if (output.empty()) return default_place(around);
+  if (output.empty()) return default_location(around);
   GPUPROF_CHECK(check_placeholders(output, around));
-  if (is_pattern(output)) return place_of_pattern(output, around);
+  if (is_pattern(output)) return locate_pattern(output, around);
   GPUPROF_TRY(name, expand_folder(output, around));
-  OutputPlace place;
+  OutputLocation place;
   place.output = place.folder = support::absolute_path(name, around.working_folder);
   return place;
 }
 
-support::Result<void> prepare_output(OutputPlace* place, bool force) {
-  GPUPROF_TRY(made, support::make_folders(place->folder));
-  place->made = made;
+support::Result<void> create_output(OutputLocation* place, bool force) {
+  GPUPROF_TRY(made, support::create_folders(place->folder));
+  place->created_folders = made;
   if (auto writable = support::check_writable(place->folder); !writable) {
     support::remove_if_empty(made);
     return writable.error();

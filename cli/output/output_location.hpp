@@ -16,37 +16,37 @@
 namespace gpuprof::cli {
 
 /// What the decision depends on; a test fills it by hand.
-struct Surroundings {
+struct RunContext {
   std::vector<std::string> environment;
   std::string working_folder;
   std::string host;
   std::uint64_t now_real_ns = 0;
   std::uint32_t parent_pid = 0;
 };
-Surroundings surroundings_now();
+RunContext current_run_context();
 
-struct OutputPlace {
+struct OutputLocation {
   std::string output;  // absolute folder, or pattern
   bool is_pattern = false;
   std::string folder;  // the folder itself, or the one the pattern's files go to
-  std::vector<std::string> made;
+  std::vector<std::string> created_folders;
 };
 
 /// True if `-o` means names of files, not a folder.
 bool is_pattern(const std::string& output);
 /// Ends like a file's name and is a folder's all the same.
-bool names_file_in_vain(const std::string& output);
+bool looks_like_file_name(const std::string& output);
 
 /// Settles the place, without touching the disk. Empty `output`: the default folder.
-support::Result<OutputPlace> choose_output(const std::string& output, const Surroundings& around);
+support::Result<OutputLocation> resolve_output(const std::string& output, const RunContext& around);
 
 /// Makes the folder and checks that files can be created and, without `force`, that none is lost.
-support::Result<void> prepare_output(OutputPlace* place, bool force);
+support::Result<void> create_output(OutputLocation* place, bool force);
 
 /// Name of the default folder: host and time, or the launcher's job where it starts us per rank.
-std::string default_folder_name(const Surroundings& around);
+std::string default_folder_name(const RunContext& around);
 
 /// The rank a launcher gave us, or "".
-std::string rank_of(const std::vector<std::string>& environment);
+std::string launcher_rank(const std::vector<std::string>& environment);
 
 }  // namespace gpuprof::cli

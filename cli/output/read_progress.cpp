@@ -14,15 +14,15 @@
 
 namespace gpuprof::cli {
 
-api::ReportProgress shown_on(support::ProgressLine& line, const char* how_often) {
+api::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often) {
   api::ReportProgress progress;
   progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
-    line.show(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
+    line.update(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
   };
   progress.counting = [&line, how_often,
                        read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
     *read += events;
-    line.show(fmt::format("counting, {} events read{}", support::human_count(*read), how_often));
+    line.update(fmt::format("counting, {} events read{}", support::human_count(*read), how_often));
   };
   return progress;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// write_answer(), and what its reader's end means.
+// write_stdout(), and what its reader's end means.
 //
 // Context:  cli
 #include "cli/output/stdout_writer.hpp"
@@ -16,7 +16,7 @@
 
 namespace gpuprof::cli {
 
-support::Result<void> write_answer(std::string_view text, const std::string& what,
+support::Result<void> write_stdout(std::string_view text, const std::string& what,
                                    int exit_status) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
@@ -27,11 +27,11 @@ support::Result<void> write_answer(std::string_view text, const std::string& wha
     const int failure = errno;
     if (failure == EINTR) continue;
     if (failure == EPIPE) {
-      support::give_back_write_signals();
+      support::restore_write_error_signals();
       raise(SIGPIPE);
     }
     return support::error(fmt::format("cannot write {} to stdout: {}{}", what, strerror(failure),
-                                      support::advice_for_failed_write(failure)),
+                                      support::write_error_hint(failure)),
                           exit_status);
   }
   return {};

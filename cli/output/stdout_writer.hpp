@@ -18,7 +18,7 @@ namespace gpuprof::cli {
 /// `what` is the sentence's subject: "the report".
 ///
 /// Errors: stdout takes no more.
-support::Result<void> write_answer(std::string_view text, const std::string& what,
+support::Result<void> write_stdout(std::string_view text, const std::string& what,
                                    int exit_status = 125);
 
 }  // namespace gpuprof::cli

@@ -20,7 +20,7 @@
 namespace gpuprof::cli {
 namespace {
 
-using support::counted;
+using support::count_with_unit;
 using support::human_bytes;
 using support::human_count;
 using support::human_duration;
@@ -31,7 +31,9 @@ constexpr std::size_t kProcessesNamed = 8;
 class Lines {
  public:
   /// Names in it are of programs and files.
-  void add(const std::string& line) { text_ += "gpuprof: " + support::on_one_line(line) + "\n"; }
+  void add(const std::string& line) {
+    text_ += "gpuprof: " + support::escape_control_characters(line) + "\n";
+  }
   const std::string& text() const { return text_; }
 
  private:
@@ -56,7 +58,7 @@ std::string counts_text(api::Counts counts, bool name_first) {
   for (const auto& [name, count] : counts) {
     if (count == 0) continue;
     parts.push_back(name_first ? name + ": " + human_count(count)
-                               : counted(count, one_of(name), name));
+                               : count_with_unit(count, one_of(name), name));
   }
   return support::join(parts, ", ");
 }
@@ -92,13 +94,15 @@ void add_files(const api::Summary& s, Lines& lines) {
     several = several || file.format != format;
   }
   const std::string folder = common_folder(s.files);
-  lines.add(fmt::format("{} in {} ({}, {})", counted(s.files.size(), "trace file", "trace files"),
-                        folder, human_bytes(bytes), counted(events, "event", "events")));
+  lines.add(fmt::format("{} in {} ({}, {})",
+                        count_with_unit(s.files.size(), "trace file", "trace files"), folder,
+                        human_bytes(bytes), count_with_unit(events, "event", "events")));
   for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
     const api::SummaryFile& file = s.files[i];
     std::string detail = several ? file.format + ", " : "";
-    detail += fmt::format("process {}, {}", file.pid, counted(file.events, "event", "events"));
-    if (file.steps != 0) detail += ", " + counted(file.steps, "step", "steps");
+    detail +=
+        fmt::format("process {}, {}", file.pid, count_with_unit(file.events, "event", "events"));
+    if (file.steps != 0) detail += ", " + count_with_unit(file.steps, "step", "steps");
     lines.add(fmt::format("  {} ({})", below(file.path, folder), detail));
   }
   if (s.files.size() > kFilesNamed) {
@@ -114,10 +118,12 @@ void add_windows(const api::Summary& s, Lines& lines) {
     length_ns += window.end_ns - window.start_ns;
     steps += window.steps;
   }
-  std::string line = fmt::format("{}, {} recorded", counted(s.windows.size(), "window", "windows"),
-                                 human_duration(length_ns));
+  std::string line =
+      fmt::format("{}, {} recorded", count_with_unit(s.windows.size(), "window", "windows"),
+                  human_duration(length_ns));
   if (steps != 0) {
-    line += fmt::format(", {} from step {} on", counted(steps, "step", "steps"), first.first_step);
+    line += fmt::format(", {} from step {} on", count_with_unit(steps, "step", "steps"),
+                        first.first_step);
   }
   if (!first.why.empty()) line += " (" + first.why + ")";
   lines.add(line);
@@ -140,11 +146,11 @@ void add_events(const api::Summary& s, Lines& lines) {
 
 std::string process_text(const api::SummaryProcess& p) {
   std::vector<std::string> did;
-  if (p.gpu_events != 0) did.push_back(counted(p.gpu_events, "GPU event", "GPU events"));
-  if (p.operators != 0) did.push_back(counted(p.operators, "operator", "operators"));
-  if (p.samples != 0) did.push_back(counted(p.samples, "sample", "samples"));
-  if (p.ranges != 0) did.push_back(counted(p.ranges, "range", "ranges"));
-  if (p.steps != 0) did.push_back(counted(p.steps, "step", "steps"));
+  if (p.gpu_events != 0) did.push_back(count_with_unit(p.gpu_events, "GPU event", "GPU events"));
+  if (p.operators != 0) did.push_back(count_with_unit(p.operators, "operator", "operators"));
+  if (p.samples != 0) did.push_back(count_with_unit(p.samples, "sample", "samples"));
+  if (p.ranges != 0) did.push_back(count_with_unit(p.ranges, "range", "ranges"));
+  if (p.steps != 0) did.push_back(count_with_unit(p.steps, "step", "steps"));
   return fmt::format("  {} {} {}{}", p.pid, support::base_name(p.exe), p.role,
                      did.empty() ? "" : ": " + support::join(did, ", "));
 }
@@ -178,7 +184,8 @@ void add_overhead(const api::Summary& s, Lines& lines) {
   else
     line += fmt::format(
         ", {} by {}",
-        counted(o.samples, "sample of a running thread", "samples of running threads"), o.sampler);
+        count_with_unit(o.samples, "sample of a running thread", "samples of running threads"),
+        o.sampler);
   if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
   line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
   if (o.daemon_peak_bytes != 0)
@@ -189,7 +196,8 @@ void add_overhead(const api::Summary& s, Lines& lines) {
       "overhead measured in the program: {:.2f} % of the time of one thread in its "
       "worst second (--max-overhead {}), {} was left out for it",
       o.highest_percent, o.limit,
-      s.left_out.empty() ? "nothing" : support::counted(s.left_out.size(), "thing", "things")));
+      s.left_out.empty() ? "nothing"
+                         : support::count_with_unit(s.left_out.size(), "thing", "things")));
 }
 
 /// The spool lies beside the files: where one found no room the other does not.
@@ -203,7 +211,7 @@ bool disk_is_full(const api::Summary& s) {
 void add_failures(const api::Summary& s, Lines& lines) {
   for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
   if (!s.spool_folder.empty()) {
-    const std::string spool = support::shell_joined({s.spool_folder});
+    const std::string spool = support::shell_join({s.spool_folder});
     if (disk_is_full(s))
       lines.add("recover with: gpuprof export -o OTHER " + spool +
                 " (OTHER: a folder where there is room)");
@@ -231,7 +239,7 @@ std::string summary_text(const api::Summary& s) {
   add_processes(s, lines);
   add_overhead(s, lines);
   if (s.peers_refused != 0) {
-    lines.add(counted(s.peers_refused, "connection", "connections") +
+    lines.add(count_with_unit(s.peers_refused, "connection", "connections") +
               " refused: of another user, another version, or a session that is over");
   }
   for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);

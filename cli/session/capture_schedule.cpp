@@ -13,7 +13,7 @@ namespace {
 
 using support::error;
 
-constexpr std::uint64_t kDefaultLength_ns = 5'000'000'000;
+constexpr std::uint64_t kDefaultLengthNs = 5'000'000'000;
 
 bool found_among_operators(const std::string& step) {
   return step == "auto" || step == "optimizer" || step.rfind("loop", 0) == 0;
@@ -21,9 +21,9 @@ bool found_among_operators(const std::string& step) {
 
 }  // namespace
 
-support::Result<void> settle_running_schedule(Options& options) {
-  options.session.of_running = true;
-  api::Schedule& schedule = options.session.schedule;
+support::Result<void> resolve_capture_schedule(Options& options) {
+  options.session.running_processes = true;
+  api::ScheduleOptions& schedule = options.session.schedule;
   schedule.given = true;
   schedule.repeat = options.repeat.value_or(1);
   using Unit = api::Extent::Unit;
@@ -37,7 +37,7 @@ support::Result<void> settle_running_schedule(Options& options) {
   for (const api::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
     if (part->unit == api::Extent::Unit::kSteps)
       return error("the schedule counts steps, but not how many to record; say so with --active N");
-  schedule.active = {api::Extent::Unit::kTime, kDefaultLength_ns};
+  schedule.active = {api::Extent::Unit::kTime, kDefaultLengthNs};
   return {};
 }
 

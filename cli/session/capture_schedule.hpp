@@ -12,6 +12,6 @@
 namespace gpuprof::cli {
 
 /// One window, of 5 s unless a length is given: nobody waits here for the program's end.
-support::Result<void> settle_running_schedule(Options& options);
+support::Result<void> resolve_capture_schedule(Options& options);
 
 }  // namespace gpuprof::cli

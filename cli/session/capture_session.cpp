@@ -28,9 +28,9 @@ namespace {
 using support::error;
 
 /// Here the recording is what is waited for, from the first moment.
-constexpr std::uint64_t kSilent_ns = 0;
+constexpr std::uint64_t kSilentNs = 0;
 /// A process lets go within tens of milliseconds, of CUPTI within a second or two.
-constexpr std::uint64_t kDetach_ns = 5'000'000'000;
+constexpr std::uint64_t kDetachNs = 5'000'000'000;
 
 constexpr char kNothing[] =
     "no trace file was written: the recording or the processes ended before anything was recorded, "
@@ -45,14 +45,14 @@ void count_interrupt(int) {
   g_interrupts.fetch_add(1);
 }
 
-void take_interrupts() {
+void install_interrupt_handlers() {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_handler = count_interrupt;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-void give_interrupts_back() {
+void restore_interrupt_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
 }
 
@@ -60,43 +60,43 @@ void give_interrupts_back() {
 
 support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& options) {
   // Before there is anything that we would leave behind.
-  take_interrupts();
+  install_interrupt_handlers();
   std::unique_ptr<CaptureSession> made(new CaptureSession());
-  const Surroundings around = surroundings_now();
-  GPUPROF_CHECK(settle_running_schedule(options));
-  GPUPROF_TRY(place, choose_output(options.output, around));
+  const RunContext around = current_run_context();
+  GPUPROF_CHECK(resolve_capture_schedule(options));
+  GPUPROF_TRY(place, resolve_output(options.output, around));
   GPUPROF_CHECK(check_summary_file(options.summary_json, place.folder));
   made->place_ = place;
-  GPUPROF_TRY(installation, find_installation(support::own_executable(), options.daemon_path));
+  GPUPROF_TRY(installation, find_installation(support::executable_path(), options.daemon_path));
   made->installation_ = installation;
-  GPUPROF_CHECK(prepare_output(&made->place_, options.session.force));
+  GPUPROF_CHECK(create_output(&made->place_, options.session.force));
   options.session.output = made->place_.output;
   options.session.output_is_pattern = made->place_.is_pattern;
   options.session.working_directory = around.working_folder;
   options.session.version = kVersion;
   auto session =
-      RunSession::open(installation, daemon_environment(around.environment), options.session,
-                       {made->place_.folder, options.quiet, options.verbose});
+      DaemonSession::open(installation, daemon_environment(around.environment), options.session,
+                          {made->place_.folder, options.quiet, options.verbose});
   if (!session) {
-    support::remove_if_empty(made->place_.made);
+    support::remove_if_empty(made->place_.created_folders);
     return session.error();
   }
   made->session_ = session.take();
   made->line_ =
-      std::make_unique<support::ProgressLine>(options.quiet ? -1 : STDERR_FILENO, kSilent_ns);
+      std::make_unique<support::ProgressLine>(options.quiet ? -1 : STDERR_FILENO, kSilentNs);
   return made;
 }
 
-CaptureSession::~CaptureSession() { give_interrupts_back(); }
+CaptureSession::~CaptureSession() { restore_interrupt_handlers(); }
 
-void CaptureSession::add(const api::Door& door, bool named, bool then_detach) {
-  session_->capture(door, named, then_detach);
+void CaptureSession::add(const api::ControlSocket& door, bool named, bool then_detach) {
+  session_->add_process(door, named, then_detach);
   if (then_detach) to_detach_.push_back(door);
 }
 
 bool CaptureSession::interrupted() const { return g_interrupted; }
 
-support::Error CaptureSession::interrupted_too_early() {
+support::Error CaptureSession::interrupted_error() {
   return error(
       "interrupted (Ctrl-C, TERM or HUP) before anything was recorded: there is no file, and the "
       "program goes on; run the command again");
@@ -104,45 +104,46 @@ support::Error CaptureSession::interrupted_too_early() {
 
 /// The door is the last thing of ours that goes.
 void CaptureSession::wait_for_detached(api::Summary& summary) {
-  const std::uint64_t deadline_ns = base::mono_ns() + kDetach_ns;
-  for (const api::Door& door : to_detach_) {
+  const std::uint64_t deadline_ns = base::mono_ns() + kDetachNs;
+  for (const api::ControlSocket& door : to_detach_) {
     const auto stopped = [&] {
-      return support::process_stat(static_cast<pid_t>(door.pid)).halted();
+      return support::process_stat(static_cast<pid_t>(door.pid)).is_stopped();
     };
-    while (api::is_open(door) && !stopped() && base::mono_ns() < deadline_ns) {
-      line_->show("detaching");
+    while (api::is_listening(door) && !stopped() && base::mono_ns() < deadline_ns) {
+      line_->update("detaching");
       usleep(5000);
     }
-    if (api::is_open(door))
+    if (api::is_listening(door))
       summary.missing.push_back(fmt::format(
           "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
           "status` shows whether it has",
           door.pid, stopped() ? ", as it is stopped" : ""));
   }
-  if (!to_detach_.empty()) line_->stage("detached");
+  if (!to_detach_.empty()) line_->show_stage("detached");
 }
 
-void CaptureSession::abandon() {
-  session_->abandon();
+void CaptureSession::cancel() {
+  session_->cancel();
   session_.reset();
-  support::remove_if_empty(place_.made);
+  support::remove_if_empty(place_.created_folders);
 }
 
 support::Result<int> CaptureSession::finish(const Options& options) {
-  Outcome outcome = session_->record([] { return g_interrupts.exchange(0); }, *line_);
+  SessionOutcome outcome =
+      session_->wait_until_recorded([] { return g_interrupts.exchange(0); }, *line_);
   session_.reset();
   api::Summary& summary = outcome.summary;
-  if (!outcome.left_behind) wait_for_detached(summary);
+  if (!outcome.daemon_abandoned) wait_for_detached(summary);
   summary.nothing = summary.files.empty() && summary.failures.empty();
   if (summary.nothing)
-    summary.failures.push_back(interrupted() ? interrupted_too_early().sentence : kNothing);
+    summary.failures.push_back(interrupted() ? interrupted_error().message : kNothing);
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
   summary.failures.insert(summary.failures.begin(), failures_.begin(), failures_.end());
   for (const api::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
   const bool printed = std::fflush(stdout) == 0;
-  const bool reported = report(options, summary);
-  support::remove_if_empty(place_.made);
+  const bool reported = write_summary(options, summary);
+  support::remove_if_empty(place_.created_folders);
   if (!printed) return error("cannot write to stdout");
   const bool failed = outcome.failed || !failures_.empty();
   return failed || !reported || summary.files.empty() ? 125 : 0;

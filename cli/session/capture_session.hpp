@@ -38,32 +38,32 @@ class CaptureSession {
   ///
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
-  void add(const api::Door& door, bool named, bool then_detach);
+  void add(const api::ControlSocket& door, bool named, bool then_detach);
   /// The user has tried to end us already.
   bool interrupted() const;
   /// Where we are, on a terminal only.
-  void show(const std::string& stage) { line_->stage(stage); }
+  void show_stage(const std::string& stage) { line_->show_stage(stage); }
   /// A sentence for the summary.
-  void remark(const std::string& sentence) { remarks_.push_back(sentence); }
+  void add_note(const std::string& sentence) { remarks_.push_back(sentence); }
   /// One that counts: also with --quiet, and in the exit status.
-  void failure(const std::string& sentence) { failures_.push_back(sentence); }
+  void add_failure(const std::string& sentence) { failures_.push_back(sentence); }
 
   /// Waits for the end, prints paths (stdout) and summary (stderr). Returns the exit status.
   support::Result<int> finish(const Options& options);
   /// Nothing was asked of any process: as if it had not been opened.
-  void abandon();
+  void cancel();
   /// The sentence for that.
-  static support::Error interrupted_too_early();
+  static support::Error interrupted_error();
 
  private:
   CaptureSession() = default;
   void wait_for_detached(api::Summary& summary);
 
   Installation installation_;
-  OutputPlace place_;
-  std::unique_ptr<RunSession> session_;
+  OutputLocation place_;
+  std::unique_ptr<DaemonSession> session_;
   std::unique_ptr<support::ProgressLine> line_;
-  std::vector<api::Door> to_detach_;
+  std::vector<api::ControlSocket> to_detach_;
   std::vector<std::string> remarks_, failures_;
 };
 

@@ -25,7 +25,7 @@
 namespace gpuprof::cli {
 
 namespace {
-constexpr std::size_t kMostAddress = 107;
+constexpr std::size_t kMaxAddress = 107;
 }
 
 support::Result<DaemonProcess> start_daemon(const std::string& daemon,
@@ -38,7 +38,7 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return support::error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
   constexpr int kControl = 3;
-  support::Launch launch;
+  support::LaunchOptions launch;
   launch.path = daemon;
   launch.arguments = {daemon, "--control-fd", std::to_string(kControl)};
   if (verbose) launch.arguments.insert(launch.arguments.end(), {"--log", "-"});
@@ -47,25 +47,25 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
                         {1, null.get()},
                         {2, verbose ? STDERR_FILENO : null.get()},
                         {kControl, theirs.get()}};
-  launch.in_child = [](support::Launch&) {
+  launch.pre_exec = [](support::LaunchOptions&) {
     // A session of its own: what the terminal sends to us is not for it.
     setsid();
     // What the user's shell left open is not the daemon's to keep open.
     syscall(SYS_close_range, kControl + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   };
-  auto started = support::start(std::move(launch));
+  auto started = support::launch_process(std::move(launch));
   if (!started) {
-    return support::error("the daemon cannot be started: " + started.error().sentence);
+    return support::error("the daemon cannot be started: " + started.error().message);
   }
   return DaemonProcess{std::move(ours), started.value()};
 }
 
 support::Result<DaemonProcess> connect_daemon(const std::string& address) {
-  if (address.size() < 2 || address.size() > kMostAddress) {
+  if (address.size() < 2 || address.size() > kMaxAddress) {
     return support::error(fmt::format("--daemon {}: an address has 2 to 107 characters",
                                       support::in_quotes(address)));
   }
-  base::UniqueFd socket = support::connect_socket(address, 0);
+  base::UniqueFd socket = support::connect_unix_socket(address, 0);
   if (!socket) {
     const int failure = errno;
     const char* const advice =
@@ -78,7 +78,7 @@ support::Result<DaemonProcess> connect_daemon(const std::string& address) {
   return DaemonProcess{std::move(socket), 0};
 }
 
-bool is_address(const std::string& daemon) {
+bool is_daemon_address(const std::string& daemon) {
   return !daemon.empty() && (daemon[0] == '@' || support::is_socket(daemon));
 }
 

@@ -32,6 +32,6 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
 support::Result<DaemonProcess> connect_daemon(const std::string& address);
 
 /// True if the value of --daemon names a daemon that listens, not a program to start.
-bool is_address(const std::string& daemon);
+bool is_daemon_address(const std::string& daemon);
 
 }  // namespace gpuprof::cli

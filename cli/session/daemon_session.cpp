@@ -23,58 +23,59 @@
 namespace gpuprof::cli {
 namespace {
 
-using Kind = api::Event::Kind;
+using Kind = api::DaemonMessage::Kind;
 
-constexpr std::uint64_t kAnswer_ns = 10'000'000'000;
-constexpr std::uint64_t kLook_ns = DaemonPulse::kLook_ns;  // also for Ctrl-C while waiting
+constexpr std::uint64_t kReplyTimeout_ns = 10'000'000'000;
+constexpr std::uint64_t kLookNs =
+    DaemonWatchdog::kPollInterval_ns;  // also for Ctrl-C while waiting
 // A daemon that has sent its summary has nothing left to do but to exit.
-constexpr std::uint64_t kGoodbye_ns = 1'000'000'000;
+constexpr std::uint64_t kDaemonExitTimeout_ns = 1'000'000'000;
 
-DaemonPulse::Look look_at(pid_t pid) {
+DaemonWatchdog::Observation observe_daemon(pid_t pid) {
   const support::ProcessStat stat = support::process_stat(pid);
   // Not to be seen (another pid namespace): the socket will close if it ends.
-  return {stat.stopped(), !stat.there || support::any_thread_busy(pid), stat.cpu_ticks};
+  return {stat.is_stopped_or_traced(), !stat.exists || support::any_thread_runnable(pid),
+          stat.cpu_ticks};
 }
 
 /// The daemon's own sentence, or that this is no daemon at all.
-support::Error unanswered(const support::Error& failure, const std::string& daemon) {
-  if (failure.sentence != api::kEndedUnexpectedly) return failure;
+support::Error no_reply_error(const support::Error& failure, const std::string& daemon) {
+  if (failure.message != api::kEndedUnexpectedly) return failure;
   return support::error(
       fmt::format("{} ended without an answer, so it is no gpuprofd or cannot run "
                   "here (`{} --version` should say); name another with --daemon",
-                  support::in_quotes(daemon), support::shell_joined({daemon})));
+                  support::in_quotes(daemon), support::shell_join({daemon})));
 }
 
 }  // namespace
 
-support::Result<std::unique_ptr<RunSession>> RunSession::open(const Installation& installation,
-                                                              std::vector<std::string> environment,
-                                                              const api::SessionOptions& options,
-                                                              const Setup& setup) {
+support::Result<std::unique_ptr<DaemonSession>> DaemonSession::open(
+    const Installation& installation, std::vector<std::string> environment,
+    const api::SessionOptions& options, const Setup& setup) {
   const std::string& daemon = installation.daemon;
   GPUPROF_TRY(process, installation.daemon_listens
                            ? connect_daemon(daemon)
                            : start_daemon(daemon, std::move(environment), setup.verbose));
-  std::unique_ptr<RunSession> session(new RunSession(api::Client(std::move(process.socket))));
+  std::unique_ptr<DaemonSession> session(new DaemonSession(api::Client(std::move(process.socket))));
   session->child_ = process.pid;
   session->setup_ = setup;
-  auto ready = session->client_.open(options, kAnswer_ns);
-  if (!ready) return unanswered(ready.error(), daemon);
+  auto ready = session->client_.open(options, kReplyTimeout_ns);
+  if (!ready) return no_reply_error(ready.error(), daemon);
   session->ready_ = ready.take();
   spdlog::info("session {:x} of daemon {} is open", session->ready_.session,
                session->ready_.daemon_pid);
   return session;
 }
 
-void RunSession::command_started(std::uint32_t pid) { client_.command_started(pid); }
+void DaemonSession::command_started(std::uint32_t pid) { client_.command_started(pid); }
 
-RunSession::~RunSession() {
+DaemonSession::~DaemonSession() {
   client_.close();
-  if (child_ > 0 && !left_behind_) support::collect_child(child_, kGoodbye_ns);
+  if (child_ > 0 && !left_behind_) support::reap_child(child_, kDaemonExitTimeout_ns);
 }
 
-void RunSession::listen() {
-  api::Event event = client_.receive(0);
+void DaemonSession::handle_message() {
+  api::DaemonMessage event = client_.receive(0);
   switch (event.kind) {
     case Kind::kFailure:
       spdlog::warn("{}", event.text);
@@ -83,13 +84,13 @@ void RunSession::listen() {
     case Kind::kSummary:
       // The daemon was told to end; it wrote what it had.
       spdlog::warn("the daemon has ended the session");
-      early_ = std::move(event.summary);
+      early_summary_ = std::move(event.summary);
       break;
     case Kind::kClosed:
       closed_ = true;
-      if (early_) break;
-      lost_ = true;
-      lost_why_ = event.text;
+      if (early_summary_) break;
+      daemon_lost_ = true;
+      daemon_lost_reason_ = event.text;
       spdlog::error("{}", event.text);
       break;
     default:
@@ -97,21 +98,21 @@ void RunSession::listen() {
   }
 }
 
-Outcome RunSession::finish(int wait_status, const std::function<int()>& interrupts) {
-  Outcome outcome;
-  if (early_) {
-    outcome.summary = std::move(*early_);
-    outcome.summary_came = true;
+SessionOutcome DaemonSession::finish(int wait_status, const std::function<int()>& interrupts) {
+  SessionOutcome outcome;
+  if (early_summary_) {
+    outcome.summary = std::move(*early_summary_);
+    outcome.has_summary = true;
   } else {
-    if (!lost_) client_.command_ended(wait_status);
+    if (!daemon_lost_) client_.command_ended(wait_status);
     support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
-    if (lost_ || !wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
+    if (daemon_lost_ || !wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
   }
   return conclude(std::move(outcome));
 }
 
-Outcome RunSession::conclude(Outcome outcome) {
-  if (outcome.summary.told_to_end)
+SessionOutcome DaemonSession::conclude(SessionOutcome outcome) {
+  if (outcome.summary.terminated)
     outcome.summary.failures.push_back(
         "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
         "ran; what the program did after that is not recorded");
@@ -120,78 +121,81 @@ Outcome RunSession::conclude(Outcome outcome) {
   return outcome;
 }
 
-void RunSession::capture(const api::Door& door, bool named, bool then_detach) {
-  of_running_ = true;
-  client_.capture(door.pid, door.path, named, then_detach, door.program);
+void DaemonSession::add_process(const api::ControlSocket& door, bool named, bool then_detach) {
+  attached_ = true;
+  client_.join_process(door.pid, door.path, named, then_detach, door.program);
 }
 
-Outcome RunSession::record(const std::function<int()>& interrupts, support::ProgressLine& line) {
-  Outcome outcome;
-  client_.captures_complete();
+SessionOutcome DaemonSession::wait_until_recorded(const std::function<int()>& interrupts,
+                                                  support::ProgressLine& line) {
+  SessionOutcome outcome;
+  client_.joins_complete();
   if (!wait_for_summary(&outcome, interrupts, line)) recover(&outcome);
   return conclude(std::move(outcome));
 }
 
 /// True if the summary came, or waiting was given up with the daemon left to itself.
-bool RunSession::wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
-                                  support::ProgressLine& line) {
-  DaemonPulse pulse;
+bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
+                                     const std::function<int()>& interrupts,
+                                     support::ProgressLine& line) {
+  DaemonWatchdog pulse;
   const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
   int interrupted = 0;
   bool told = false;
   while (true) {
-    api::Event event = client_.receive(kLook_ns);
-    auto state = DaemonPulse::State::kAlive;
-    if (event.kind != Kind::kNothing) pulse.spoke();
+    api::DaemonMessage event = client_.receive(kLookNs);
+    auto state = DaemonWatchdog::State::kAlive;
+    if (event.kind != Kind::kNothing) pulse.reset();
     switch (event.kind) {
       case Kind::kSummary:
         outcome->summary = std::move(event.summary);
-        outcome->summary_came = true;
+        outcome->has_summary = true;
         return true;
       case Kind::kFailure:
         failures_.push_back(std::move(event.text));
         break;
       case Kind::kProgress:
         told = true;
-        if (event.total == 0 && of_running_)
-          line.show(event.text);
+        if (event.total == 0 && attached_)
+          line.update(event.text);
         else
-          line.show(event.text.empty() ? "writing the trace" : event.text, event.done, event.total);
+          line.update(event.text.empty() ? "writing the trace" : event.text, event.done,
+                      event.total);
         break;
       case Kind::kClosed:
-        lost_ = true;
-        lost_why_ = event.text;
+        daemon_lost_ = true;
+        daemon_lost_reason_ = event.text;
         return false;
       case Kind::kNothing:
         // The daemon's own words come as often as we look: this must not replace them.
-        if (!told && !of_running_) line.show("writing the trace ...");
-        state = pulse.see(look_at(daemon));
+        if (!told && !attached_) line.update("writing the trace ...");
+        state = pulse.observe(observe_daemon(daemon));
         break;
     }
     const int before = interrupted;
     interrupted += interrupts();
-    if (of_running_ && before == 0 && interrupted != 0) client_.end_session();
-    if (interrupted < 2 && state == DaemonPulse::State::kAlive) continue;
-    leave_behind(outcome, state);
+    if (attached_ && before == 0 && interrupted != 0) client_.end_session();
+    if (interrupted < 2 && state == DaemonWatchdog::State::kAlive) continue;
+    abandon_daemon(outcome, state);
     return true;
   }
 }
 
 /// Ends without the daemon, which may still write: nothing of its is touched.
-void RunSession::leave_behind(Outcome* outcome, DaemonPulse::State state) {
-  left_behind_ = outcome->left_behind = true;
+void DaemonSession::abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::State state) {
+  left_behind_ = outcome->daemon_abandoned = true;
   const std::uint32_t pid = ready_.daemon_pid;
   api::Summary& summary = outcome->summary;
   summary.complete = false;
   summary.output = setup_.output_folder;
-  if (state == DaemonPulse::State::kAlive) {
+  if (state == DaemonWatchdog::State::kAlive) {
     summary.failures.push_back(fmt::format(
         "interrupted; the daemon (process {}) goes on writing to {}", pid, setup_.output_folder));
     return;
   }
-  summary.spool_folder = kept_spool();
+  summary.spool_folder = find_spool_folder();
   summary.failures.push_back(
-      state == DaemonPulse::State::kStopped
+      state == DaemonWatchdog::State::kStopped
           ? fmt::format(
                 "the daemon gpuprofd (process {}) is stopped, so it does not write the trace: "
                 "`kill -CONT {}` lets it go on, `kill -KILL {}` ends it",
@@ -202,45 +206,46 @@ void RunSession::leave_behind(Outcome* outcome, DaemonPulse::State state) {
                 pid, pid));
 }
 
-void RunSession::recover(Outcome* outcome) {
+void DaemonSession::recover(SessionOutcome* outcome) {
   outcome->failed = true;
   api::Summary& summary = outcome->summary;
   summary.complete = false;
   summary.output = setup_.output_folder;
-  const std::string spool = kept_spool();
+  const std::string spool = find_spool_folder();
   if (spool.empty()) {
-    summary.failures.push_back(lost_why_ + "; it left nothing to recover");
+    summary.failures.push_back(daemon_lost_reason_ + "; it left nothing to recover");
     return;
   }
   support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
   api::ExportRequest request;
   request.spool = spool;
   auto recovered = api::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
-    line.show("recovering", done, total);
+    line.update("recovering", done, total);
   });
   line.clear();
   if (recovered) {
     summary = recovered.take();
     summary.failures.push_back(fmt::format(
         "{}; the files were recovered from what it had stored in {}, which can be deleted",
-        lost_why_, spool));
+        daemon_lost_reason_, spool));
   } else {
-    summary.failures.push_back(lost_why_ + "; recovering failed: " + recovered.error().sentence);
+    summary.failures.push_back(daemon_lost_reason_ +
+                               "; recovering failed: " + recovered.error().message);
     summary.spool_folder = spool;
   }
   summary.complete = false;
 }
 
-std::string RunSession::kept_spool() const {
+std::string DaemonSession::find_spool_folder() const {
   return api::spool_of(setup_.output_folder, ready_.daemon_pid, ready_.session);
 }
 
-void RunSession::abandon() {
+void DaemonSession::cancel() {
   client_.end_session();
   // It removes its spool before it answers; then the output folder is empty again.
   const std::uint64_t deadline = base::mono_ns() + 2'000'000'000;
   while (base::mono_ns() < deadline) {
-    const api::Event event = client_.receive(kLook_ns);
+    const api::DaemonMessage event = client_.receive(kLookNs);
     if (event.kind == Kind::kSummary || event.kind == Kind::kClosed) return;
   }
 }

@@ -27,14 +27,14 @@
 namespace gpuprof::cli {
 
 /// How a session ended.
-struct Outcome {
+struct SessionOutcome {
   api::Summary summary;
   bool failed = false;  // we did not do what was asked: counts with --strict
-  bool summary_came = false;
-  bool left_behind = false;  // the daemon goes on without us
+  bool has_summary = false;
+  bool daemon_abandoned = false;  // the daemon goes on without us
 };
 
-class RunSession {
+class DaemonSession {
  public:
   /// What is not the daemon's business.
   struct Setup {
@@ -43,62 +43,63 @@ class RunSession {
   };
 
   /// Starts the daemon, or connects to the one that listens, and opens the session.
-  static support::Result<std::unique_ptr<RunSession>> open(const Installation& installation,
-                                                           std::vector<std::string> environment,
-                                                           const api::SessionOptions& options,
-                                                           const Setup& setup);
+  static support::Result<std::unique_ptr<DaemonSession>> open(const Installation& installation,
+                                                              std::vector<std::string> environment,
+                                                              const api::SessionOptions& options,
+                                                              const Setup& setup);
   /// Collects the daemon if it is our child and has ended.
-  ~RunSession();
-  RunSession(const RunSession&) = delete;
-  RunSession& operator=(const RunSession&) = delete;
+  ~DaemonSession();
+  DaemonSession(const DaemonSession&) = delete;
+  DaemonSession& operator=(const DaemonSession&) = delete;
 
   const std::string& address() const { return ready_.address; }
   int fd() const { return closed_ ? -1 : client_.fd(); }
   /// The daemon, if it is a child of ours; else 0.
-  pid_t child() const { return child_; }
+  pid_t daemon_child_pid() const { return child_; }
 
   void command_started(std::uint32_t pid);
   /// What the daemon says while the program runs.
-  void listen();
+  void handle_message();
   /// Tells the end and waits for the files.
   ///
   /// @param interrupts  How often the user has tried to end us since the last call; at the second
   ///                    one we stop waiting.
-  Outcome finish(int wait_status, const std::function<int()>& interrupts);
+  SessionOutcome finish(int wait_status, const std::function<int()>& interrupts);
 
   /// Has a running process recorded.
   ///
   /// @param door         As daemon/control found it.
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
-  void capture(const api::Door& door, bool named, bool then_detach);
+  void add_process(const api::ControlSocket& door, bool named, bool then_detach);
   /// Of running processes: waits until the schedule is over and the files are written.
   ///
   /// @param interrupts  As for finish(); the first one ends the recording.
   /// @param line        Shows how far it is.
-  Outcome record(const std::function<int()>& interrupts, support::ProgressLine& line);
+  SessionOutcome wait_until_recorded(const std::function<int()>& interrupts,
+                                     support::ProgressLine& line);
 
   /// The program could not be started: nothing is written.
-  void abandon();
+  void cancel();
 
  private:
-  explicit RunSession(api::Client client) : client_(std::move(client)) {}
-  bool wait_for_summary(Outcome* outcome, const std::function<int()>& interrupts,
+  explicit DaemonSession(api::Client client) : client_(std::move(client)) {}
+  bool wait_for_summary(SessionOutcome* outcome, const std::function<int()>& interrupts,
                         support::ProgressLine& line);
-  void leave_behind(Outcome* outcome, DaemonPulse::State state);
-  void recover(Outcome* outcome);
-  Outcome conclude(Outcome outcome);
-  std::string kept_spool() const;
+  void abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::State state);
+  void recover(SessionOutcome* outcome);
+  SessionOutcome conclude(SessionOutcome outcome);
+  std::string find_spool_folder() const;
 
   api::Client client_;
-  api::Ready ready_;
+  api::SessionInfo ready_;
   Setup setup_;
   pid_t child_ = 0;
-  std::optional<api::Summary> early_;  // came while the program ran
+  std::optional<api::Summary> early_summary_;  // came while the program ran
   std::vector<std::string> failures_;
-  std::string lost_why_;
-  bool closed_ = false, lost_ = false, left_behind_ = false;
-  bool of_running_ = false;  // no program of ours: the schedule ends the session
+  std::string daemon_lost_reason_;
+  bool closed_ = false, daemon_lost_ = false, left_behind_ = false;
+  bool attached_ = false;  // no program of ours: the schedule ends the session
 };
 
 }  // namespace gpuprof::cli

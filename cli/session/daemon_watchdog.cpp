@@ -7,13 +7,13 @@
 
 namespace gpuprof::cli {
 
-DaemonPulse::State DaemonPulse::see(const Look& look) {
+DaemonWatchdog::State DaemonWatchdog::observe(const Observation& look) {
   const bool worked = look.cpu_ticks != cpu_ticks_;
   cpu_ticks_ = look.cpu_ticks;
   stopped_ = look.stopped ? stopped_ + 1 : 0;
   idle_ = look.busy || worked ? 0 : idle_ + 1;
-  if (stopped_ >= kLooksStopped) return State::kStopped;
-  return idle_ >= kLooksStuck ? State::kStuck : State::kAlive;
+  if (stopped_ >= kStoppedPolls) return State::kStopped;
+  return idle_ >= kHungPolls ? State::kHung : State::kAlive;
 }
 
 }  // namespace gpuprof::cli

@@ -14,25 +14,25 @@ namespace gpuprof::cli {
 
 /// Judges a silent daemon by looks at it, kLook_ns apart. Looks are counted rather than time, so
 /// that a pause of our own (Ctrl-Z) is not held against it.
-class DaemonPulse {
+class DaemonWatchdog {
  public:
-  enum class State { kAlive, kStopped, kStuck };
+  enum class State { kAlive, kStopped, kHung };
 
   /// What one look found.
-  struct Look {
+  struct Observation {
     bool stopped = false;  // SIGSTOP, or a debugger
     bool busy = false;     // a thread runs or waits for a disk
     std::uint64_t cpu_ticks = 0;
   };
 
-  static constexpr std::uint64_t kLook_ns = 100'000'000;
-  static constexpr unsigned kLooksStopped = 30;  // 3 s
-  static constexpr unsigned kLooksStuck = 100;   // 10 s: its own longest wait is far below
+  static constexpr std::uint64_t kPollInterval_ns = 100'000'000;
+  static constexpr unsigned kStoppedPolls = 30;  // 3 s
+  static constexpr unsigned kHungPolls = 100;    // 10 s: its own longest wait is far below
 
   /// It said something.
-  void spoke() { stopped_ = idle_ = 0; }
+  void reset() { stopped_ = idle_ = 0; }
   /// Another kLook_ns without a word.
-  State see(const Look& look);
+  State observe(const Observation& look);
 
  private:
   unsigned stopped_ = 0, idle_ = 0;

@@ -32,15 +32,15 @@ using support::error;
 
 constexpr char kHelperName[] = "/gpuprof-serve";
 /// Its libraries may have to come from a slow disk.
-constexpr std::uint64_t kReady_ns = 20'000'000'000;
+constexpr std::uint64_t kReadyNs = 20'000'000'000;
 /// Where nothing is recorded it ends at once.
-constexpr std::uint64_t kServeGoodbye_ns = 500'000'000;
+constexpr std::uint64_t kServeExitTimeout_ns = 500'000'000;
 
 /// Whatever holds it: our exit leaves nobody behind.
-void collect_or_end(pid_t pid, std::uint64_t timeout_ns) {
-  if (support::collect_child(pid, timeout_ns)) return;
+void reap_or_kill(pid_t pid, std::uint64_t timeout_ns) {
+  if (support::reap_child(pid, timeout_ns)) return;
   kill(pid, SIGKILL);
-  support::collect_child(pid, kServeGoodbye_ns);
+  support::reap_child(pid, kServeExitTimeout_ns);
 }
 
 support::Result<support::ListenAddress> address_of(const Options& options,
@@ -54,19 +54,19 @@ support::Result<support::ListenAddress> address_of(const Options& options,
       option, address.text));
 }
 
-std::vector<std::string> helper_words(const std::string& path, const Options& options,
-                                      const std::vector<std::string>& whom) {
+std::vector<std::string> helper_arguments(const std::string& path, const Options& options,
+                                          const std::vector<std::string>& whom) {
   std::vector<std::string> words = {path, fmt::format("--sources={}", options.session.trace)};
   words.insert(words.end(), whom.begin(), whom.end());
   if (options.verbose) words.emplace_back("--verbose");
   words.emplace_back("--");
-  for (std::string& word : capture_words(options)) words.push_back(std::move(word));
+  for (std::string& word : capture_arguments(options)) words.push_back(std::move(word));
   return words;
 }
 
 }  // namespace
 
-std::vector<std::string> capture_words(const Options& options) {
+std::vector<std::string> capture_arguments(const Options& options) {
   const api::SessionOptions& asked = options.session;
   const api::SessionOptions plain;
   std::vector<std::string> words = {fmt::format("--rate={}", asked.rate_hz),
@@ -97,7 +97,7 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
     const Options& options, const std::string& option, const std::vector<std::string>& whom,
     std::vector<std::string> environment) {
   GPUPROF_TRY(address, address_of(options, option));
-  const std::string path = support::parent_folder(support::own_executable()) + kHelperName;
+  const std::string path = support::parent_folder(support::executable_path()) + kHelperName;
   if (access(path.c_str(), X_OK) != 0)
     return error(
         fmt::format("{}: the program {} is not there or not executable; install gpuprof anew, or "
@@ -110,42 +110,42 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
-  support::Launch launch;
+  support::LaunchOptions launch;
   launch.path = path;
-  launch.arguments = helper_words(path, options, whom);
+  launch.arguments = helper_arguments(path, options, whom);
   launch.environment = std::move(environment);
   launch.descriptors = {{0, null.get()},
                         {1, null.get()},
                         {2, options.verbose ? STDERR_FILENO : null.get()},
                         {api::kServeListenFd, listener.get()},
                         {api::kServeControlFd, theirs.get()}};
-  launch.in_child = [](support::Launch&) {
+  launch.pre_exec = [](support::LaunchOptions&) {
     setsid();  // Ctrl-C is for the program
     syscall(SYS_close_range, api::kServeControlFd + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   };
-  auto started = support::start(std::move(launch));
-  if (!started) return error(option + ": " + started.error().sentence);
+  auto started = support::launch_process(std::move(launch));
+  if (!started) return error(option + ": " + started.error().message);
   theirs.reset();
   std::unique_ptr<ServeProcess> made(
       new ServeProcess(std::move(ours), started.value(), address.text));
   if (auto ready = made->wait_until_ready(path); !ready) {
-    made->tell_end();
-    support::collect_child(made->pid_, 0);
-    return error(fmt::format("{} {}: {}", option, address.text, ready.error().sentence));
+    made->request_exit();
+    support::reap_child(made->pid_, 0);
+    return error(fmt::format("{} {}: {}", option, address.text, ready.error().message));
   }
   return made;
 }
 
 support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
   pollfd waiting{control_.get(), POLLIN, 0};
-  const std::uint64_t deadline = base::mono_ns() + kReady_ns;
+  const std::uint64_t deadline = base::mono_ns() + kReadyNs;
   int ready = 0;
   do {
     const std::uint64_t now = base::mono_ns();
     if (now >= deadline) return error(fmt::format("{} does not answer", support::in_quotes(path)));
     ready = poll(&waiting, 1, static_cast<int>((deadline - now) / 1'000'000 + 1));
   } while (ready <= 0);
-  char text[api::kMostServeMessage_bytes];
+  char text[api::kMaxServeMessageBytes];
   const ssize_t n = recv(control_.get(), text, sizeof text, 0);
   const std::string word(text, n > 0 ? static_cast<std::size_t>(n) : 0);
   if (word == api::kServeReady) return {};
@@ -153,30 +153,30 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
   return error(
       fmt::format("{} ended without a word; `{} --version` should say why (the packages of "
                   "gRPC, libgrpc++, may be missing)",
-                  support::in_quotes(path), support::shell_joined({path})));
+                  support::in_quotes(path), support::shell_join({path})));
 }
 
 ServeProcess::~ServeProcess() {
-  tell_end();
-  collect_or_end(pid_, kServeGoodbye_ns);
+  request_exit();
+  reap_or_kill(pid_, kServeExitTimeout_ns);
 }
 
-void ServeProcess::serve_program(pid_t program) {
+void ServeProcess::set_program(pid_t program) {
   const std::string word = fmt::format("{}{}", api::kServeProgram, program);
   [[maybe_unused]] const ssize_t n =
       send(control_.get(), word.data(), word.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-std::string ServeProcess::collect(std::uint64_t timeout_ns) {
+std::string ServeProcess::wait_for_exit(std::uint64_t timeout_ns) {
   int status = 0;
   const bool early = control_ && waitpid(pid_, &status, WNOHANG) == pid_;
-  tell_end();
+  request_exit();
   if (!early) {
-    collect_or_end(pid_, timeout_ns);
+    reap_or_kill(pid_, timeout_ns);
     return "";
   }
   const std::string how = WIFSIGNALED(status)
-                              ? "died of " + support::signal_text(WTERMSIG(status))
+                              ? "died of " + support::signal_name(WTERMSIG(status))
                               : fmt::format("ended with status {}", WEXITSTATUS(status));
   return fmt::format(
       "gpuprof-serve, which answers the Capture profile button at {}, {} before its "

@@ -46,12 +46,12 @@ class ServeProcess {
   /// Where it answers: "127.0.0.1:6009".
   const std::string& address() const { return address_; }
   /// The program whose processes it serves, where that was not said at its start.
-  void serve_program(pid_t program);
+  void set_program(pid_t program);
   /// The session is over: what it records ends, too.
-  void tell_end() { control_.reset(); }
+  void request_exit() { control_.reset(); }
   /// Collects it; waits `timeout_ns` at most for its last answer. Returns a sentence if it had
   /// ended before it was told to.
-  std::string collect(std::uint64_t timeout_ns);
+  std::string wait_for_exit(std::uint64_t timeout_ns);
 
  private:
   ServeProcess(base::UniqueFd control, pid_t pid, std::string address);
@@ -63,6 +63,6 @@ class ServeProcess {
 };
 
 /// What to record, as words for `gpuprof capture`; -t is not among them.
-std::vector<std::string> capture_words(const Options& options);
+std::vector<std::string> capture_arguments(const Options& options);
 
 }  // namespace gpuprof::cli

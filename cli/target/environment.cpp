@@ -21,7 +21,7 @@ using support::environment_set;
 
 constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 
-bool is_ours(const std::string& path) { return support::base_name(path) == kLibraryName; }
+bool is_own_library(const std::string& path) { return support::base_name(path) == kLibraryName; }
 
 /// LD_PRELOAD without libraries of ours; the loader splits at blanks and colons.
 std::string foreign_preloads(const std::string& value) {
@@ -32,25 +32,25 @@ std::string foreign_preloads(const std::string& value) {
       word += value[i];
       continue;
     }
-    if (!word.empty() && !is_ours(word)) kept += (kept.empty() ? "" : ":") + word;
+    if (!word.empty() && !is_own_library(word)) kept += (kept.empty() ? "" : ":") + word;
     word.clear();
   }
   return kept;
 }
 
 void set_injection(ProgramEnvironment& env, const char* name, const std::string& library) {
-  const std::string sentence = other_tools_injection(env.words, name);
+  const std::string sentence = foreign_injection_note(env.variables, name);
   if (sentence.empty())
-    environment_set(env.words, name, library);
+    environment_set(env.variables, name, library);
   else
-    env.remarks.push_back(sentence);
+    env.notes.push_back(sentence);
 }
 
 }  // namespace
 
-std::string other_tools_injection(const std::vector<std::string>& words, const std::string& name) {
+std::string foreign_injection_note(const std::vector<std::string>& words, const std::string& name) {
   const std::string present = environment_get(words, name);
-  if (present.empty() || is_ours(present)) return "";
+  if (present.empty() || is_own_library(present)) return "";
   return fmt::format(
       "{} names another tool's library ({}) and was left alone, so "
       "that tool may keep {} from gpuprof",
@@ -61,34 +61,34 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
                                        const Installation& installation, const std::string& preload,
                                        const std::string& address) {
   ProgramEnvironment env;
-  env.words = original;
+  env.variables = original;
   const std::string outer = environment_get(original, wire::kSocketVariable);
   if (!outer.empty() && outer.rfind(wire::kArmedAddress, 0) != 0) {
-    env.remarks.emplace_back(
+    env.notes.emplace_back(
         "this run is inside another gpuprof session: its processes are recorded "
         "here and not there");
   }
   const std::string foreign = foreign_preloads(environment_get(original, "LD_PRELOAD"));
   if (preload.empty()) {
     // Not to be profiled, by an outer session either: it would fail in the same way.
-    environment_remove(env.words, wire::kSocketVariable);
+    environment_remove(env.variables, wire::kSocketVariable);
     if (support::environment_has(original, "LD_PRELOAD")) {
-      environment_set(env.words, "LD_PRELOAD", foreign);
+      environment_set(env.variables, "LD_PRELOAD", foreign);
     }
     return env;
   }
-  environment_set(env.words, "LD_PRELOAD", preload + (foreign.empty() ? "" : ":" + foreign));
+  environment_set(env.variables, "LD_PRELOAD", preload + (foreign.empty() ? "" : ":" + foreign));
   set_injection(env, "CUDA_INJECTION64_PATH", installation.library);
   set_injection(env, kNvtxInjection, installation.library);
   // Programs built with AddressSanitizer refuse to start behind another preloaded library.
   const std::string asan = environment_get(original, "ASAN_OPTIONS");
-  environment_set(env.words, "ASAN_OPTIONS",
+  environment_set(env.variables, "ASAN_OPTIONS",
                   asan + (asan.empty() ? "" : ":") + "verify_asan_link_order=0");
-  environment_set(env.words, wire::kSocketVariable, address);
+  environment_set(env.variables, wire::kSocketVariable, address);
   return env;
 }
 
-void add_pid(std::vector<std::string>& words, std::uint32_t pid) {
+void append_target_pid(std::vector<std::string>& words, std::uint32_t pid) {
   const std::string address = environment_get(words, wire::kSocketVariable);
   if (address.empty()) return;
   environment_set(words, wire::kSocketVariable, fmt::format("{};pid={}", address, pid));

@@ -16,13 +16,13 @@
 namespace gpuprof::cli {
 
 struct ProgramEnvironment {
-  std::vector<std::string> words;
-  std::vector<std::string> remarks;  // sentences for the summary
+  std::vector<std::string> variables;
+  std::vector<std::string> notes;  // sentences for the summary
 };
 
 /// The sentence about a variable for the driver or for NVTX that names somebody else's library,
 /// which it keeps; "" if it does not.
-std::string other_tools_injection(const std::vector<std::string>& words, const std::string& name);
+std::string foreign_injection_note(const std::vector<std::string>& words, const std::string& name);
 
 /// @param original  The environment gpuprof itself was started with.
 /// @param preload   The word for LD_PRELOAD; empty: the program is not to be preloaded.
@@ -32,7 +32,7 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
                                        const std::string& address);
 
 /// Adds the pid to GPUPROF_SOCKET; called in the child.
-void add_pid(std::vector<std::string>& words, std::uint32_t pid);
+void append_target_pid(std::vector<std::string>& words, std::uint32_t pid);
 
 /// The original without anything that would profile the daemon.
 std::vector<std::string> daemon_environment(const std::vector<std::string>& original);

@@ -16,7 +16,7 @@ bool from_kernel(const signalfd_siginfo& info) { return info.ssi_code == SI_KERN
 
 }  // namespace
 
-sigset_t program_signals() {
+sigset_t forwarded_signals() {
   sigset_t set;
   sigfillset(&set);
   for (const int signal :
@@ -26,7 +26,7 @@ sigset_t program_signals() {
   return set;
 }
 
-bool is_about_us(const signalfd_siginfo& info) {
+bool is_own_fault(const signalfd_siginfo& info) {
   switch (info.ssi_signo) {
     case SIGILL:
     case SIGTRAP:
@@ -42,7 +42,7 @@ bool is_about_us(const signalfd_siginfo& info) {
   }
 }
 
-bool kernel_means_group(const signalfd_siginfo& info) {
+bool is_kernel_group_signal(const signalfd_siginfo& info) {
   if (!from_kernel(info)) return false;
   switch (info.ssi_signo) {
     case SIGINT:
@@ -56,7 +56,7 @@ bool kernel_means_group(const signalfd_siginfo& info) {
   }
 }
 
-bool is_hangup_of_leader(const signalfd_siginfo& info) {
+bool is_session_leader_hangup(const signalfd_siginfo& info) {
   return info.ssi_signo == SIGHUP && from_kernel(info) && is_leader();
 }
 

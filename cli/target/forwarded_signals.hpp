@@ -15,16 +15,16 @@ namespace gpuprof::cli {
 /// Every signal that can be caught but those that say something of ourselves: CHLD, CONT, TTIN,
 /// TTOU, WINCH, and what our own writes raise (support/process/write_error_signals.hpp). Blocked, a
 /// fault of our own still ends us: the kernel does not wait for a thread that cannot go on.
-sigset_t program_signals();
+sigset_t forwarded_signals();
 
 /// The kernel's word on what we ourselves did: a fault, or too much of our own CPU time.
-bool is_about_us(const signalfd_siginfo& info);
+bool is_own_fault(const signalfd_siginfo& info);
 
 /// True if the kernel sends this one to all of a group: keys of the terminal, and the hang-up that
 /// follows the end of a session's leader.
-bool kernel_means_group(const signalfd_siginfo& info);
+bool is_kernel_group_signal(const signalfd_siginfo& info);
 
 /// The terminal is gone, and as the session's leader we alone are told.
-bool is_hangup_of_leader(const signalfd_siginfo& info);
+bool is_session_leader_hangup(const signalfd_siginfo& info);
 
 }  // namespace gpuprof::cli

@@ -20,7 +20,7 @@ namespace {
 using support::error;
 
 // Answers of gpuprof_attach (inject/agent/agent.hpp).
-enum Answer : int {
+enum AttachReply : int {
   kAwake = 0,
   kAlreadyAwake = 1,
   kNotUnderstood = 2,
@@ -29,44 +29,45 @@ enum Answer : int {
 };
 
 /// The library's worker opens the door within a millisecond; a busy machine may need longer.
-constexpr std::uint64_t kDoor_ns = 3'000'000'000;
+constexpr std::uint64_t kControlSocketTimeout_ns = 3'000'000'000;
 /// Where it said that it runs, but is on its way out: so long until it is asked again.
-constexpr std::uint64_t kLeaving_ns = 200'000'000;
+constexpr std::uint64_t kRetryInterval_ns = 200'000'000;
 /// It lets go by itself if nobody has come by then.
-constexpr int kPatience_ms = 10'000;
+constexpr int kDetachTimeout_ms = 10'000;
 
 std::string argument(bool stay) {
   std::random_device device;
   const std::uint64_t nonce = (std::uint64_t{device()} << 32) | device();
   return fmt::format("{};nonce={:x}{}", wire::kArmedAddress, nonce,
-                     stay ? "" : fmt::format(";patience={}", kPatience_ms));
+                     stay ? "" : fmt::format(";patience={}", kDetachTimeout_ms));
 }
 
 /// Empty path: there was none within so long.
-support::Result<api::Door> wait_for_door(std::uint32_t pid, std::uint32_t program,
-                                         std::uint64_t longest_ns) {
+support::Result<api::ControlSocket> wait_for_control_socket(std::uint32_t pid,
+                                                            std::uint32_t program,
+                                                            std::uint64_t longest_ns) {
   const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
   for (;;) {
-    api::Door door = api::door_of(pid);
+    api::ControlSocket door = api::control_socket_of(pid);
     door.program = program;
     if (!door.path.empty()) return door;
-    if (const std::string why = why_no_answer(pid, program); !why.empty()) return error(why);
+    if (const std::string why = process_gone_reason(pid, program); !why.empty()) return error(why);
     if (base::mono_ns() >= deadline_ns) return door;
     usleep(1000);
   }
 }
 
-support::Error no_door(std::uint32_t pid) {
+support::Error no_control_socket_error(std::uint32_t pid) {
   return error(fmt::format(
       "the library is in process {} but does not answer: its thread did not get to run (in a "
       "Python 3.12 or later that forks all the time it does not), or can make no socket in "
       "/run/user, /tmp, /dev/shm or by an abstract name; it lets go of itself in {} s",
-      pid, kPatience_ms / 1000));
+      pid, kDetachTimeout_ms / 1000));
 }
 
 }  // namespace
 
-std::string why_not_started(std::uint32_t pid, int answer) {
+std::string start_failure_reason(std::uint32_t pid, int answer) {
   switch (answer) {
     case kAwake:
     case kAlreadyAwake:
@@ -96,36 +97,39 @@ std::string why_not_started(std::uint32_t pid, int answer) {
   }
 }
 
-std::string why_no_answer(std::uint32_t pid, std::uint32_t program) {
+std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid)))
     return fmt::format(
         "process {} ended while it was attached to, before anything was recorded: start a program "
         "that runs for so short a time with `gpuprof run`",
         pid);
-  if (!support::started_another_program(static_cast<pid_t>(pid), program)) return "";
+  if (!support::has_execed(static_cast<pid_t>(pid), program)) return "";
   return fmt::format(
       "process {} started another program (exec) while it was attached to, and a library does not "
       "outlive that: attach again",
       pid);
 }
 
-support::Result<api::Door> bring_in(std::uint32_t pid, const std::string& library,
-                                    const Options& options,
-                                    const std::function<void(const api::Attached&)>& attached) {
+support::Result<api::ControlSocket> inject_library(
+    std::uint32_t pid, const std::string& library, const Options& options,
+    const std::function<void(const api::AttachResult&)>& attached) {
   api::AttachRequest request;
   request.pid = static_cast<pid_t>(pid);
   request.library = library;
   request.argument = argument(options.stay);
   request.ignore_seccomp = options.ignore_seccomp;
-  const std::uint64_t deadline_ns = base::mono_ns() + kDoor_ns;
+  const std::uint64_t deadline_ns = base::mono_ns() + kControlSocketTimeout_ns;
   for (;;) {
     GPUPROF_TRY(done, api::attach(request));
-    if (const std::string why = why_not_started(pid, done.answer); !why.empty()) return error(why);
+    if (const std::string why = start_failure_reason(pid, done.answer); !why.empty())
+      return error(why);
     attached(done);
     const bool may_leave = done.answer == kAlreadyAwake;
-    GPUPROF_TRY(door, wait_for_door(pid, done.program, may_leave ? kLeaving_ns : kDoor_ns));
+    GPUPROF_TRY(door,
+                wait_for_control_socket(pid, done.program,
+                                        may_leave ? kRetryInterval_ns : kControlSocketTimeout_ns));
     if (!door.path.empty()) return door;
-    if (!may_leave || base::mono_ns() >= deadline_ns) return no_door(pid);
+    if (!may_leave || base::mono_ns() >= deadline_ns) return no_control_socket_error(pid);
   }
 }
 

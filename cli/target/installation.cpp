@@ -33,12 +33,12 @@ std::string first_that_exists(const std::vector<std::string>& paths) {
   return at == paths.end() ? "" : *at;
 }
 
-bool splits_or_expands(const std::string& path) {
+bool needs_preload_link(const std::string& path) {
   return path.find_first_of(" \t\n:$") != std::string::npos;
 }
 
 /// True if any process of ours was started with `word` in its environment.
-bool in_use(const std::string& word) {
+bool is_referenced_by_process(const std::string& word) {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   if (proc == nullptr) return false;
   while (const dirent* entry = readdir(proc.get())) {
@@ -71,7 +71,7 @@ support::Result<Installation> find_installation(const std::string& executable,
   found.daemon = daemon_path.empty()
                      ? first_that_exists({bin + "/gpuprofd", root + "/libexec/gpuprofd"})
                      : daemon_path;
-  found.daemon_listens = is_address(daemon_path);
+  found.daemon_listens = is_daemon_address(daemon_path);
   if (support::is_folder(found.daemon)) {
     return error(
         fmt::format("--daemon {}: it is a folder; name the program gpuprofd, or the socket "
@@ -94,37 +94,37 @@ support::Result<Installation> find_installation(const std::string& executable,
   }
   const std::string by_lib = root + "/lib/gpuprof";
   for (const char* expansion : {"lib/x86_64-linux-gnu", "lib64"}) {
-    if (file_exists(by_lib + "/" + expansion + "/" + kLibraryName)) found.by_lib = by_lib;
+    if (file_exists(by_lib + "/" + expansion + "/" + kLibraryName)) found.lib_token_folder = by_lib;
   }
   for (const char* expansion : {"lib/i386-linux-gnu", "lib32", "lib"}) {
     const std::string path = by_lib + "/" + expansion + "/" + kLibraryName;
     if (file_exists(path)) {
-      found.has_thirty_two =
-          support::probe_program(path, "").kind == support::ProgramKind::kThirtyTwo;
+      found.has_32bit_stub = support::probe_program(path, "").kind == support::ProgramKind::k32Bit;
     }
   }
   return found;
 }
 
-std::string lib_expansion(const std::string& loader) {
+std::string expand_lib_token(const std::string& loader) {
   const std::string folder = real_folder(loader);
   const std::string last = support::base_name(folder);
   const bool triplet = last.find("-linux-gnu") != std::string::npos;
   return triplet ? support::base_name(support::parent_folder(folder)) + "/" + last : last;
 }
 
-support::Result<PreloadName> PreloadName::make(const Installation& installation,
+support::Result<PreloadPath> PreloadPath::make(const Installation& installation,
                                                const std::string& loader,
                                                const std::string& runtime_folder) {
-  PreloadName name;
-  const std::string expansion = lib_expansion(loader);
-  name.uses_lib_token_ = !installation.by_lib.empty() && !expansion.empty() && expansion != "lib" &&
-                         file_exists(installation.by_lib + "/" + expansion + "/" + kLibraryName);
-  std::string folder =
-      name.uses_lib_token_ ? installation.by_lib : support::parent_folder(installation.library);
-  if (splits_or_expands(folder)) {
+  PreloadPath name;
+  const std::string expansion = expand_lib_token(loader);
+  name.uses_lib_token_ =
+      !installation.lib_token_folder.empty() && !expansion.empty() && expansion != "lib" &&
+      file_exists(installation.lib_token_folder + "/" + expansion + "/" + kLibraryName);
+  std::string folder = name.uses_lib_token_ ? installation.lib_token_folder
+                                            : support::parent_folder(installation.library);
+  if (needs_preload_link(folder)) {
     std::string pattern = runtime_folder + "/gpuprof-link-XXXXXX";
-    if (splits_or_expands(pattern)) pattern = "/tmp/gpuprof-link-XXXXXX";
+    if (needs_preload_link(pattern)) pattern = "/tmp/gpuprof-link-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) {
       return error(
           fmt::format("cannot make a folder like {}: {}; set TMPDIR to one that can be "
@@ -145,9 +145,9 @@ support::Result<PreloadName> PreloadName::make(const Installation& installation,
   return name;
 }
 
-std::string PreloadName::remove() {
+std::string PreloadPath::remove() {
   if (private_folder_.empty()) return "";
-  if (in_use(private_folder_)) return private_folder_;
+  if (is_referenced_by_process(private_folder_)) return private_folder_;
   unlink(link_.c_str());
   rmdir(private_folder_.c_str());
   private_folder_.clear();

@@ -18,28 +18,28 @@ namespace gpuprof::cli {
 
 /// kill(2) shows no difference between the two, but a second member of the group sees only the
 /// first kind.
-class GroupWatch {
+class ProcessGroupMonitor {
  public:
   /// Without a helper (no process to be had) every signal counts as sent to us alone.
-  GroupWatch();
-  ~GroupWatch();
-  GroupWatch(const GroupWatch&) = delete;
-  GroupWatch& operator=(const GroupWatch&) = delete;
+  ProcessGroupMonitor();
+  ~ProcessGroupMonitor();
+  ProcessGroupMonitor(const ProcessGroupMonitor&) = delete;
+  ProcessGroupMonitor& operator=(const ProcessGroupMonitor&) = delete;
 
   /// True if the group got `signal` too. Waits a moment for the helper's word, and up to 10 s while
   /// the helper waits for a processor.
-  bool group_got(int signal);
+  bool was_sent_to_group(int signal);
 
   /// From now on we may be stopped because `program` is: if it goes on or ends, the helper sends us
   /// CONT. 0: no longer.
-  void we_stop_with(pid_t program);
+  void set_stopped_with(pid_t program);
 
   /// The helper; 0 or less: there is none.
   pid_t pid() const { return pid_; }
 
  private:
-  void listen();
-  bool heard(int signal);
+  void read_reports();
+  bool take_report(int signal);
 
   pid_t pid_ = -1;
   base::UniqueFd socket_;

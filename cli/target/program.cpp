@@ -34,13 +34,13 @@ constexpr int kInterrupts[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 constexpr int kPutBack[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCHLD};
 
 // By then a program that hands over to another one by exec has done so.
-constexpr std::uint64_t kMoment_ns = 200'000'000;
+constexpr std::uint64_t kMomentNs = 200'000'000;
 // What poll takes is an int of milliseconds.
-constexpr std::uint64_t kLongest_ns = 86'400'000'000'000;
+constexpr std::uint64_t kMaxNs = 86'400'000'000'000;
 
 /// Read through signalfd.
-sigset_t taken() {
-  sigset_t set = program_signals();
+sigset_t intercepted_signals() {
+  sigset_t set = forwarded_signals();
   sigaddset(&set, SIGCHLD);
   sigaddset(&set, SIGCONT);
   return set;
@@ -51,7 +51,7 @@ bool is_interrupt(int signal) {
 }
 
 /// As it was sent: what somebody queued has a value that goes with it.
-void pass_on(pid_t program, const signalfd_siginfo& info) {
+void forward_signal(pid_t program, const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   if (info.ssi_code != SI_QUEUE) {
     kill(program, signal);
@@ -78,60 +78,60 @@ Program::Program() {
   ::signal(SIGCHLD, SIG_DFL);
 }
 
-support::Result<pid_t> Program::start(support::Launch launch,
+support::Result<pid_t> Program::start(support::LaunchOptions launch,
                                       const std::function<void(pid_t)>& announce) {
-  watch_ = std::make_unique<GroupWatch>();
+  watch_ = std::make_unique<ProcessGroupMonitor>();
   int gate[2];
   if (pipe2(gate, O_CLOEXEC) != 0) {
     return support::error(fmt::format("cannot make a pipe: {}", strerror(errno)));
   }
   base::UniqueFd gate_read(gate[0]), gate_write(gate[1]);
-  const sigset_t set = taken();
+  const sigset_t set = intercepted_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  take_timers();
-  launch.in_child = [this, &gate_read, &gate_write,
-                     inner = std::move(launch.in_child)](support::Launch& child) {
+  save_timers();
+  launch.pre_exec = [this, &gate_read, &gate_write,
+                     inner = std::move(launch.pre_exec)](support::LaunchOptions& child) {
     gate_write.reset();
     char byte = 0;
     while (read(gate_read.get(), &byte, 1) < 0 && errno == EINTR) {
     }
     if (inner) inner(child);
-    give_timers();
+    restore_timers();
     sigaction(SIGCHLD, &original_[SIGCHLD], nullptr);
     sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
   };
-  launch.in_parent = [this, &gate_write, &announce](pid_t pid) {
-    take_signals();
+  launch.post_fork = [this, &gate_write, &announce](pid_t pid) {
+    open_signalfd();
     if (announce) announce(pid);
     gate_write.reset();
   };
-  auto started = support::start(std::move(launch));
+  auto started = support::launch_process(std::move(launch));
   if (!started) {
-    restore();
+    restore_signals();
     return started.error();
   }
   pid_ = started.value();
   return pid_;
 }
 
-void Program::take_timers() {
+void Program::save_timers() {
   for (const int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
     const itimerval none{};
     setitimer(which, &none, &timers_[which]);
   }
 }
 
-void Program::give_timers() const {
+void Program::restore_timers() const {
   for (const int which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF})
     setitimer(which, &timers_[which], nullptr);
 }
 
-void Program::take_signals() {
-  const sigset_t set = taken();
+void Program::open_signalfd() {
+  const sigset_t set = intercepted_signals();
   signals_ = base::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-int Program::follow(const Listener& also) {
+int Program::wait_until_exit(const FollowHooks& also) {
   try {
     follow_with(also);
   } catch (const std::bad_alloc&) {
@@ -141,21 +141,22 @@ int Program::follow(const Listener& also) {
   return wait_status_;
 }
 
-void Program::follow_with(const Listener& also) {
+void Program::follow_with(const FollowHooks& also) {
   const std::uint64_t start = base::mono_ns();
-  std::uint64_t look = start + kMoment_ns;
+  std::uint64_t look = start + kMomentNs;
   while (!ended_) {
     const std::uint64_t now = base::mono_ns();
-    if (also.later && now >= look) {
-      also.later(pid_);
+    if (also.on_still_running && now >= look) {
+      also.on_still_running(pid_);
       look = now + (now - start);
     }
-    wait_once(also, also.later ? static_cast<int>(std::min(look - now, kLongest_ns) / 1'000'000 + 1)
-                               : -1);
+    wait_once(also, also.on_still_running
+                        ? static_cast<int>(std::min(look - now, kMaxNs) / 1'000'000 + 1)
+                        : -1);
   }
 }
 
-void Program::follow_descendants(const Listener& also) {
+void Program::wait_for_descendants(const FollowHooks& also) {
   while (true) {
     int status = 0;
     const pid_t gone = waitpid(-1, &status, WNOHANG);
@@ -177,25 +178,25 @@ bool Program::only_helpers_left(const std::vector<pid_t>& helpers) const {
   });
 }
 
-void Program::adopt_descendants() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+void Program::become_subreaper() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
-void Program::wait_once(const Listener& also, int most_ms) {
+void Program::wait_once(const FollowHooks& also, int most_ms) {
   pollfd waiting[] = {{signals_.get(), POLLIN, 0}, {also.fd, POLLIN, 0}};
   if (poll(waiting, 2, most_ms) < 0) return;
-  if (waiting[1].revents != 0) also.ready();
+  if (waiting[1].revents != 0) also.on_readable();
   signalfd_siginfo info;
   // The lowest number is read first: a stream of others must not hide that the program has ended.
   while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     handle(info);
-    look_at_program();
+    check_program();
   }
 }
 
-void Program::look_at_program() {
+void Program::check_program() {
   int status = 0;
   while (!ended_ && waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
     if (WIFSTOPPED(status)) {
-      stop_with(WSTOPSIG(status));
+      stop_self(WSTOPSIG(status));
       continue;
     }
     wait_status_ = status;
@@ -216,15 +217,15 @@ void Program::handle(const signalfd_siginfo& info) {
     if (is_interrupt(signal)) ++interrupts_;
     return;
   }
-  if (is_about_us(info)) return;
-  const bool hangup = is_hangup_of_leader(info);
-  if (!hangup && (watch_->group_got(signal) || kernel_means_group(info))) return;
-  pass_on(pid_, info);
+  if (is_own_fault(info)) return;
+  const bool hangup = is_session_leader_hangup(info);
+  if (!hangup && (watch_->was_sent_to_group(signal) || is_kernel_group_signal(info))) return;
+  forward_signal(pid_, info);
   // The kernel sends it along with the hang-up, so that a stopped leader hears of that.
   if (hangup) kill(pid_, SIGCONT);
 }
 
-void Program::stop_with(int signal) {
+void Program::stop_self(int signal) {
   // As the program was stopped, so that a shell with job control says the same of both.
   const bool from_terminal = signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
   const int ours = from_terminal ? signal : SIGSTOP;
@@ -236,18 +237,18 @@ void Program::stop_with(int signal) {
   sigemptyset(&set);
   sigaddset(&set, ours);
   sigaction(ours, &plain, &before);
-  watch_->we_stop_with(pid_);
+  watch_->set_stopped_with(pid_);
   raise(ours);
   sigprocmask(SIG_UNBLOCK, &set, &mask);  // a blocked one stops us here
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   sigaction(ours, &before, nullptr);
-  watch_->we_stop_with(0);
+  watch_->set_stopped_with(0);
   // Somebody has let us go on: the whole group, us alone, or the watch because the program does.
   pause_ms(10);
   if (is_stopped(pid_)) kill(pid_, SIGCONT);
 }
 
-int Program::interrupts_since() {
+int Program::take_interrupt_count() {
   signalfd_siginfo info;
   while (signals_ &&
          read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
@@ -258,12 +259,12 @@ int Program::interrupts_since() {
   return count;
 }
 
-void Program::restore() {
+void Program::restore_signals() {
   signals_.reset();
   watch_.reset();
   // What came for the program while it was ours to pass on is over. What is no interrupt of ours
   // stays ignored: it must not take the place of the program's status.
-  const sigset_t set = program_signals();
+  const sigset_t set = forwarded_signals();
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   for (int signal = 1; signal < kSignals; ++signal) {
@@ -277,7 +278,7 @@ int shell_status(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-void end_like(int wait_status) {
+void exit_like(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
     const rlimit none{0, 0};

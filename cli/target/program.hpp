@@ -29,13 +29,13 @@ namespace gpuprof::cli {
 
 /// Another descriptor to listen to while the program runs; fd -1: none. `helpers`: children of ours
 /// that are not the program's.
-struct Listener {
+struct FollowHooks {
   int fd = -1;
   std::vector<pid_t> helpers;
   /// Called with the program's pid when it has run for a moment, and again whenever it has run
   /// twice as long.
-  std::function<void(pid_t)> later;
-  std::function<void()> ready;
+  std::function<void(pid_t)> on_still_running;
+  std::function<void()> on_readable;
 };
 
 class Program {
@@ -45,38 +45,39 @@ class Program {
   /// Starts it; `announce(pid)` runs before its exec.
   ///
   /// Errors: 126 and 127 as exec says; nothing has run then.
-  support::Result<pid_t> start(support::Launch launch, const std::function<void(pid_t)>& announce);
+  support::Result<pid_t> start(support::LaunchOptions launch,
+                               const std::function<void(pid_t)>& announce);
 
   /// Follows it to its end and returns its wait status; serves `also` meanwhile.
-  int follow(const Listener& also);
+  int wait_until_exit(const FollowHooks& also);
 
-  /// After follow, with adopt_descendants: waits until no descendant is left, or until the second
+  /// After follow, with become_subreaper: waits until no descendant is left, or until the second
   /// interrupt.
-  void follow_descendants(const Listener& also);
+  void wait_for_descendants(const FollowHooks& also);
 
   /// Descendants that lose their parent become ours to wait for; before start().
-  static void adopt_descendants();
+  static void become_subreaper();
 
   /// After the end: number of interrupts (INT, QUIT, TERM, HUP) that have come since the last call.
-  int interrupts_since();
+  int take_interrupt_count();
 
   /// Puts mask and dispositions back.
-  void restore();
+  void restore_signals();
 
  private:
   static constexpr int kSignals = 65;
 
-  void follow_with(const Listener& also);
-  void take_signals();
+  void follow_with(const FollowHooks& also);
+  void open_signalfd();
   /// An alarm set before our exec is the program's: `alarm 60; exec gpuprof run ...`.
-  void take_timers();
-  void give_timers() const;
+  void save_timers();
+  void restore_timers() const;
   /// Whether it has stopped or ended.
-  void look_at_program();
+  void check_program();
   void handle(const signalfd_siginfo& info);
-  void stop_with(int signal);
+  void stop_self(int signal);
   /// One round of waiting; -1: without a limit.
-  void wait_once(const Listener& also, int most_ms = -1);
+  void wait_once(const FollowHooks& also, int most_ms = -1);
   /// True if no child is left but the group watch and `helpers`.
   bool only_helpers_left(const std::vector<pid_t>& helpers) const;
 
@@ -84,7 +85,7 @@ class Program {
   struct sigaction original_[kSignals] = {};
   itimerval timers_[3] = {};
   base::UniqueFd signals_;
-  std::unique_ptr<GroupWatch> watch_;
+  std::unique_ptr<ProcessGroupMonitor> watch_;
   pid_t pid_ = 0;
   int wait_status_ = 0;
   bool ended_ = false;
@@ -92,7 +93,7 @@ class Program {
 };
 
 /// Ends as the program did: with its status, or of its signal (without a core of our own).
-[[noreturn]] void end_like(int wait_status);
+[[noreturn]] void exit_like(int wait_status);
 
 /// The exit status a shell shows: 128 + signal for a death by signal.
 int shell_status(int wait_status);

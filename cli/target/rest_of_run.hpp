@@ -17,7 +17,7 @@ namespace gpuprof::cli {
 
 /// Does the rest. @return true if something failed: what `rest` says, or no memory, told here.
 template <typename Rest>
-bool rest_failed(Program& program, Rest&& rest) {
+bool failed_or_out_of_memory(Program& program, Rest&& rest) {
   try {
     return rest();
   } catch (const std::bad_alloc&) {
@@ -27,8 +27,8 @@ bool rest_failed(Program& program, Rest&& rest) {
         "holds\n";
     // stderr may be closed or full: there is nobody left to tell.
     [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, kLine, sizeof kLine - 1);
-    program.follow({});
-    program.restore();
+    program.wait_until_exit({});
+    program.restore_signals();
     return true;
   }
 }

@@ -54,11 +54,11 @@ void add_children(std::vector<std::uint32_t>& pids) {
       if (support::process_stat(child).state != 'Z') add(pids, static_cast<std::uint32_t>(child));
 }
 
-support::Error nobody(const char* command) {
+support::Error no_process_argument_error(const char* command) {
   return error(fmt::format("{} needs a process: gpuprof {} PID", command, command));
 }
 
-support::Error nobody_by_door(const char* command) {
+support::Error no_process_selector_error(const char* command) {
   return error(
       fmt::format("{} needs a process: gpuprof {} PID, a NAME, or --all; `gpuprof status` lists "
                   "what there is",
@@ -71,7 +71,7 @@ support::Error no_process(std::uint32_t pid) {
   return error(fmt::format("there is no process {}; `ps` lists what there is", pid));
 }
 
-support::Error without_library(std::uint32_t pid) {
+support::Error no_library_error(std::uint32_t pid) {
   if (!is_there(pid)) return no_process(pid);
   if (kill(static_cast<pid_t>(pid), 0) != 0)
     return error(
@@ -88,17 +88,17 @@ support::Error without_library(std::uint32_t pid) {
       pid, pid));
 }
 
-support::Result<api::ProcessStatus> status_of(std::uint32_t pid, bool* silent) {
+support::Result<api::TargetStatus> status_of(std::uint32_t pid, bool* silent) {
   *silent = false;
-  const api::Door door = api::door_of(pid);
-  if (door.path.empty()) return without_library(pid);
-  return api::ask_status(door, silent);
+  const api::ControlSocket door = api::control_socket_of(pid);
+  if (door.path.empty()) return no_library_error(pid);
+  return api::request_status(door, silent);
 }
 
 /// The library's thread, which answers, may be gone for a moment, for a fork of the program.
-support::Result<api::ProcessStatus> status_soon(std::uint32_t pid, bool* silent) {
-  constexpr std::uint64_t kLongest_ns = 1'000'000'000;
-  const std::uint64_t deadline_ns = base::mono_ns() + kLongest_ns;
+support::Result<api::TargetStatus> retry_status(std::uint32_t pid, bool* silent) {
+  constexpr std::uint64_t kMaxRetryNs = 1'000'000'000;
+  const std::uint64_t deadline_ns = base::mono_ns() + kMaxRetryNs;
   for (;;) {
     const bool last = base::mono_ns() >= deadline_ns;
     auto status = status_of(pid, silent);
@@ -110,21 +110,21 @@ support::Result<api::ProcessStatus> status_soon(std::uint32_t pid, bool* silent)
 /// Of the children only those that have the library in them, and go on.
 ///
 /// @param asked  Set to those that need not be asked again.
-support::Result<Meant> found_by_id(std::vector<std::uint32_t> pids, bool children,
-                                   std::vector<std::uint32_t>& asked) {
+support::Result<ProcessSelection> found_by_id(std::vector<std::uint32_t> pids, bool children,
+                                              std::vector<std::uint32_t>& asked) {
   const std::size_t named = pids.size();
   if (children) add_children(pids);
-  Meant meant;
+  ProcessSelection meant;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    if (i >= named && api::door_of(pids[i]).path.empty()) continue;
+    if (i >= named && api::control_socket_of(pids[i]).path.empty()) continue;
     bool silent = false;
-    const auto status = status_soon(pids[i], &silent);
+    const auto status = retry_status(pids[i], &silent);
     if (status)
-      meant.found.push_back({status.value(), i < named});
-    else if (i < named || (!silent && !api::door_of(pids[i]).path.empty()))
+      meant.selected.push_back({status.value(), i < named});
+    else if (i < named || (!silent && !api::control_socket_of(pids[i]).path.empty()))
       return status.error();
     else if (silent)
-      meant.left_out.push_back(status.error().sentence);
+      meant.unresponsive.push_back(status.error().message);
     asked.push_back(pids[i]);
   }
   return meant;
@@ -134,51 +134,51 @@ support::Result<Meant> found_by_id(std::vector<std::uint32_t> pids, bool childre
 /// would.
 ///
 /// @param found  Those found by a name.
-void leave_jobs_to_rules(std::span<Found> found) {
+void apply_role_rules_to_jobs(std::span<SelectedProcess> found) {
   std::map<std::string, int> names;
-  for (const Found& one : found) ++names[one.name];
-  for (Found& one : found) one.named = one.named && names[one.name] == 1;
+  for (const SelectedProcess& one : found) ++names[one.name];
+  for (SelectedProcess& one : found) one.named = one.named && names[one.name] == 1;
 }
 
 /// What does not answer cannot say its name.
-void add_found_by_name(Meant& meant, const std::vector<std::uint32_t>& asked,
+void add_found_by_name(ProcessSelection& meant, const std::vector<std::uint32_t>& asked,
                        const std::vector<std::string>& names, bool all) {
-  const std::size_t by_id = meant.found.size();
-  for (const api::Door& door : api::find_doors()) {
+  const std::size_t by_id = meant.selected.size();
+  for (const api::ControlSocket& door : api::find_control_sockets()) {
     if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
     bool silent = false;
-    const auto status = api::ask_status(door, &silent);
-    if (silent) (all ? meant.left_out : meant.nameless).push_back(status.error().sentence);
+    const auto status = api::request_status(door, &silent);
+    if (silent) (all ? meant.unresponsive : meant.maybe_named).push_back(status.error().message);
     if (!status) continue;
     const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
-    if (named || all) meant.found.push_back({status.value(), named});
+    if (named || all) meant.selected.push_back({status.value(), named});
   }
-  leave_jobs_to_rules(std::span(meant.found).subspan(by_id));
+  apply_role_rules_to_jobs(std::span(meant.selected).subspan(by_id));
 }
 
 /// Sentences of processes, as a part of one.
-std::string first_of(const std::vector<std::string>& sentences) {
+std::string first_and_count(const std::vector<std::string>& sentences) {
   if (sentences.size() == 1) return sentences.front();
   return fmt::format("{} (one of {}; `gpuprof status` lists them)", sentences.front(),
                      sentences.size());
 }
 
 /// Whoever does not answer may have the name.
-support::Error nobody_named(const std::string& name, const Meant& meant) {
-  std::vector<std::string> silent = meant.left_out;
-  silent.insert(silent.end(), meant.nameless.begin(), meant.nameless.end());
+support::Error unknown_name_error(const std::string& name, const ProcessSelection& meant) {
+  std::vector<std::string> silent = meant.unresponsive;
+  silent.insert(silent.end(), meant.maybe_named.begin(), meant.maybe_named.end());
   if (silent.empty())
     return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
                              in_quotes(name)));
   return error(
       fmt::format("there is no process named {} among those that answer, and one that does not may "
                   "be it: {}",
-                  in_quotes(name), first_of(silent)));
+                  in_quotes(name), first_and_count(silent)));
 }
 
 }  // namespace
 
-support::Result<void> not_recorded_now(const api::ProcessStatus& status) {
+support::Result<void> check_not_recording(const api::TargetStatus& status) {
   if (!status.in_session || status.state == "armed") return {};
   return error(
       fmt::format("process {} is being recorded already, by the daemon with process id {}; "
@@ -186,43 +186,43 @@ support::Result<void> not_recorded_now(const api::ProcessStatus& status) {
                   status.door.pid, status.daemon_pid, status.door.pid));
 }
 
-support::Result<std::vector<std::uint32_t>> processes_by_id(const Options& options,
-                                                            const char* command) {
+support::Result<std::vector<std::uint32_t>> select_pids(const Options& options,
+                                                        const char* command) {
   std::vector<std::uint32_t> pids;
   for (const std::uint32_t pid : options.pids) add(pids, pid);
-  for (const std::string& word : options.words) {
+  for (const std::string& word : options.arguments) {
     const std::vector<std::uint32_t> ids = ids_of(word);
     if (ids.empty())
       return error(fmt::format("{} is no process: {} takes the numbers of running processes (`ps`)",
                                in_quotes(word), command));
     for (const std::uint32_t pid : ids) add(pids, pid);
   }
-  if (pids.empty()) return nobody(command);
+  if (pids.empty()) return no_process_argument_error(command);
   for (const std::uint32_t pid : pids)
     if (!is_there(pid)) return no_process(pid);
   if (options.children) add_children(pids);
   return pids;
 }
 
-support::Result<Meant> processes_by_door(const Options& options, const char* command) {
+support::Result<ProcessSelection> select_processes(const Options& options, const char* command) {
   std::vector<std::uint32_t> pids;
   std::vector<std::string> names;
   for (const std::uint32_t pid : options.pids) add(pids, pid);
-  for (const std::string& word : options.words) {
+  for (const std::string& word : options.arguments) {
     const std::vector<std::uint32_t> ids = ids_of(word);
     for (const std::uint32_t pid : ids) add(pids, pid);
     if (ids.empty()) names.push_back(word);
   }
-  if (pids.empty() && names.empty() && !options.all) return nobody_by_door(command);
+  if (pids.empty() && names.empty() && !options.all) return no_process_selector_error(command);
   std::vector<std::uint32_t> asked;
   GPUPROF_TRY(meant, found_by_id(pids, options.children, asked));
   if (names.empty() && !options.all) return meant;
   add_found_by_name(meant, asked, names, options.all);
-  const auto& found = meant.found;
+  const auto& found = meant.selected;
   for (const std::string& name : names)
     if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.name == name; }))
-      return nobody_named(name, meant);
-  if (const auto silent = left_out_of(meant); silent && found.empty()) return *silent;
+      return unknown_name_error(name, meant);
+  if (const auto silent = unresponsive_error(meant); silent && found.empty()) return *silent;
   if (found.empty())
     return error(
         "no process of yours has gpuprof's library in it; start one with `gpuprof run "
@@ -230,20 +230,20 @@ support::Result<Meant> processes_by_door(const Options& options, const char* com
   return meant;
 }
 
-std::vector<std::string> notes_of(const Meant& meant) {
+std::vector<std::string> selection_notes(const ProcessSelection& meant) {
   std::vector<std::string> notes;
-  for (const std::string& sentence : meant.nameless)
+  for (const std::string& sentence : meant.maybe_named)
     notes.push_back("one that may have the name is left out: " + sentence);
   return notes;
 }
 
-std::optional<support::Error> left_out_of(const Meant& meant) {
-  if (meant.left_out.empty()) return {};
-  return error(first_of(meant.left_out));
+std::optional<support::Error> unresponsive_error(const ProcessSelection& meant) {
+  if (meant.unresponsive.empty()) return {};
+  return error(first_and_count(meant.unresponsive));
 }
 
-void tell_notes(const Meant& meant) {
-  for (const std::string& note : notes_of(meant))
+void print_selection_notes(const ProcessSelection& meant) {
+  for (const std::string& note : selection_notes(meant))
     fprintf(stderr, "gpuprof: note: %s\n", note.c_str());
 }
 

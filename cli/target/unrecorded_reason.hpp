@@ -16,7 +16,7 @@ namespace gpuprof::cli {
 /// One sentence for the summary.
 ///
 /// @param lived_ns  From the program's start to its end.
-std::string why_nothing_recorded(const support::ProgramFacts& facts, const std::string& program,
-                                 int wait_status, std::uint64_t lived_ns);
+std::string unrecorded_reason(const support::ProgramInfo& facts, const std::string& program,
+                              int wait_status, std::uint64_t lived_ns);
 
 }  // namespace gpuprof::cli

@@ -27,7 +27,7 @@ bool Gpu::find(F& function, const char* name) {
   return function != nullptr;
 }
 
-Found Gpu::open(const char** why) {
+GpuStatus Gpu::open(const char** why) {
   int (*init)(unsigned) = nullptr;
   int (*count)(int*) = nullptr;
   int (*retain)(void**, int) = nullptr;
@@ -38,7 +38,7 @@ Found Gpu::open(const char** why) {
   int devices = 0;
   *why = "no libcuda.so.1";
   library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library_ == nullptr) return Found::kNone;
+  if (library_ == nullptr) return GpuStatus::kNone;
   *why = "the driver lacks a function";
   if (!find(init, "cuInit") || !find(count, "cuDeviceGetCount") ||
       !find(retain, "cuDevicePrimaryCtxRetain") || !find(make_current, "cuCtxSetCurrent") ||
@@ -46,23 +46,23 @@ Found Gpu::open(const char** why) {
       !find(allocate, "cuMemAlloc_v2") || !find(launch_, "cuLaunchKernel") ||
       !find(copy_, "cuMemcpyHtoD_v2") || !find(set_, "cuMemsetD8_v2") ||
       !find(wait_, "cuCtxSynchronize"))
-    return Found::kBroken;
+    return GpuStatus::kBroken;
   constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
   *why = "there is no device";
   const int started = init(0);
-  if (started == kNoDevice) return Found::kNone;
-  if (started == 0 && count(&devices) == 0 && devices == 0) return Found::kNone;
+  if (started == kNoDevice) return GpuStatus::kNone;
+  if (started == 0 && count(&devices) == 0 && devices == 0) return GpuStatus::kNone;
   *why = "the driver cannot be initialised (cuInit)";
-  if (started != 0 || devices == 0) return Found::kBroken;
+  if (started != 0 || devices == 0) return GpuStatus::kBroken;
   *why = "the first device refuses a context or memory";
   if (retain(&context_, 0) != 0 || make_current(context_) != 0 || allocate(&buffer_, kBytes) != 0)
-    return Found::kBroken;
+    return GpuStatus::kBroken;
   *why = "the driver does not compile a kernel";
   const bool compiled = load(&module_, kProgram) == 0 && get(&kernel_, module_, "gpuprof_try") == 0;
-  return compiled ? Found::kGpu : Found::kBroken;
+  return compiled ? GpuStatus::kUsable : GpuStatus::kBroken;
 }
 
-bool Gpu::work() {
+bool Gpu::run_workload() {
   static char bytes[kBytes];
   std::uint64_t nothing = 0;
   void* arguments[] = {&nothing};

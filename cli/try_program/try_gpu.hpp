@@ -16,14 +16,14 @@ struct GpuCounts {
 };
 
 /// What there is to work with.
-enum class Found { kGpu, kNone, kBroken };
+enum class GpuStatus { kUsable, kNone, kBroken };
 
 class Gpu {
  public:
   /// @param why  What is not there (kNone), or refuses (kBroken).
-  Found open(const char** why);
+  GpuStatus open(const char** why);
   /// Ten kernels, a copy, a set and a wait for them. @return False: the driver refused one.
-  bool work();
+  bool run_workload();
   const GpuCounts& counts() const { return counts_; }
 
  private:

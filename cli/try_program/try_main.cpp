@@ -19,7 +19,7 @@
 
 namespace {
 
-using gpuprof::tried::Found;
+using gpuprof::tried::GpuStatus;
 
 std::uint64_t cpu_ns() {
   timespec now{};
@@ -39,8 +39,8 @@ bool stdin_ended() {
 
 volatile double g_result = 1;
 
-const char* word(Found found) {
-  return found == Found::kGpu ? "used" : found == Found::kNone ? "none" : "broken";
+const char* word(GpuStatus found) {
+  return found == GpuStatus::kUsable ? "used" : found == GpuStatus::kNone ? "none" : "broken";
 }
 
 }  // namespace
@@ -61,10 +61,10 @@ int main(int argc, char** argv) {
   }
   gpuprof::tried::Gpu gpu;
   const char* why = "";
-  Found found = gpu.open(&why);
+  GpuStatus found = gpu.open(&why);
   const auto work = [&] {
-    if (found == Found::kGpu && !gpu.work())
-      found = Found::kBroken, why = "the driver refused a call";
+    if (found == GpuStatus::kUsable && !gpu.run_workload())
+      found = GpuStatus::kBroken, why = "the driver refused a call";
   };
   if (until_eof) {
     work();

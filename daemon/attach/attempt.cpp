@@ -26,17 +26,17 @@ namespace {
 constexpr std::uint64_t kStopNs = 200'000'000;
 constexpr int kRounds = 3;  // over all threads, before one is stepped out
 // In all: a thread in a library that was loaded a moment ago shows no way out of it.
-constexpr int kMostRounds = 12;
+constexpr int kMaxRounds = 12;
 constexpr int kTurns = 64;  // of stepping out, of one thread
-constexpr std::size_t kMostThreads = 64;
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;  // for threads amid a transfer
+constexpr std::size_t kMaxThreads = 64;
+constexpr std::uint64_t kTransferTimeoutNs = 1'000'000'000;  // for threads amid a transfer
 constexpr auto kLookAgain = std::chrono::milliseconds(1);
 constexpr auto kWhileLoading = std::chrono::milliseconds(10);
 
 }  // namespace
 
-Attempt::Attempt(const Request& request, const LibraryFile& library, const Target& target,
-                 std::uint64_t begun_ns)
+InjectionAttempt::InjectionAttempt(const InjectRequest& request, const LibraryFile& library,
+                                   const ProcessImage& target, std::uint64_t begun_ns)
     : request_(request),
       library_(library),
       target_(target),
@@ -48,28 +48,28 @@ Attempt::Attempt(const Request& request, const LibraryFile& library, const Targe
   done_.program = target.program;
 }
 
-void Attempt::passed(Step step) const {
-  if (request_.at_step) request_.at_step(step);
-  stop_here_if_asked(step);
+void InjectionAttempt::report_phase(Phase step) const {
+  if (request_.at_phase) request_.at_phase(step);
+  stop_if_requested(step);
 }
 
-support::Result<Injected> Attempt::run() {
+support::Result<InjectResult> InjectionAttempt::run() {
   if (target_.loaded_entry == 0 && !copy_.can_be_in_memory()) {
     GPUPROF_TRY(path, copy_.in_a_file());
     path_ = path;
   }
-  passed(Step::kChecked);
-  const std::uint64_t patient_until_ns = std::min(until_ns_, base::mono_ns() + kPatienceNs);
-  bool found = rounds(true);
-  while (!found && one_goes_on(patient_until_ns)) found = rounds(true);
-  if (!found && loader_ends()) found = rounds(true);
-  if (found || (!spared_.empty() && rounds(false))) return *std::move(result_);
-  if (done_.tries == 0 && failure_ != 0 && !holds_one_) return cannot_trace();
+  report_phase(Phase::kChecked);
+  const std::uint64_t patient_until_ns = std::min(until_ns_, base::mono_ns() + kTransferTimeoutNs);
+  bool found = search_rounds(true);
+  while (!found && wait_for_transfer_end(patient_until_ns)) found = search_rounds(true);
+  if (!found && wait_for_loader()) found = search_rounds(true);
+  if (found || (!skipped_.empty() && search_rounds(false))) return *std::move(result_);
+  if (done_.tries == 0 && failure_ != 0 && !has_unstopped_) return cannot_trace();
   return no_thread();
 }
 
-support::Error Attempt::no_thread() const {
-  if (done_.tries != 0 && loader_works(request_.pid)) return why_loader_works(request_.pid);
+support::Error InjectionAttempt::no_thread() const {
+  if (done_.tries != 0 && is_loader_busy(request_.pid)) return loader_busy_error(request_.pid);
   if (why_.empty() && base::mono_ns() >= until_ns_)
     return support::error(
         fmt::format("{} ms were over before a thread of process {} was looked at: try again",
@@ -80,17 +80,18 @@ support::Error Attempt::no_thread() const {
       request_.pid, why_.empty() ? "it has no thread that can be stopped" : why_));
 }
 
-support::Error Attempt::cannot_trace() const {
+support::Error InjectionAttempt::cannot_trace() const {
   // Somebody else may have become its tracer since we looked.
   const auto still = may_attach(request_.pid, request_.ignore_seccomp, until_ns_);
-  return still ? support::error(why_denied(request_.pid, look_why_denied(request_.pid, failure_)))
-               : still.error();
+  return still
+             ? support::error(denial_message(request_.pid, inspect_denial(request_.pid, failure_)))
+             : still.error();
 }
 
 /// `spare`: no thread amid a transfer. True: there is a result.
-bool Attempt::rounds(bool spare) {
-  spared_.clear();
-  for (int round = 0; round < kMostRounds && base::mono_ns() < until_ns_; ++round) {
+bool InjectionAttempt::search_rounds(bool spare) {
+  skipped_.clear();
+  for (int round = 0; round < kMaxRounds && base::mono_ns() < until_ns_; ++round) {
     if (round != 0) std::this_thread::sleep_for(std::chrono::milliseconds(round));
     if (search(round >= kRounds, spare)) return true;
   }
@@ -98,72 +99,72 @@ bool Attempt::rounds(bool spare) {
 }
 
 /// False: none of those that were spared has come out of its transfer until then.
-bool Attempt::one_goes_on(std::uint64_t until_ns) {
-  for (; !spared_.empty() && base::mono_ns() < until_ns; std::this_thread::sleep_for(kLookAgain)) {
-    let_go_of_held();
+bool InjectionAttempt::wait_for_transfer_end(std::uint64_t until_ns) {
+  for (; !skipped_.empty() && base::mono_ns() < until_ns; std::this_thread::sleep_for(kLookAgain)) {
+    detach_stopped();
     std::size_t amid = 0;
-    for (const Candidate& one : threads_by_merit(request_.pid))
-      if (spared_.contains(one.tid) && transfers_.amid(one)) ++amid;
-    if (amid < spared_.size()) return true;
+    for (const ThreadCandidate& one : threads_by_stop_cost(request_.pid))
+      if (skipped_.contains(one.tid) && transfers_.in_transfer(one)) ++amid;
+    if (amid < skipped_.size()) return true;
   }
   return false;
 }
 
 /// False: the loader was not at work, or still is at the end of our time.
-bool Attempt::loader_ends() {
-  if (!loader_works(request_.pid)) return false;
+bool InjectionAttempt::wait_for_loader() {
+  if (!is_loader_busy(request_.pid)) return false;
   for (; base::mono_ns() < until_ns_; std::this_thread::sleep_for(kWhileLoading)) {
-    let_go_of_held();
-    if (!loader_works(request_.pid)) return true;
+    detach_stopped();
+    if (!is_loader_busy(request_.pid)) return true;
   }
   return false;
 }
 
 /// Of those that did not stop when they were told to and have done so by now.
-void Attempt::let_go_of_held() {
-  std::erase_if(held_, [](Tracee& one) { return one.wait(0) != Stop::kNone; });
+void InjectionAttempt::detach_stopped() {
+  std::erase_if(seized_, [](Tracee& one) { return one.wait(0) != StopReason::kNone; });
 }
 
 /// True: there is a result.
-bool Attempt::search(bool may_step_out, bool spare) {
+bool InjectionAttempt::search(bool may_step_out, bool spare) {
   std::size_t looked_at = 0;
-  for (const Candidate& candidate : threads_by_merit(request_.pid)) {
-    if (base::mono_ns() > until_ns_ || ++looked_at > kMostThreads) break;
-    if (spare && transfers_.amid(candidate)) {
-      spared_.insert(candidate.tid);
+  for (const ThreadCandidate& candidate : threads_by_stop_cost(request_.pid)) {
+    if (base::mono_ns() > until_ns_ || ++looked_at > kMaxThreads) break;
+    if (spare && transfers_.in_transfer(candidate)) {
+      skipped_.insert(candidate.tid);
       continue;
     }
     if (candidate.stack_pointer != 0) safe_point_.prepare(candidate.stack_pointer);
-    if (one_thread(candidate.tid, may_step_out)) return true;
+    if (try_thread(candidate.tid, may_step_out)) return true;
   }
   return false;
 }
 
-bool Attempt::one_thread(pid_t tid, bool may_step_out) {
+bool InjectionAttempt::try_thread(pid_t tid, bool may_step_out) {
   if (waits_for_child(tid)) {
     why_ = "waiting for a child that it made by vfork to start its program or end";
     return false;
   }
-  let_go_of_held();
-  Tracee& tracee = held_.emplace_back();
+  detach_stopped();
+  Tracee& tracee = seized_.emplace_back();
   const int failure = tracee.seize(tid);
   if (failure != 0) failure_ = failure;
-  const bool found = failure == 0 && one_seized(tracee, may_step_out);
-  if (failure != 0 || tracee.stands() || tracee.tid() == 0) held_.pop_back();
+  const bool found = failure == 0 && try_seized(tracee, may_step_out);
+  if (failure != 0 || tracee.is_stopped() || tracee.tid() == 0) seized_.pop_back();
   return found;
 }
 
-bool Attempt::one_seized(Tracee& tracee, bool may_step_out) {
-  passed(Step::kSeized);
+bool InjectionAttempt::try_seized(Tracee& tracee, bool may_step_out) {
+  report_phase(Phase::kSeized);
   std::uint64_t paused_ns = base::mono_ns();
-  if (!stops(tracee)) return false;
-  if (!same_program() || keeps_its_calls(tracee)) return true;
-  passed(Step::kStopped);
+  if (!wait_until_stopped(tracee)) return false;
+  if (!same_program() || dispatches_syscalls(tracee)) return true;
+  report_phase(Phase::kStopped);
   ++done_.tries;
   Verdict verdict = judge(tracee);
   for (int turn = 0; !verdict.safe && may_step_out && turn < kTurns; ++turn) {
-    const auto say = [this](Step step) { passed(step); };
-    if (verdict.way_out == 0 || !step_out(tracee, verdict.way_out, until_ns_, say)) break;
+    const auto say = [this](Phase step) { report_phase(step); };
+    if (verdict.exit_address == 0 || !step_out(tracee, verdict.exit_address, until_ns_, say)) break;
     done_.stepped_out = true;
     paused_ns = base::mono_ns();
     verdict = judge(tracee);
@@ -177,7 +178,7 @@ bool Attempt::one_seized(Tracee& tracee, bool may_step_out) {
 }
 
 /// Most children start their program at once: it is worth a moment.
-bool Attempt::waits_for_child(pid_t tid) const {
+bool InjectionAttempt::waits_for_child(pid_t tid) const {
   const std::uint64_t until_ns = std::min(until_ns_, base::mono_ns() + kStopNs);
   while (attach::waits_for_child(request_.pid, tid)) {
     if (base::mono_ns() > until_ns) return true;
@@ -189,25 +190,25 @@ bool Attempt::waits_for_child(pid_t tid) const {
 /// One that waits for a disk is left alone soon, one that waits for a processor is not: until it
 /// stands it cannot be let go, and would then stand, perhaps with the loader's lock, while another
 /// one loads the library.
-bool Attempt::stops(Tracee& tracee) {
+bool InjectionAttempt::wait_until_stopped(Tracee& tracee) {
   const std::string stat = fmt::format("/proc/{}/task/{}/stat", request_.pid, tracee.tid());
-  Stop how = tracee.stop(base::mono_ns() + kStopNs);
-  for (; how == Stop::kNone; how = tracee.wait_for_trap(base::mono_ns() + kStopNs)) {
-    const char state = support::parse_stat(support::read_small_file(stat)).state;
+  StopReason how = tracee.stop(base::mono_ns() + kStopNs);
+  for (; how == StopReason::kNone; how = tracee.wait_for_trap(base::mono_ns() + kStopNs)) {
+    const char state = support::parse_process_stat(support::read_small_file(stat)).state;
     // It may be us who had no processor when it stopped.
     if (state == 't' || (state != 'D' && base::mono_ns() < until_ns_)) continue;
     why_ = state == 'D' ? "it does not stop, as if it waited for a disk"
                         : "it has got no processor since it was told to stop";
-    holds_one_ = true;
+    has_unstopped_ = true;
     return false;
   }
-  if (how != Stop::kTrap) why_ = "it ended";
-  return how == Stop::kTrap;
+  if (how != StopReason::kTrap) why_ = "it ended";
+  return how == StopReason::kTrap;
 }
 
 /// Signals of ours run on every thread: one is enough.
-bool Attempt::keeps_its_calls(const Tracee& tracee) {
-  if (!dispatches_calls(tracee.tid())) return false;
+bool InjectionAttempt::dispatches_syscalls(const Tracee& tracee) {
+  if (!uses_syscall_user_dispatch(tracee.tid())) return false;
   result_ = support::error(fmt::format(
       "thread {} of process {} has its system calls sent back to it as signals (Syscall User "
       "Dispatch, as Wine uses it), and ours would be, too: `gpuprof run` records such a program up "
@@ -217,7 +218,7 @@ bool Attempt::keeps_its_calls(const Tracee& tracee) {
 }
 
 /// While one of its threads stands still the process cannot start another program.
-bool Attempt::same_program() {
+bool InjectionAttempt::same_program() {
   std::uint8_t byte = 0;
   if (target_.memory->read(target_.gadgets.call, byte)) return true;
   another_program_ = true;
@@ -226,18 +227,18 @@ bool Attempt::same_program() {
   return false;
 }
 
-Verdict Attempt::judge(const Tracee& tracee) {
+Verdict InjectionAttempt::judge(const Tracee& tracee) {
   arch::Registers registers;
   if (!arch::read_registers(tracee.tid(), registers)) return {false, "it ended", 0};
-  return safe_point_.judge(tracee.tid(), registers);
+  return safe_point_.check(tracee.tid(), registers);
 }
 
-bool Attempt::inject(Tracee& tracee, std::uint64_t paused_ns) {
+bool InjectionAttempt::inject(Tracee& tracee, std::uint64_t paused_ns) {
   Injection injection({request_, library_, target_, copy_, path_, until_ns_}, tracee);
   auto answer = injection.run();
   done_.pause_ns = base::mono_ns() - paused_ns;
-  if (!answer && !injection.touched()) {
-    why_ = answer.error().sentence;
+  if (!answer && !injection.changed_thread()) {
+    why_ = answer.error().message;
     return false;
   }
   if (!answer) {

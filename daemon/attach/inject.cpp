@@ -25,40 +25,40 @@ namespace {
 
 // Waits of microseconds are rounded up to this.
 constexpr unsigned long kTimerSlackNs = 1'000;
-constexpr std::size_t kMostArgument = 3 << 10;
-constexpr int kHurry = -19;
+constexpr std::size_t kMaxArgument = 3 << 10;
+constexpr int kInjectNiceness = -19;
 constexpr int kLooks = 50, kPrograms = 3;
 constexpr std::chrono::milliseconds kBetweenTries{10};
 
 /// A program that is just being started has half of its libraries, or half of one.
-support::Result<Target> look_patiently(const Request& request, const LibraryFile& library,
-                                       std::uint64_t until_ns) {
+support::Result<ProcessImage> look_patiently(const InjectRequest& request,
+                                             const LibraryFile& library, std::uint64_t until_ns) {
   for (int looks = 0;;) {
-    const bool works = loader_works(request.pid);
-    auto target = look_at(request.pid, library);
+    const bool works = is_loader_busy(request.pid);
+    auto target = read_process_image(request.pid, library);
     if (!works) ++looks;
     if (target || looks == kLooks) return target;
-    if (works && base::mono_ns() >= until_ns) return why_loader_works(request.pid);
+    if (works && base::mono_ns() >= until_ns) return loader_busy_error(request.pid);
     std::this_thread::sleep_for(kBetweenTries);
     GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp, until_ns));
   }
 }
 
-support::Result<Injected> try_to_inject(const Request& request, std::uint64_t begun_ns) {
-  if (request.argument.size() >= kMostArgument || request.argument.find('\0') != std::string::npos)
+support::Result<InjectResult> try_to_inject(const InjectRequest& request, std::uint64_t begun_ns) {
+  if (request.argument.size() >= kMaxArgument || request.argument.find('\0') != std::string::npos)
     return support::error("the text for the library is too long or holds a NUL byte");
   GPUPROF_TRY(library, read_library(request.library));
   const std::uint64_t until_ns = begun_ns + request.deadline_ns;
   for (int program = 1;; ++program) {
     GPUPROF_CHECK(may_attach(request.pid, request.ignore_seccomp, until_ns));
     GPUPROF_TRY(target, look_patiently(request, library, until_ns));
-    Attempt attempt(request, library, target, begun_ns);
-    std::optional<support::Result<Injected>> result;
+    InjectionAttempt attempt(request, library, target, begun_ns);
+    std::optional<support::Result<InjectResult>> result;
     const auto in_a_hurry = [&] {
       prctl(PR_SET_TIMERSLACK, kTimerSlackNs, 0, 0, 0);
       // While it waits for a processor, a thread of the program stands still. Root only; else as it
       // is.
-      setpriority(PRIO_PROCESS, 0, kHurry);
+      setpriority(PRIO_PROCESS, 0, kInjectNiceness);
       result = attempt.run();
     };
     try {
@@ -68,7 +68,7 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
     }
     if (attempt.is_another_program() && program != kPrograms) continue;
     // Whatever we met in it: there was a process whose program had gone.
-    if (!*result && support::started_another_program(request.pid, target.program))
+    if (!*result && support::has_execed(request.pid, target.program))
       return support::error(fmt::format(
           "process {} started another program (exec) while it was attached to, and a library does "
           "not outlive that: attach again",
@@ -79,7 +79,7 @@ support::Result<Injected> try_to_inject(const Request& request, std::uint64_t be
 
 }  // namespace
 
-support::Result<Injected> inject(const Request& request) {
+support::Result<InjectResult> inject(const InjectRequest& request) {
   const std::uint64_t begun_ns = base::mono_ns();
   auto result = try_to_inject(request, begun_ns);
   if (result) {
@@ -87,9 +87,9 @@ support::Result<Injected> inject(const Request& request) {
     return result;
   }
   // Whatever was missing: it was so because the process was about to end.
-  const ProcessStatus status = settled_status(request.pid);
+  const ProcStatus status = stable_status(request.pid);
   if (!status.there || status.ending)
-    return support::error(why_not_by_status(request.pid, status, {}, request.ignore_seccomp));
+    return support::error(refusal_by_status(request.pid, status, {}, request.ignore_seccomp));
   return result;
 }
 

@@ -30,7 +30,7 @@ constexpr std::uint64_t kRoomBelow = 16 << 10;
 
 // A look at its memory takes a lock that its loader takes as well, and whoever waits for that on a
 // busy machine waits for his next time slice too.
-constexpr std::uint64_t kTraceeLookNs = 300'000;
+constexpr std::uint64_t kTraceePollNs = 300'000;
 constexpr std::uint64_t kTrapNs = 200'000'000;
 
 constexpr std::uint64_t bit_of(int signal) { return std::uint64_t{1} << (signal - 1); }
@@ -59,17 +59,17 @@ std::span<const std::uint8_t> with_nul(const std::string& text) {
 
 }  // namespace
 
-void Injection::passed(Step step) const {
-  if (means_.request.at_step) means_.request.at_step(step);
-  stop_here_if_asked(step);
+void Injection::passed(Phase step) const {
+  if (means_.request.at_phase) means_.request.at_phase(step);
+  stop_if_requested(step);
 }
 
-support::Error Injection::gone(const char* doing) const {
+support::Error Injection::process_gone_error(const char* doing) const {
   return support::error(fmt::format("process {} ended, or its thread {} did, while {}",
                                     means_.target.pid, tracee_.tid(), doing));
 }
 
-support::Error Injection::late(const char* doing) const {
+support::Error Injection::timeout_error(const char* doing) const {
   return support::error(fmt::format(
       "process {} did not finish {} in {} ms, probably because another of its threads holds a lock "
       "that this needs: it goes on by itself and ends what was begun; try again later",
@@ -80,7 +80,7 @@ std::uint64_t Injection::block_address() const { return scratch_ + kBlockAt; }
 
 support::Result<int> Injection::run() {
   auto answer = go();
-  put_back();
+  restore();
   return answer;
 }
 
@@ -89,20 +89,20 @@ support::Result<int> Injection::go() {
   GPUPROF_CHECK(write_code());
   // Before anything that can lead to the loader, should we die now.
   if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_))
-    return gone("its signals were blocked");
+    return process_gone_error("its signals were blocked");
   if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
                        block_address()))
-    return gone("our instructions were started");
-  passed(Step::kStarted);
+    return process_gone_error("our instructions were started");
+  passed(Phase::kStarted);
   if (block_.make_file != 0) {
-    auto given = give_file();
+    auto given = provide_library();
     // Our instructions close what they opened.
-    if (!given && tracee_.stands() && tracee_.resume(false) && wait_for_end())
+    if (!given && tracee_.is_stopped() && tracee_.resume(false) && wait_for_end())
       stop_in_wait(means_.until_ns);
     if (!given) return given.error();
   }
-  if (!tracee_.resume(false)) return gone("the library was loaded");
-  passed(Step::kLoading);
+  if (!tracee_.resume(false)) return process_gone_error("the library was loaded");
+  passed(Phase::kLoading);
   GPUPROF_CHECK(wait_for_end());
   return read_answer();
 }
@@ -110,15 +110,15 @@ support::Result<int> Injection::go() {
 /// Frame and scratch memory.
 support::Result<void> Injection::prepare() {
   const pid_t tid = tracee_.tid();
-  if (!arch::save(tid, saved_)) return gone("its registers were read");
+  if (!arch::save(tid, saved_)) return process_gone_error("its registers were read");
   kept_ = saved_.mask & ~kBlocked & (kOnlyIfSent | read_status(tid).pending);
   frame_ = arch::frame_below(saved_, means_.target.gadgets);
   const Mapping* stack = mapping_of(means_.target.maps, arch::sp(saved_.registers));
   if (stack == nullptr || !stack->writable || frame_.address < stack->start + kRoomBelow)
     return support::error("on a stack without room for a signal frame");
   if (!means_.target.memory->write(frame_.address, frame_.bytes, tid))
-    return gone("its stack was written");
-  passed(Step::kFrameWritten);
+    return process_gone_error("its stack was written");
+  passed(Phase::kFrameWritten);
   GPUPROF_TRY(scratch, call(SYS_mmap,
                             {0, kPageBytes + kScratchBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0},
@@ -127,7 +127,7 @@ support::Result<void> Injection::prepare() {
     return support::error(fmt::format("process {} gets no memory ({}): raise its limit",
                                       means_.target.pid, strerror(-static_cast<int>(scratch))));
   scratch_ = scratch;
-  passed(Step::kMapped);
+  passed(Phase::kMapped);
   GPUPROF_TRY(code, call(SYS_mmap, {scratch_, kPageBytes, PROT_READ | PROT_EXEC,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, ~0ULL, 0}));
   if (is_failure(code))
@@ -135,12 +135,12 @@ support::Result<void> Injection::prepare() {
         "process {} may not map memory that can be executed ({}): a security policy forbids it; "
         "start the program with `gpuprof run`",
         means_.target.pid, strerror(-static_cast<int>(code))));
-  passed(Step::kCodeMapped);
+  passed(Phase::kCodeMapped);
   return {};
 }
 
 support::Result<void> Injection::write_code() {
-  const Target& target = means_.target;
+  const ProcessImage& target = means_.target;
   block_.scratch = scratch_;
   block_.scratch_bytes = kPageBytes + kScratchBytes;
   block_.frame = frame_.address;
@@ -165,23 +165,24 @@ support::Result<void> Injection::write_code() {
       !target.memory->write(scratch_ + kNameAt, with_nul(kLibraryName), tid) ||
       !target.memory->write(scratch_ + kPathAt, with_nul(means_.path), tid) ||
       !target.memory->write(scratch_ + kArgumentAt, with_nul(means_.request.argument), tid))
-    return gone("our instructions were written");
-  passed(Step::kCodeWritten);
+    return process_gone_error("our instructions were written");
+  passed(Phase::kCodeWritten);
   return {};
 }
 
 support::Result<void> Injection::run_to_call(long number) {
   for (int signal = 0;;) {
-    if (!tracee_.resume(true, signal)) return gone("it made a system call for us");
-    const Stop how = tracee_.wait(means_.until_ns);
-    if (how == Stop::kNone) return late("a system call of ours");
-    if (how == Stop::kGone || how == Stop::kFailure) return gone("it made a system call for us");
+    if (!tracee_.resume(true, signal)) return process_gone_error("it made a system call for us");
+    const StopReason how = tracee_.wait(means_.until_ns);
+    if (how == StopReason::kNone) return timeout_error("a system call of ours");
+    if (how == StopReason::kGone || how == StopReason::kFailure)
+      return process_gone_error("it made a system call for us");
     arch::Registers registers;
-    if (how == Stop::kCall && arch::read_registers(tracee_.tid(), registers) &&
+    if (how == StopReason::kCall && arch::read_registers(tracee_.tid(), registers) &&
         registers.call == number)
       return {};
     // Only faults, glibc's own and the stop of the whole process come here: none is kept from it.
-    signal = how == Stop::kSignal ? tracee_.signal() : 0;
+    signal = how == StopReason::kSignal ? tracee_.signal() : 0;
   }
 }
 
@@ -190,36 +191,38 @@ support::Result<std::uint64_t> Injection::call(long number,
                                                Announce announce) {
   const pid_t tid = tracee_.tid();
   if (!arch::set_call(tid, saved_, means_.target.gadgets, frame_, number, arguments))
-    return gone("its registers were written");
+    return process_gone_error("its registers were written");
   framed_ = true;
-  if (announce == Announce::kMap) passed(Step::kMapCall);
-  if (announce == Announce::kUnmap) passed(Step::kUnmapCall);
+  if (announce == Announce::kMap) passed(Phase::kMapCall);
+  if (announce == Announce::kUnmap) passed(Phase::kUnmapCall);
   // After the registers: they are what puts the mask back.
-  if (!arch::write_mask(tid, kBlocked | kept_)) return gone("its signals were blocked");
-  if (announce == Announce::kMap) passed(Step::kMasked);
+  if (!arch::write_mask(tid, kBlocked | kept_))
+    return process_gone_error("its signals were blocked");
+  if (announce == Announce::kMap) passed(Phase::kMasked);
   GPUPROF_CHECK(run_to_call(number));
-  if (announce == Announce::kMap) passed(Step::kMapEntered);
+  if (announce == Announce::kMap) passed(Phase::kMapEntered);
   GPUPROF_CHECK(run_to_call(number));
   arch::Registers registers;
-  if (!arch::read_registers(tid, registers)) return gone("it made a system call for us");
+  if (!arch::read_registers(tid, registers))
+    return process_gone_error("it made a system call for us");
   return arch::result(registers);
 }
 
-support::Result<void> Injection::give_file() {
+support::Result<void> Injection::provide_library() {
   GPUPROF_CHECK(run_to_call(SYS_memfd_create));
   GPUPROF_CHECK(run_to_call(SYS_memfd_create));
-  passed(Step::kFileMade);
+  passed(Phase::kFileMade);
   arch::Registers registers;
-  if (!arch::read_registers(tracee_.tid(), registers)) return gone("a file was made");
+  if (!arch::read_registers(tracee_.tid(), registers)) return process_gone_error("a file was made");
   const auto file = static_cast<std::int64_t>(arch::result(registers));
   GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
   const std::uint64_t go = 1;
   if (!means_.target.memory->write(scratch_ + kPathAt, with_nul(path), tracee_.tid()) ||
       !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_) ||
-      !means_.target.memory->write(block_address() + offsetof(Block, go), bytes_of(go),
+      !means_.target.memory->write(block_address() + offsetof(StubData, proceed), bytes_of(go),
                                    tracee_.tid()))
-    return gone("the library was written");
-  passed(Step::kFileWritten);
+    return process_gone_error("the library was written");
+  passed(Phase::kFileWritten);
   return {};
 }
 
@@ -228,51 +231,53 @@ support::Result<void> Injection::wait_for_end() {
   for (;;) {
     std::uint64_t state = kRunning;
     if (means_.target.memory->read(block_address(), state) && state == kEnded) break;
-    const Stop how = tracee_.wait(base::mono_ns() + kTraceeLookNs);
-    if (how == Stop::kGone || how == Stop::kFailure) return gone("it loaded our library");
-    if (how == Stop::kNone) {
-      if (base::mono_ns() > means_.until_ns) return late("the loading of our library");
+    const StopReason how = tracee_.wait(base::mono_ns() + kTraceePollNs);
+    if (how == StopReason::kGone || how == StopReason::kFailure)
+      return process_gone_error("it loaded our library");
+    if (how == StopReason::kNone) {
+      if (base::mono_ns() > means_.until_ns) return timeout_error("the loading of our library");
       continue;
     }
-    const int signal = how == Stop::kSignal ? tracee_.signal() : 0;
-    if (!tracee_.resume(false, signal)) return gone("it loaded our library");
+    const int signal = how == StopReason::kSignal ? tracee_.signal() : 0;
+    if (!tracee_.resume(false, signal)) return process_gone_error("it loaded our library");
   }
-  passed(Step::kCalled);
+  passed(Phase::kCalled);
   return {};
 }
 
 /// Of a stopped thread: it is in our instructions; or it has waited long enough for us and is the
 /// program's again; or it is in a handler.
-Injection::Place Injection::place() {
+Injection::Location Injection::place() {
   arch::Registers registers;
   if (arch::read_registers(tracee_.tid(), registers) && arch::pc(registers) - scratch_ < kPageBytes)
-    return Place::kOurs;
+    return Location::kStub;
   std::uint64_t state = kRunning;
-  if (means_.target.memory->read(block_address(), state) && state == kEnded) return Place::kHandler;
+  if (means_.target.memory->read(block_address(), state) && state == kEnded)
+    return Location::kHandler;
   framed_ = false;
-  return Place::kPrograms;
+  return Location::kProgram;
 }
 
 /// Stops the thread in its wait for us. A handler has to end first: registers that replaced its own
 /// would lose what it was called for.
-Stop Injection::stop_in_wait(std::uint64_t until_ns) {
-  Stop how = tracee_.stop(until_ns);
+StopReason Injection::stop_in_wait(std::uint64_t until_ns) {
+  StopReason how = tracee_.stop(until_ns);
   int signal = 0;
-  while (tracee_.stands() && (how == Stop::kSignal || place() == Place::kHandler)) {
-    if (!tracee_.resume(true, signal)) return Stop::kGone;
+  while (tracee_.is_stopped() && (how == StopReason::kSignal || place() == Location::kHandler)) {
+    if (!tracee_.resume(true, signal)) return StopReason::kGone;
     how = tracee_.wait(until_ns);
-    signal = how == Stop::kSignal ? tracee_.signal() : 0;
+    signal = how == StopReason::kSignal ? tracee_.signal() : 0;
   }
-  return how == Stop::kCall ? Stop::kTrap : how;
+  return how == StopReason::kCall ? StopReason::kTrap : how;
 }
 
 support::Result<int> Injection::read_answer() {
   const bool read = means_.target.memory->read(block_address(), block_);
-  const Stop how = stop_in_wait(means_.until_ns);
-  if (how == Stop::kNone) return late("a wait");
-  if (!read || how != Stop::kTrap) return gone("its answer was read");
-  passed(Step::kHeld);
-  if (block_.entered != 0) return static_cast<int>(block_.answer);
+  const StopReason how = stop_in_wait(means_.until_ns);
+  if (how == StopReason::kNone) return timeout_error("a wait");
+  if (!read || how != StopReason::kTrap) return process_gone_error("its answer was read");
+  passed(Phase::kHeld);
+  if (block_.entered != 0) return static_cast<int>(block_.result);
   const std::string words =
       block_.error_text == 0 ? "" : means_.target.memory->read_text(block_.error_text, 1024);
   return support::error(fmt::format("the loader of process {} refused our library: {}",
@@ -282,10 +287,10 @@ support::Result<int> Injection::read_answer() {
 
 /// The thread becomes the program's: memory first, then, where the kernel can restart its system
 /// call, registers last. Every part may fail: the frame then does the same.
-void Injection::put_back() {
-  if (!tracee_.stands()) {
+void Injection::restore() {
+  if (!tracee_.is_stopped()) {
     // It has gone past the deadline: never interrupted in the middle, it ends alone.
-    if (tracee_.tid() != 0 && tracee_.stop(base::mono_ns() + kTrapNs) == Stop::kTrap)
+    if (tracee_.tid() != 0 && tracee_.stop(base::mono_ns() + kTrapNs) == StopReason::kTrap)
       tracee_.detach();
     return;
   }
@@ -293,21 +298,21 @@ void Injection::put_back() {
     if (scratch_ != 0) {
       if (!call(SYS_munmap, {scratch_, kPageBytes + kScratchBytes, 0, 0, 0, 0}, Announce::kUnmap))
         return;
-      passed(Step::kUnmapped);
+      passed(Phase::kUnmapped);
     }
     if (!tracee_.interrupt() || !tracee_.resume(false)) return;
-    if (tracee_.wait(base::mono_ns() + kTrapNs) != Stop::kTrap) return;
-    passed(Step::kAtRest);
+    if (tracee_.wait(base::mono_ns() + kTrapNs) != StopReason::kTrap) return;
+    passed(Phase::kAtRest);
     if (arch::write_vectors(tracee_.tid(), saved_)) {
-      passed(Step::kVectors);
+      passed(Phase::kVectors);
       arch::write_mask(tracee_.tid(), saved_.mask);
-      passed(Step::kMask);
+      passed(Phase::kMask);
       arch::write_registers(tracee_.tid(), saved_);
-      passed(Step::kRegisters);
+      passed(Phase::kRegisters);
     }
   }
   tracee_.detach();
-  passed(Step::kDetached);
+  passed(Phase::kDetached);
 }
 
 }  // namespace gpuprof::attach

@@ -29,49 +29,49 @@ namespace gpuprof::attach {
 
 class Injection {
  public:
-  struct Means {
-    const Request& request;
+  struct Resources {
+    const InjectRequest& request;
     const LibraryFile& library;
-    const Target& target;
+    const ProcessImage& target;
     LibraryCopy& copy;
     const std::string& path;  // of the copy, if it is a file already
     std::uint64_t until_ns;   // CLOCK_MONOTONIC
   };
   /// @param tracee Stopped at a safe place.
-  Injection(const Means& means, Tracee& tracee) : means_(means), tracee_(tracee) {}
+  Injection(const Resources& means, Tracee& tracee) : means_(means), tracee_(tracee) {}
 
   /// The answer of gpuprof_attach. The thread is detached in any case.
   support::Result<int> run();
   /// Whether the thread was made to do anything: false after a failure that another one may not
   /// have.
-  bool touched() const { return framed_; }
+  bool changed_thread() const { return framed_; }
 
  private:
   support::Result<int> go();
   support::Result<void> prepare();
   support::Result<void> write_code();
-  support::Result<void> give_file();
+  support::Result<void> provide_library();
   support::Result<void> wait_for_end();
-  enum class Place { kOurs, kHandler, kPrograms };
-  Place place();
-  Stop stop_in_wait(std::uint64_t until_ns);
+  enum class Location { kStub, kHandler, kProgram };
+  Location place();
+  StopReason stop_in_wait(std::uint64_t until_ns);
   support::Result<int> read_answer();
   enum class Announce { kNothing, kMap, kUnmap };
   /// One system call of the thread; its answer.
   support::Result<std::uint64_t> call(long number, const std::array<std::uint64_t, 6>& arguments,
                                       Announce announce = Announce::kNothing);
   support::Result<void> run_to_call(long number);
-  void put_back();
-  void passed(Step step) const;
-  support::Error gone(const char* doing) const;
-  support::Error late(const char* doing) const;
+  void restore();
+  void passed(Phase step) const;
+  support::Error process_gone_error(const char* doing) const;
+  support::Error timeout_error(const char* doing) const;
   std::uint64_t block_address() const;
 
-  const Means means_;
+  const Resources means_;
   Tracee& tracee_;
   arch::Saved saved_;
   arch::Frame frame_;
-  Block block_;
+  StubData block_;
   std::uint64_t kept_ = 0;     // faults that stay blocked, as the program has them
   std::uint64_t scratch_ = 0;  // 0: nothing is mapped
   bool framed_ = false;        // its registers were not the program's

@@ -11,16 +11,16 @@
 
 namespace gpuprof::api {
 
-support::Result<Attached> attach(const AttachRequest& request) {
-  gpuprof::attach::Request wanted;
+support::Result<AttachResult> attach(const AttachRequest& request) {
+  gpuprof::attach::InjectRequest wanted;
   wanted.pid = request.pid;
   wanted.library = request.library;
   wanted.argument = request.argument;
   wanted.ignore_seccomp = request.ignore_seccomp;
   wanted.deadline_ns = request.deadline_ns;
   GPUPROF_TRY(done, gpuprof::attach::inject(wanted));
-  return Attached{done.pause_ns,   done.total_ns, done.tid,   done.stepped_out,
-                  done.was_loaded, done.answer,   done.tries, done.program};
+  return AttachResult{done.pause_ns,   done.total_ns, done.tid,   done.stepped_out,
+                      done.was_loaded, done.answer,   done.tries, done.program};
 }
 
 bool has_library(pid_t pid) { return gpuprof::attach::has_library(pid); }

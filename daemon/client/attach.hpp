@@ -24,17 +24,17 @@ struct AttachRequest {
   std::uint64_t deadline_ns = 3'000'000'000;
 };
 
-struct Attached {
+struct AttachResult {
   std::uint64_t pause_ns = 0, total_ns = 0;  // one thread stood still; all of it
   pid_t tid = 0;                             // that thread
   bool stepped_out = false, was_loaded = false;
   int answer = 0;  // of gpuprof_attach
   std::uint32_t tries = 0;
-  std::uint32_t program = 0;  // support::program_mark() of what it was loaded into
+  std::uint32_t program = 0;  // support::exec_fingerprint() of what it was loaded into
 };
 
 /// Errors: one sentence each, see daemon/attach/inject.hpp.
-support::Result<Attached> attach(const AttachRequest& request);
+support::Result<AttachResult> attach(const AttachRequest& request);
 
 /// Whether our library is mapped there, awake or not.
 bool has_library(pid_t pid);

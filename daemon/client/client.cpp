@@ -24,7 +24,7 @@
 namespace gpuprof::api {
 namespace {
 
-constexpr std::size_t kMostSummary_bytes = 64 << 20;
+constexpr std::size_t kMaxSummaryBytes = 64 << 20;
 
 std::string tail_text(const wire::Packet& packet, std::uint32_t bytes) {
   return {packet.tail, std::min<std::size_t>(bytes, packet.tail_bytes)};
@@ -51,19 +51,19 @@ bool Client::send(const M& body, const std::string& tail) {
   return sent == static_cast<ssize_t>(bytes);
 }
 
-support::Result<Ready> Client::open(const SessionOptions& options, std::uint64_t timeout_ns) {
+support::Result<SessionInfo> Client::open(const SessionOptions& options, std::uint64_t timeout_ns) {
   const std::string text = to_text(options);
   if (!send(wire::OpenSession{static_cast<std::uint32_t>(text.size()), 0}, text)) {
     // A daemon that refuses us closes at once; its sentence may still be there.
-    const Event last = receive(0);
-    if (last.kind == Event::Kind::kFailure) return support::error(last.text);
+    const DaemonMessage last = receive(0);
+    if (last.kind == DaemonMessage::Kind::kFailure) return support::error(last.text);
     return support::error(kEndedUnexpectedly);
   }
   const std::uint64_t deadline = base::mono_ns() + timeout_ns;
   while (base::mono_ns() < deadline) {
-    const Event event = receive(deadline - base::mono_ns());
+    const DaemonMessage event = receive(deadline - base::mono_ns());
     if (ready_.session != 0) return ready_;
-    if (event.kind == Event::Kind::kFailure || event.kind == Event::Kind::kClosed) {
+    if (event.kind == DaemonMessage::Kind::kFailure || event.kind == DaemonMessage::Kind::kClosed) {
       return support::error(event.text);
     }
   }
@@ -72,33 +72,33 @@ support::Result<Ready> Client::open(const SessionOptions& options, std::uint64_t
 
 bool Client::command_started(std::uint32_t pid) { return send(wire::CommandStarted{pid, 0}, {}); }
 bool Client::command_ended(int wait_status) { return send(wire::CommandEnded{wait_status, 0}, {}); }
-bool Client::capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
-                     std::uint32_t program) {
+bool Client::join_process(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
+                          std::uint32_t program) {
   const std::uint32_t flags =
       (named ? wire::kJoinNamed : 0) | (then_detach ? wire::kJoinThenDetach : 0);
   return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(door.size()), program}, door);
 }
 
-bool Client::captures_complete() { return send(wire::Capture{0, 0, 0, 0}, {}); }
+bool Client::joins_complete() { return send(wire::Capture{0, 0, 0, 0}, {}); }
 
 bool Client::end_session() { return send(wire::EndSession{0}, {}); }
 
-Event Client::closed(const std::string& why) {
-  Event event;
-  event.kind = Event::Kind::kClosed;
+DaemonMessage Client::closed(const std::string& why) {
+  DaemonMessage event;
+  event.kind = DaemonMessage::Kind::kClosed;
   event.text = why;
   return event;
 }
 
-Event Client::receive(std::uint64_t timeout_ns) {
+DaemonMessage Client::receive(std::uint64_t timeout_ns) {
   pollfd waiting{socket_.get(), POLLIN, 0};
   const auto milliseconds =
       static_cast<int>(std::min<std::uint64_t>(timeout_ns / 1'000'000, 60'000));
   const int ready = poll(&waiting, 1, milliseconds);
-  return ready > 0 ? receive_one() : Event{};
+  return ready > 0 ? receive_one() : DaemonMessage{};
 }
 
-Event Client::receive_one() {
+DaemonMessage Client::receive_one() {
   alignas(16) std::array<std::byte, wire::kMaxPacketBytes> buffer;
   ssize_t bytes = 0;
   int resets = 0;
@@ -118,28 +118,27 @@ Event Client::receive_one() {
   if (major != wire::kWireMajor) {
     return closed("gpuprof and gpuprofd are of different versions; install both from one build");
   }
-  Event event;
+  DaemonMessage event;
   if (wire::SessionReady ready; packet.as(&ready)) {
-    ready_ = Ready{ready.session, ready.daemon_pid, tail_text(packet, ready.address_bytes)};
+    ready_ = SessionInfo{ready.session, ready.daemon_pid, tail_text(packet, ready.address_bytes)};
   } else if (wire::Progress progress; packet.as(&progress)) {
-    event.kind = Event::Kind::kProgress;
+    event.kind = DaemonMessage::Kind::kProgress;
     event.done = progress.done;
     event.total = progress.total;
     event.text = tail_text(packet, progress.text_bytes);
   } else if (wire::Refused refused; packet.as(&refused)) {
-    event.kind = Event::Kind::kFailure;
+    event.kind = DaemonMessage::Kind::kFailure;
     event.text = tail_text(packet, refused.text_bytes);
   } else if (wire::Failure failure; packet.as(&failure)) {
-    event.kind = Event::Kind::kFailure;
+    event.kind = DaemonMessage::Kind::kFailure;
     event.text = tail_text(packet, failure.text_bytes);
   } else if (wire::Summary part; packet.as(&part)) {
     summary_text_ += tail_text(packet, part.text_bytes);
-    if (summary_text_.size() > kMostSummary_bytes)
-      return closed("the daemon's summary is too long");
+    if (summary_text_.size() > kMaxSummaryBytes) return closed("the daemon's summary is too long");
     if (part.more != 0) return event;
     auto summary = from_json(std::exchange(summary_text_, {}));
-    if (!summary) return closed("the daemon's summary cannot be read: " + summary.error().sentence);
-    event.kind = Event::Kind::kSummary;
+    if (!summary) return closed("the daemon's summary cannot be read: " + summary.error().message);
+    event.kind = DaemonMessage::Kind::kSummary;
     event.summary = summary.take();
   }
   return event;

@@ -24,14 +24,14 @@ namespace gpuprof::api {
 inline constexpr char kEndedUnexpectedly[] = "the daemon gpuprofd ended unexpectedly";
 
 /// A session that waits for its command.
-struct Ready {
+struct SessionInfo {
   std::uint64_t session = 0;
   std::uint32_t daemon_pid = 0;
   std::string address;  // for GPUPROF_SOCKET, without the pid
 };
 
 /// What the daemon said.
-struct Event {
+struct DaemonMessage {
   enum class Kind { kNothing, kProgress, kSummary, kFailure, kClosed };
   Kind kind = Kind::kNothing;
   std::uint64_t done = 0, total = 0;  // kProgress
@@ -46,7 +46,7 @@ class Client {
   /// Opens the session; waits at most `timeout_ns` for the answer.
   ///
   /// Errors: the daemon's own sentence, no answer in time, another version.
-  support::Result<Ready> open(const SessionOptions& options, std::uint64_t timeout_ns);
+  support::Result<SessionInfo> open(const SessionOptions& options, std::uint64_t timeout_ns);
 
   // False: the daemon is gone; receive() says why.
   bool command_started(std::uint32_t pid);
@@ -54,14 +54,14 @@ class Client {
   bool end_session();
   /// Has a running process recorded, too.
   /// @param door     As daemon/control found it.
-  /// @param program  support::program_mark() of the one it belongs to; 0: what runs there.
-  bool capture(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
-               std::uint32_t program = 0);
+  /// @param program  support::exec_fingerprint() of the one it belongs to; 0: what runs there.
+  bool join_process(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
+                    std::uint32_t program = 0);
   /// That were all: from now on the session may end with them.
-  bool captures_complete();
+  bool joins_complete();
 
   /// The next thing the daemon says; kNothing after `timeout_ns`. Parts of a summary are joined.
-  Event receive(std::uint64_t timeout_ns);
+  DaemonMessage receive(std::uint64_t timeout_ns);
 
   int fd() const { return socket_.get(); }
   void close() { socket_.reset(); }
@@ -69,12 +69,12 @@ class Client {
  private:
   template <typename M>
   bool send(const M& body, const std::string& tail);
-  Event receive_one();
-  Event closed(const std::string& why);
+  DaemonMessage receive_one();
+  DaemonMessage closed(const std::string& why);
 
   base::UniqueFd socket_;
   std::string summary_text_;
-  Ready ready_;
+  SessionInfo ready_;
 };
 
 }  // namespace gpuprof::api

@@ -14,7 +14,7 @@ namespace gpuprof::api {
 /// The helper's first and only word: kServeReady, or a sentence that says why it cannot serve.
 inline constexpr char kServeReady[] = "ready";
 /// Longest message either of them sends.
-inline constexpr unsigned kMostServeMessage_bytes = 4096;
+inline constexpr unsigned kMaxServeMessageBytes = 4096;
 /// The CLI's only word, followed by the number: the program whose processes are served.
 inline constexpr char kServeProgram[] = "program ";
 

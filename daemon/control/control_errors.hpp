@@ -14,24 +14,24 @@ namespace gpuprof::api {
 /// Nobody listens there: its file is left, or has been removed by whoever found nobody behind it.
 ///
 /// @param failure  errno of connect(2).
-bool is_closed(int failure);
+bool is_not_listening(int failure);
 
 /// Whoever listened there went away before it read what was asked.
 ///
 /// @param failure  errno of send(2) or recv(2).
-bool is_unheard(int failure);
+bool was_reset(int failure);
 
 /// Why a door was not answered at, and, where nobody listens or listened, what that may mean:
 /// "(…): …".
-std::string why_closed(int failure);
+std::string not_listening_reason(int failure);
 
 /// Why a process that is there lets whoever asks it wait.
-std::string why_silent(std::uint32_t pid);
+std::string no_reply_reason(std::uint32_t pid);
 
 /// "" while the program that is meant runs in the process; else that it has ended or gone on as
 /// another one.
 ///
-/// @param program  support::program_mark(); 0: any.
-std::string why_gone(std::uint32_t pid, std::uint32_t program);
+/// @param program  support::exec_fingerprint(); 0: any.
+std::string process_gone_reason(std::uint32_t pid, std::uint32_t program);
 
 }  // namespace gpuprof::api

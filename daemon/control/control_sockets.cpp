@@ -41,15 +41,15 @@ bool is_number(const std::string& text) {
 }
 
 /// Folders of doors below a root ("" or /proc/PID/root), of every user.
-std::vector<std::string> door_folders(const std::string& root) {
+std::vector<std::string> control_folders(const std::string& root) {
   std::vector<std::string> folders;
-  for (const wire::DoorFolder& place : wire::kDoorFolders) {
-    const std::string before = place.before;
+  for (const wire::ControlSocketFolder& place : wire::kControlSocketFolders) {
+    const std::string before = place.prefix;
     const std::size_t slash = before.rfind('/');
     const std::string parent = root + before.substr(0, slash), start = before.substr(slash + 1);
     for (const std::string& name : names_in(parent))
       if (name.rfind(start, 0) == 0 && is_number(name.substr(start.size())))
-        folders.push_back(parent + "/" + name + place.after);
+        folders.push_back(parent + "/" + name + place.suffix);
   }
   return folders;
 }
@@ -103,7 +103,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
 ///                  the machine busy.
 /// @param or_named  Finds that id where it is not known, and we got no place for 0.5 s; 0: none.
 template <typename OrNamed>
-std::uint32_t who_answers(const std::string& path, std::uint32_t named, OrNamed or_named) {
+std::uint32_t listening_process(const std::string& path, std::uint32_t named, OrNamed or_named) {
   constexpr int kWaitMs = 500;
   struct stat before {
   }, now{};
@@ -117,33 +117,33 @@ std::uint32_t who_answers(const std::string& path, std::uint32_t named, OrNamed 
   return named != 0 ? named : or_named();
 }
 
-Door belonging(std::uint32_t pid, const std::string& path) {
-  return {pid, path, support::program_mark(static_cast<pid_t>(pid))};
+ControlSocket belonging(std::uint32_t pid, const std::string& path) {
+  return {pid, path, support::exec_fingerprint(static_cast<pid_t>(pid))};
 }
 
 /// A door whose process was ended while it made it: nobody will ever rename it.
-bool is_forsaken(const std::string& path, const std::string& name) {
-  constexpr std::time_t kLongAgo_s = 60;
-  const std::string_view unfinished = wire::kUnfinishedSuffix;
-  if (!name.ends_with(wire::kDoorSuffix + std::string(unfinished))) return false;
+bool is_stale(const std::string& path, const std::string& name) {
+  constexpr std::time_t kStaleAgeSeconds = 60;
+  const std::string_view unfinished = wire::kNotListeningSuffix;
+  if (!name.ends_with(wire::kControlSocketSuffix + std::string(unfinished))) return false;
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode) &&
-         info.st_mtime + kLongAgo_s < std::time(nullptr);
+         info.st_mtime + kStaleAgeSeconds < std::time(nullptr);
 }
 
 /// @param wanted  Only doors of this id, as the process sees itself; 0: all.
 /// @param as      That process's id as we see it; 0: not known.
 void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32_t as,
-                      std::vector<Door>& doors) {
+                      std::vector<ControlSocket>& doors) {
   const std::string place = place_of(root.substr(0, root.rfind('/')));
   const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
-  for (const std::string& folder : door_folders(root))
+  for (const std::string& folder : control_folders(root))
     for (const std::string& name : names_in(folder)) {
       const std::string path = folder + "/" + name;
-      if (is_forsaken(path, name)) who_answers(path, 0, [] { return 0u; });
-      if (!name.ends_with(wire::kDoorSuffix) || name.rfind(start, 0) != 0) continue;
+      if (is_stale(path, name)) listening_process(path, 0, [] { return 0u; });
+      if (!name.ends_with(wire::kControlSocketSuffix) || name.rfind(start, 0) != 0) continue;
       const auto named = static_cast<std::uint32_t>(std::strtoul(name.c_str(), nullptr, 10));
-      const std::uint32_t pid = who_answers(path, root.empty() ? named : as, [&] {
+      const std::uint32_t pid = listening_process(path, root.empty() ? named : as, [&] {
         return seen_as(named, [&](const std::string& proc) {
           return !place.empty() && place_of(proc) == place;
         });
@@ -153,18 +153,18 @@ void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32
 }
 
 /// Abstract names are of one network namespace: ours.
-void add_abstract(std::vector<Door>& doors) {
+void add_abstract(std::vector<ControlSocket>& doors) {
   std::ifstream sockets("/proc/net/unix");
   std::set<std::string> names;
   for (std::string line; std::getline(sockets, line);) {
-    const std::size_t at = line.find(std::string(" ") + wire::kAbstractDoorStart);
+    const std::size_t at = line.find(std::string(" ") + wire::kAbstractSocketPrefix);
     if (at != std::string::npos) names.insert(line.substr(at + 1));
   }
   const std::string net = link_text("/proc/self/ns/net");
   for (const std::string& name : names) {
     unsigned user = 0, named = 0;
     if (std::sscanf(name.c_str(), "@gpuprof-door-%u-%u-", &user, &named) != 2) continue;
-    const std::uint32_t pid = who_answers(name, 0, [&] {
+    const std::uint32_t pid = listening_process(name, 0, [&] {
       return seen_as(named,
                      [&](const std::string& proc) { return link_text(proc + "/ns/net") == net; });
     });
@@ -172,18 +172,19 @@ void add_abstract(std::vector<Door>& doors) {
   }
 }
 
-void sort_and_thin(std::vector<Door>& doors) {
+void sort_and_thin(std::vector<ControlSocket>& doors) {
   std::stable_sort(doors.begin(), doors.end(),
-                   [](const Door& a, const Door& b) { return a.pid < b.pid; });
-  doors.erase(std::unique(doors.begin(), doors.end(),
-                          [](const Door& a, const Door& b) { return a.pid == b.pid; }),
-              doors.end());
+                   [](const ControlSocket& a, const ControlSocket& b) { return a.pid < b.pid; });
+  doors.erase(
+      std::unique(doors.begin(), doors.end(),
+                  [](const ControlSocket& a, const ControlSocket& b) { return a.pid == b.pid; }),
+      doors.end());
 }
 
 }  // namespace
 
-std::vector<Door> find_doors() {
-  std::vector<Door> doors;
+std::vector<ControlSocket> find_control_sockets() {
+  std::vector<ControlSocket> doors;
   add_from_folders("", 0, 0, doors);
   std::set<std::string> seen = {place_of("/proc/self")};
   for (const std::string& name : names_in("/proc")) {
@@ -199,15 +200,15 @@ std::vector<Door> find_doors() {
   return doors;
 }
 
-Door door_of(std::uint32_t pid) {
-  std::vector<Door> doors;
+ControlSocket control_socket_of(std::uint32_t pid) {
+  std::vector<ControlSocket> doors;
   const std::string proc = "/proc/" + std::to_string(pid);
   const bool near = place_of(proc) == place_of("/proc/self") || place_of(proc).empty();
   add_from_folders(near ? "" : proc + "/root", inner_pid(pid), pid, doors);
   if (doors.empty()) add_abstract(doors);
-  for (const Door& door : doors)
+  for (const ControlSocket& door : doors)
     if (door.pid == pid) return door;
-  return Door{pid, ""};
+  return ControlSocket{pid, ""};
 }
 
 }  // namespace gpuprof::api

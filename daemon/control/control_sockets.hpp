@@ -19,22 +19,22 @@
 namespace gpuprof::api {
 
 /// Where a process answers. `path` is as we see it, or `@NAME`.
-struct Door {
+struct ControlSocket {
   std::uint32_t pid = 0;
   std::string path;
-  std::uint32_t program = 0;  // support::program_mark() of the one it belongs to; 0: not known
+  std::uint32_t program = 0;  // support::exec_fingerprint() of the one it belongs to; 0: not known
 };
 
 /// What a process says of itself at its door.
-struct ProcessStatus {
-  Door door;
+struct TargetStatus {
+  ControlSocket door;
   std::string name;   // --name
   std::string state;  // armed, counting, recording
   bool in_session = false;
   bool attached = false;  // the library came by `gpuprof attach`
   bool cuda = false;      // the driver is initialised, as far as the library knows
   bool nvtx = false;
-  std::uint32_t less = 0;  // wire::kLess…: what is left out under --max-overhead
+  std::uint32_t reduced = 0;  // wire::kLess…: what is left out under --max-overhead
   std::uint64_t daemon_pid = 0;
   std::uint64_t steps = 0, dropped = 0;
   std::uint64_t worker_cpu_ns = 0;  // CPU time of our thread, since it began
@@ -42,27 +42,27 @@ struct ProcessStatus {
 };
 
 /// Every door this user may see, sorted by process.
-std::vector<Door> find_doors();
+std::vector<ControlSocket> find_control_sockets();
 
 /// The door of one process; an empty path if it has none.
-Door door_of(std::uint32_t pid);
+ControlSocket control_socket_of(std::uint32_t pid);
 
 /// Whether the process still listens there.
-bool is_open(const Door& door);
+bool is_listening(const ControlSocket& door);
 
 /// Whoever waits for a processor is waited for longer than whoever sleeps or is stopped.
 ///
 /// @param silent  Set: it has not answered, but its process is there. What has ended, gone on as
 ///                another program, let go, refused or is of another version is not silent.
 /// Errors: nobody answers, another version.
-support::Result<ProcessStatus> ask_status(const Door& door, bool* silent = nullptr);
+support::Result<TargetStatus> request_status(const ControlSocket& door, bool* silent = nullptr);
 
 /// Ends the session that records the process.
 ///
 /// Errors: the process's own sentence (nothing is recorded there), nobody answers.
-support::Result<void> ask_stop(const Door& door);
+support::Result<void> request_stop(const ControlSocket& door);
 
 /// Returns when the process has let go of everything.
-support::Result<void> ask_detach(const Door& door);
+support::Result<void> request_detach(const ControlSocket& door);
 
 }  // namespace gpuprof::api

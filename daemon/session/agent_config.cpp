@@ -91,9 +91,9 @@ support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
   c.cupti_buffer_bytes = kCuptiBufferBytes;
   c.cupti_buffer_count = kCuptiBuffers;
   c.torch_detail = torch_detail(options);
-  c.measure_self = max_overhead_ppm != 0 ? 1 : 0;
+  c.measure_overhead = max_overhead_ppm != 0 ? 1 : 0;
   c.daemon_pid = static_cast<std::uint64_t>(::getpid());
-  made.rungs = rungs_of(c, options.schedule.in_steps());
+  made.reductions = reductions_for(c, options.schedule.in_steps());
   return made;
 }
 

@@ -23,7 +23,7 @@ struct AgentConfig {
   std::string step_text;  // NAME or REGEX, for the agents
   ingest::StepSearch search;
   std::uint64_t max_overhead_ppm = 0;  // 0: no limit
-  std::vector<Rung> rungs;             // down to it
+  std::vector<Reduction> reductions;   // down to it
 };
 support::Result<AgentConfig> agent_config(const api::SessionOptions& options);
 

@@ -31,7 +31,7 @@ ExportWorker::ExportWorker(EventLoop& loop, std::function<bool()> programs_live)
 ExportWorker::~ExportWorker() {
   for (auto& [number, thread] : running_) thread.join();
   loop_.unwatch(watch_);
-  session_.want(0);
+  session_.set(0);
 }
 
 void ExportWorker::post(Work work) {
@@ -42,7 +42,7 @@ void ExportWorker::post(Work work) {
 
 void ExportWorker::begin_jobs() {
   constexpr std::size_t kAtATime = 2;
-  if (running_.empty()) held_back_until_ns_ = base::mono_ns() + kHeldBackNs;
+  if (running_.empty()) background_until_ns_ = base::mono_ns() + kBackgroundNs;
   while (running_.size() < kAtATime && !jobs_.empty()) {
     const auto job = std::make_shared<Job>(std::move(jobs_.front()));
     jobs_.pop_front();
@@ -53,24 +53,24 @@ void ExportWorker::begin_jobs() {
       run(*job, false);  // no thread to be had (ulimit -u): ingest waits for it
     }
   }
-  stand_behind();
+  update_niceness();
 }
 
 void ExportWorker::tick(bool busy) {
   busy_ = busy;
-  stand_behind();
+  update_niceness();
 }
 
-void ExportWorker::stand_behind() {
-  const bool behind = !busy_ && !running_.empty() && base::mono_ns() < held_back_until_ns_;
-  session_.want(behind && programs_live_() ? kBehindPrograms : 0);
+void ExportWorker::update_niceness() {
+  const bool behind = !busy_ && !running_.empty() && base::mono_ns() < background_until_ns_;
+  session_.set(behind && programs_live_() ? kBackgroundNiceness : 0);
 }
 
 void ExportWorker::run(const Job& job, bool behind) {
   // Of this thread alone, and of those it makes. Where it fails the file is written all the same;
   // root would get ahead of what it was started with.
-  if (behind && ::getpriority(PRIO_PROCESS, 0) < kBehindPrograms)
-    ::setpriority(PRIO_PROCESS, 0, kBehindPrograms);
+  if (behind && ::getpriority(PRIO_PROCESS, 0) < kBackgroundNiceness)
+    ::setpriority(PRIO_PROCESS, 0, kBackgroundNiceness);
   Completion completion = job.work();
   {
     const std::lock_guard lock(mutex_);

@@ -29,10 +29,10 @@ class ExportWorker {
   /// Niceness of jobs that begin while a program lives. A program that keeps every processor busy
   /// keeps nine tenths of them, and its step is not held up by a file of the step before; a file of
   /// a million events is written within the promised time all the same.
-  static constexpr int kBehindPrograms = 10;
+  static constexpr int kBackgroundNiceness = 10;
   /// For so long jobs hold back all of our session. Files of windows of usual size are written by
   /// then; who waits for a big one is not to wait ten times as long.
-  static constexpr std::uint64_t kHeldBackNs = 1'500'000'000;
+  static constexpr std::uint64_t kBackgroundNs = 1'500'000'000;
 
   /// @param programs_live Whether a program of the session still runs; asked as each job begins.
   ExportWorker(EventLoop& loop, std::function<bool()> programs_live);
@@ -45,7 +45,7 @@ class ExportWorker {
   void post(Work work);
   /// Now and then, and soon after `busy` changed. busy: Records come in, so that the thread that
   /// takes them, which is of our session, must not stand behind the programs. While none come, all
-  /// of our session does while programs live, for the first kHeldBackNs of jobs.
+  /// of our session does while programs live, for the first kBackgroundNs of jobs.
   void tick(bool busy);
   /// Jobs posted whose completion has not run.
   std::size_t pending() const { return pending_; }
@@ -57,7 +57,7 @@ class ExportWorker {
   };
 
   void begin_jobs();
-  void stand_behind();
+  void update_niceness();
   void run(const Job& job, bool behind);
   void complete();
 
@@ -69,9 +69,9 @@ class ExportWorker {
   std::deque<Job> jobs_;
   // A thread per job: without privileges none becomes as quick again as it was.
   std::map<std::uint64_t, std::thread> running_;  // by the job's number
-  std::uint64_t held_back_until_ns_ = 0;
+  std::uint64_t background_until_ns_ = 0;
   bool busy_ = true;
-  support::SessionNiceness session_;
+  support::AutogroupNice session_;
   std::uint64_t posted_jobs_ = 0, completed_jobs_ = 0;
   std::mutex mutex_;                                 // guards what follows
   std::map<std::uint64_t, Completion> completions_;  // by the job's number

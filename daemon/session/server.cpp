@@ -21,13 +21,13 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::size_t kMostStrangers = 1024;
-constexpr std::uint64_t kStrangerPatienceNs = 10'000'000'000;
+constexpr std::size_t kMaxPendingPeers = 1024;
+constexpr std::uint64_t kHelloTimeoutNs = 10'000'000'000;
 /// Greetings taken before others are looked at again.
-constexpr int kMostAtOnce = 64;
+constexpr int kMaxAtOnce = 64;
 /// Between two looks whether there is a descriptor, and how long the library has to wait for one:
 /// it gives up after a few seconds.
-constexpr std::uint64_t kRestNs = 20'000'000, kDescriptorPatienceNs = 1'000'000'000;
+constexpr std::uint64_t kAcceptPauseNs = 20'000'000, kDescriptorTimeoutNs = 1'000'000'000;
 
 base::UniqueFd spare_descriptor() {
   return base::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -52,9 +52,9 @@ support::Result<std::unique_ptr<Server>> Server::create(Setup setup) {
   server->listener_ = std::move(listener);
   server->listening_ = server->loop_.watch(server->listener_.get(), EPOLLIN,
                                            [raw = server.get()](auto) { raw->accept_all(); });
-  server->spare_ = spare_descriptor();
+  server->reserve_fd_ = spare_descriptor();
   if (server->private_) {
-    Stranger& client = server->strangers_.emplace_back();
+    PendingPeer& client = server->pending_peers_.emplace_back();
     client.connection =
         std::make_unique<Connection>(std::move(server->setup_.control), server->loop_);
     client.client = true;
@@ -73,13 +73,13 @@ Server::~Server() {
 }
 
 // Forked children of a process that root records.
-bool Server::serves(std::uint32_t uid) const {
+bool Server::accepts_user(std::uint32_t uid) const {
   return std::any_of(sessions_.begin(), sessions_.end(),
                      [uid](const auto& session) { return session->serves(uid); });
 }
 
 void Server::accept_all() {
-  for (int i = 0; i < kMostAtOnce; ++i)
+  for (int i = 0; i < kMaxAtOnce; ++i)
     if (!accept_one()) return;
 }
 
@@ -89,19 +89,19 @@ base::UniqueFd Server::next_socket() const {
 
 bool Server::accept_one() {
   base::UniqueFd socket = next_socket();
-  if (!socket && is_without_descriptors(errno)) rest_without_descriptors();
+  if (!socket && is_without_descriptors(errno)) pause_accepting();
   if (!socket) return false;
-  without_since_ns_ = 0;
+  no_descriptor_since_ns_ = 0;
   auto connection = std::make_unique<Connection>(std::move(socket), loop_);
   const Credentials who = connection->credentials();
-  if (who.uid != ::getuid() && !serves(who.uid)) {
+  if (who.uid != ::getuid() && !accepts_user(who.uid)) {
     connection->refuse("This daemon serves the processes of its own user only.");
     ++refused_;
     for (const auto& session : sessions_) session->peer_of_other_user(who.uid);
     return true;
   }
-  if (strangers_.size() >= kMostStrangers) return true;
-  Stranger& stranger = strangers_.emplace_back();
+  if (pending_peers_.size() >= kMaxPendingPeers) return true;
+  PendingPeer& stranger = pending_peers_.emplace_back();
   stranger.connection = std::move(connection);
   stranger.who = who;
   stranger.since_ns = base::mono_ns();
@@ -111,23 +111,23 @@ bool Server::accept_one() {
 
 // The socket stays readable: watched, it would never let the loop sleep. Processes that end give
 // theirs back.
-void Server::rest_without_descriptors() {
+void Server::pause_accepting() {
   const std::uint64_t now_ns = base::mono_ns();
-  if (without_since_ns_ == 0) {
-    without_since_ns_ = now_ns;
+  if (no_descriptor_since_ns_ == 0) {
+    no_descriptor_since_ns_ = now_ns;
     spdlog::warn("no descriptor is left (ulimit -n): processes that greet wait");
   }
-  if (now_ns - without_since_ns_ >= kDescriptorPatienceNs) refuse_waiting();
-  rests_until_ns_ = now_ns + kRestNs;
+  if (now_ns - no_descriptor_since_ns_ >= kDescriptorTimeoutNs) refuse_waiting();
+  accept_paused_until_ns_ = now_ns + kAcceptPauseNs;
   loop_.change(listening_, 0);
 }
 
 void Server::refuse_waiting() {
   bool waits = true;
-  for (int i = 0; waits && i < kMostAtOnce; ++i) {
-    spare_.reset();
+  for (int i = 0; waits && i < kMaxAtOnce; ++i) {
+    reserve_fd_.reset();
     waits = refuse_next();
-    spare_ = spare_descriptor();
+    reserve_fd_ = spare_descriptor();
   }
 }
 
@@ -144,14 +144,14 @@ bool Server::refuse_next() {
   return true;
 }
 
-void Server::listen_again(std::uint64_t now_ns) {
-  if (rests_until_ns_ == 0 || now_ns < rests_until_ns_) return;
-  rests_until_ns_ = 0;
+void Server::resume_accepting(std::uint64_t now_ns) {
+  if (accept_paused_until_ns_ == 0 || now_ns < accept_paused_until_ns_) return;
+  accept_paused_until_ns_ = 0;
   loop_.change(listening_, EPOLLIN);
 }
 
 // The callback that runs this belongs to the stranger: it is only marked here, swept later.
-void Server::receive_from(Stranger& stranger) {
+void Server::receive_from(PendingPeer& stranger) {
   wire::Packet packet;
   std::uint16_t major = 0;
   if (stranger.done) return;
@@ -161,18 +161,19 @@ void Server::receive_from(Stranger& stranger) {
     case Connection::Received::kClosed:
       stranger.done = true;
       return;
-    case Connection::Received::kBroken:
+    case Connection::Received::kMalformed:
       stranger.connection->refuse("That was no message of gpuprof.");
       stranger.done = true;
       return;
     case Connection::Received::kMessage:
       break;
   }
-  introduce(stranger, packet, major);
+  dispatch_first_message(stranger, packet, major);
   stranger.done = true;
 }
 
-void Server::introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major) {
+void Server::dispatch_first_message(PendingPeer& stranger, const wire::Packet& packet,
+                                    std::uint16_t major) {
   if (major != wire::kWireMajor) {
     stranger.connection->refuse("The library and the daemon are of different versions (" +
                                 std::to_string(major) + " and " + std::to_string(wire::kWireMajor) +
@@ -197,7 +198,7 @@ Session* Server::session_of(std::uint64_t key) {
   return nullptr;
 }
 
-void Server::add_agent(Stranger& stranger, const wire::Packet& packet) {
+void Server::add_agent(PendingPeer& stranger, const wire::Packet& packet) {
   wire::Hello hello;
   if (!packet.as(&hello)) return stranger.connection->refuse("The Hello is too short.");
   if (hello.major != wire::kWireMajor)
@@ -210,7 +211,7 @@ void Server::add_agent(Stranger& stranger, const wire::Packet& packet) {
   session->add_agent(std::move(stranger.connection), hello, packet, stranger.who);
 }
 
-void Server::open_session(Stranger& stranger, const wire::Packet& packet) {
+void Server::open_session(PendingPeer& stranger, const wire::Packet& packet) {
   wire::OpenSession open;
   const bool is_client = !private_ || stranger.client;
   if (!packet.as(&open) || !is_client || stopping_)
@@ -218,17 +219,17 @@ void Server::open_session(Stranger& stranger, const wire::Packet& packet) {
   private_opened_ = private_;
   auto options = api::from_text(
       std::string(packet.tail, std::min<std::size_t>(open.text_bytes, packet.tail_bytes)));
-  if (!options) return stranger.connection->fail(options.error().sentence);
+  if (!options) return stranger.connection->fail(options.error().message);
   Session::Setup setup{options.take(), random_key(), setup_.host};
   auto session = Session::open(std::move(setup), loop_, &stranger.connection);
-  if (!session) return stranger.connection->fail(session.error().sentence);
+  if (!session) return stranger.connection->fail(session.error().message);
   sessions_.push_back(session.take());
-  sessions_.back()->announce(setup_.address);
+  sessions_.back()->send_ready(setup_.address);
 }
 
 int Server::timeout_ms(std::uint64_t now_ns) const {
-  std::uint64_t next = strangers_.empty() ? wire::kNever : now_ns + 1'000'000'000;
-  if (rests_until_ns_ != 0) next = std::min(next, rests_until_ns_);
+  std::uint64_t next = pending_peers_.empty() ? wire::kNever : now_ns + 1'000'000'000;
+  if (accept_paused_until_ns_ != 0) next = std::min(next, accept_paused_until_ns_);
   for (const auto& session : sessions_) next = std::min(next, session->next_deadline());
   if (next == wire::kNever) return -1;
   return next <= now_ns ? 0
@@ -237,29 +238,29 @@ int Server::timeout_ms(std::uint64_t now_ns) const {
 }
 
 void Server::sweep(std::uint64_t now_ns) {
-  strangers_.remove_if([&](const Stranger& stranger) {
-    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kStrangerPatienceNs);
+  pending_peers_.remove_if([&](const PendingPeer& stranger) {
+    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kHelloTimeoutNs);
   });
   std::erase_if(sessions_, [](const auto& session) { return session->finished(); });
 }
 
-bool Server::turn(int most_ms) {
+bool Server::run_once(int most_ms) {
   const int wanted = timeout_ms(base::mono_ns());
   loop_.run_once(most_ms < 0 ? wanted : wanted < 0 ? most_ms : std::min(wanted, most_ms));
   const std::uint64_t now_ns = base::mono_ns();
   for (const auto& session : sessions_) session->tick(now_ns);
   sweep(now_ns);
-  listen_again(now_ns);
+  resume_accepting(now_ns);
   if (!sessions_.empty()) return true;
   const bool waiting_for_client =
       private_ && !private_opened_ &&
-      std::any_of(strangers_.begin(), strangers_.end(),
-                  [](const Stranger& stranger) { return stranger.client; });
+      std::any_of(pending_peers_.begin(), pending_peers_.end(),
+                  [](const PendingPeer& stranger) { return stranger.client; });
   return private_ ? waiting_for_client && !stopping_ : !stopping_;
 }
 
 void Server::run() {
-  while (turn(-1)) {
+  while (run_once(-1)) {
   }
 }
 

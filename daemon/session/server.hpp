@@ -34,7 +34,7 @@ class Server {
   /// Serves until stop() (public), or until the private client's session is over.
   void run();
   /// One turn of the loop, waiting at most `timeout_ms` (tests). False when run() would return.
-  bool turn(int timeout_ms);
+  bool run_once(int timeout_ms);
   /// Ends all sessions; run() returns when their files are written. From the loop's thread.
   void stop();
   /// Makes a descriptor's readiness call stop() (a signalfd).
@@ -43,7 +43,7 @@ class Server {
   const std::string& address() const { return setup_.address; }
 
  private:
-  struct Stranger {
+  struct PendingPeer {
     std::unique_ptr<Connection> connection;
     Credentials who;
     std::uint64_t since_ns;
@@ -55,15 +55,16 @@ class Server {
   void accept_all();
   bool accept_one();
   base::UniqueFd next_socket() const;
-  void rest_without_descriptors();
+  void pause_accepting();
   void refuse_waiting();
   bool refuse_next();
-  void listen_again(std::uint64_t now_ns);
-  bool serves(std::uint32_t uid) const;
-  void receive_from(Stranger& stranger);
-  void introduce(Stranger& stranger, const wire::Packet& packet, std::uint16_t major);
-  void open_session(Stranger& stranger, const wire::Packet& packet);
-  void add_agent(Stranger& stranger, const wire::Packet& packet);
+  void resume_accepting(std::uint64_t now_ns);
+  bool accepts_user(std::uint32_t uid) const;
+  void receive_from(PendingPeer& stranger);
+  void dispatch_first_message(PendingPeer& stranger, const wire::Packet& packet,
+                              std::uint16_t major);
+  void open_session(PendingPeer& stranger, const wire::Packet& packet);
+  void add_agent(PendingPeer& stranger, const wire::Packet& packet);
   Session* session_of(std::uint64_t key);
   int timeout_ms(std::uint64_t now_ns) const;
   void sweep(std::uint64_t now_ns);
@@ -72,9 +73,10 @@ class Server {
   EventLoop loop_;
   base::UniqueFd listener_;
   EventLoop::Watch listening_ = 0;
-  base::UniqueFd spare_;  // to refuse with where there is no other
-  std::uint64_t without_since_ns_ = 0, rests_until_ns_ = 0;  // 0: there are descriptors
-  std::list<Stranger> strangers_;
+  base::UniqueFd reserve_fd_;  // to refuse with where there is no other
+  std::uint64_t no_descriptor_since_ns_ = 0,
+                accept_paused_until_ns_ = 0;  // 0: there are descriptors
+  std::list<PendingPeer> pending_peers_;
   std::vector<std::unique_ptr<Session>> sessions_;
   bool private_ = false, private_opened_ = false, stopping_ = false;
   std::uint64_t refused_ = 0;

@@ -24,14 +24,15 @@ namespace {
 /// Messages taken from one peer before others are looked at again.
 constexpr int kMessagesAtOnce = 64;
 /// Far more than fit into a socket: of one that nobody writes to any more the rest is read.
-constexpr int kMostWaiting = 16'384;
+constexpr int kMaxWaiting = 16'384;
 
 /// A Hello whose times nobody can have read gets the daemon's own.
 wire::Hello with_possible_times(wire::Hello hello, std::uint64_t opened_ns, std::uint64_t now_ns) {
   ingest::Lifetime life;
-  life.begins(opened_ns);
-  life.has_reached(now_ns);
-  const bool good = life.holds(hello.mono_ns) && (hello.load_ns == 0 || life.holds(hello.load_ns));
+  life.set_start(opened_ns);
+  life.set_now(now_ns);
+  const bool good =
+      life.contains(hello.mono_ns) && (hello.load_ns == 0 || life.contains(hello.load_ns));
   if (good) return hello;
   hello.mono_ns = hello.load_ns = now_ns;
   hello.real_ns = base::real_ns();
@@ -67,8 +68,8 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
       folder_(std::move(folder)),
       log_(std::move(log)),
       loop_(loop),
-      schedule_(setup_.options, config_.search.can_mark(), config_.search.among_operators()),
-      captures_(
+      schedule_(setup_.options, config_.search.has_step_source(), config_.search.among_operators()),
+      join_requests_(
           loop_,
           [this](auto connection, const auto& hello, const auto& packet, const auto& who) {
             users_joined_.insert(who.uid);
@@ -86,7 +87,7 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
   worker_ = std::make_unique<ExportWorker>(loop_, [this] { return programs_live(); });
 }
 
-void Session::announce(const std::string& address) {
+void Session::send_ready(const std::string& address) {
   address_ = address + ";session=" + hex(setup_.key);
   if (!setup_.options.name.empty()) address_ += ";name=" + setup_.options.name;
   if (!client_) return;
@@ -96,20 +97,20 @@ void Session::announce(const std::string& address) {
 }
 
 // An exec gives the same process a new image and a new agent: the old one has ended.
-void Session::supersede(std::uint32_t pid, std::uint64_t start_ticks) {
+void Session::finish_replaced(std::uint32_t pid, std::uint64_t start_ticks) {
   for (const auto& target : targets_) {
     const Target::Identity& old = target->identity();
     if (old.pid != pid || old.start_ticks != start_ticks || target->finished()) continue;
     receive_rest(*target);  // the exec closed its socket, before this image could connect
     if (target->connected()) continue;
-    target->finish(target->said_bye() ? Target::End::kSaidBye : Target::End::kReplaced, -1,
+    target->finish(target->sent_bye() ? Target::End::kSentBye : Target::End::kReplaced, -1,
                    base::mono_ns());
   }
 }
 
 // How the command ended is the client's to say, a moment after the kernel has.
 bool Session::await_status(const Target& target) const {
-  return is_command(target) && !command_ended_ && client_ && !client_gone_ && !target.said_bye();
+  return is_command(target) && !command_ended_ && client_ && !client_gone_ && !target.sent_bye();
 }
 
 std::int32_t Session::status_of(const Target& target) const {
@@ -128,12 +129,12 @@ bool Session::is_named(const Target::Identity& identity) const {
 }
 
 void Session::peer_of_other_user(std::uint32_t uid) {
-  constexpr std::size_t kMostUsers = 4;
+  constexpr std::size_t kMaxUsers = 4;
   ++peers_refused_;
-  if (users_refused_.size() < kMostUsers) users_refused_.insert(uid);
+  if (users_refused_.size() < kMaxUsers) users_refused_.insert(uid);
 }
 
-Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
+Target* Session::find_unfinished(std::uint32_t pid, std::uint64_t start_ticks) {
   for (const auto& target : targets_) {
     const Target::Identity& old = target->identity();
     if (old.pid == pid && old.start_ticks == start_ticks && !target->finished())
@@ -142,7 +143,7 @@ Target* Session::parked(std::uint32_t pid, std::uint64_t start_ticks) {
   return nullptr;
 }
 
-bool Session::has_greeted(std::uint32_t pid) const {
+bool Session::has_connected(std::uint32_t pid) const {
   const auto among = [pid](const std::set<ProcessId>& some) {
     const auto at = some.lower_bound({pid, 0});
     return at != some.end() && at->first == pid;
@@ -154,10 +155,11 @@ bool Session::has_greeted(std::uint32_t pid) const {
 
 // A build has thousands of compilers, and the training may come behind them. Its spool stays until
 // the session's end.
-bool Session::forget_a_small_one() {
+bool Session::evict_smallest() {
   const auto small = [](const Target& target) {
     const ingest::EventCounts& counts = target.counts();
-    return target.finished() && (target.identity().woke & ~wire::kWokeAgain) == wire::kWokeWork &&
+    return target.finished() &&
+           (target.identity().wake_reasons & ~wire::kWakeReconnect) == wire::kWakeCpuTime &&
            counts.operators + counts.steps + counts.ranges + counts.api_calls == 0;
   };
   auto least = targets_.end();
@@ -169,8 +171,8 @@ bool Session::forget_a_small_one() {
   processes_forgotten_.insert((*least)->identity().id());
   const auto index = static_cast<std::size_t>(least - targets_.begin());
   targets_.erase(least);
-  std::erase(chosen_targets_, index);
-  for (std::size_t& chosen : chosen_targets_)
+  std::erase(selected_targets_, index);
+  for (std::size_t& chosen : selected_targets_)
     if (chosen > index) --chosen;
   return true;
 }
@@ -179,18 +181,18 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
                         const wire::Packet& packet, const Credentials& peer) {
   const std::uint64_t now_ns = base::mono_ns();
   Target::Identity identity = identity_of(hello, packet, peer);
-  if ((hello.woke & wire::kWokeAgain) != 0)
-    if (Target* target = parked(identity.pid, identity.start_ticks); target != nullptr) {
-      target->come_back(std::move(connection), config_.config, config_.step_text);
+  if ((hello.wake_reasons & wire::kWakeReconnect) != 0)
+    if (Target* target = find_unfinished(identity.pid, identity.start_ticks); target != nullptr) {
+      target->reconnect(std::move(connection), config_.config, config_.step_text);
       if (target->connected())
         target->connection()->watch([this, target] { receive_from(target); });
       return;
     }
-  supersede(identity.pid, identity.start_ticks);
+  finish_replaced(identity.pid, identity.start_ticks);
   if (state_ != State::kRunning) return connection->refuse("The session is ending.");
-  if (targets_.size() >= kMostProcesses && !forget_a_small_one()) {
+  if (targets_.size() >= kMaxProcesses && !evict_smallest()) {
     processes_refused_.insert(identity.id());
-    return connection->refuse("The session already has " + std::to_string(kMostProcesses) +
+    return connection->refuse("The session already has " + std::to_string(kMaxProcesses) +
                               " processes.");
   }
   identity.spool_file = std::to_string(identity.pid) + "-" + std::to_string(spools_++) + ".spool";
@@ -202,14 +204,14 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
                      folder_.path() + "/" + spool_file, setup_.options.buffer_size_bytes, *this);
   if (!made) {
     processes_refused_.insert(id);
-    failed(made.error().sentence);
-    return connection->refuse(made.error().sentence);
+    add_failure(made.error().message);
+    return connection->refuse(made.error().message);
   }
   Target* target = targets_.emplace_back(made.take()).get();
   log_->process(pid, spool_file);
   start_clock(now_ns);
   target->look_for_steps(config_.search);
-  target->limit_overhead(config_.max_overhead_ppm, config_.rungs);
+  target->set_overhead_limit(config_.max_overhead_ppm, config_.reductions);
   target->set_plan(schedule_.plan(), leader_ == nullptr);
   if (!target->connect(std::move(connection), config_.config, config_.step_text)) {
     target->disconnected(now_ns);
@@ -242,7 +244,7 @@ bool Session::receive_some(Target& target, int most) {
       case Connection::Received::kClosed:
         target.disconnected(base::mono_ns());
         return true;
-      case Connection::Received::kBroken:
+      case Connection::Received::kMalformed:
         continue;
       case Connection::Received::kMessage:
         if (major == wire::kWireMajor) target.on_message(packet);
@@ -253,12 +255,12 @@ bool Session::receive_some(Target& target, int most) {
 
 // What a process said before its end still waits in its socket.
 void Session::receive_rest(Target& target) {
-  if (!receive_some(target, kMostWaiting)) target.tell_of_unread_messages(base::mono_ns());
+  if (!receive_some(target, kMaxWaiting)) target.report_unread_messages(base::mono_ns());
 }
 
 void Session::finish_gone(Target& target, std::uint64_t now_ns) {
   receive_rest(target);
-  target.finish(target.said_bye() ? Target::End::kSaidBye : Target::End::kVanished,
+  target.finish(target.sent_bye() ? Target::End::kSentBye : Target::End::kVanished,
                 status_of(target), now_ns);
 }
 
@@ -271,7 +273,7 @@ void Session::receive_from_client() {
         return;
       case Connection::Received::kClosed:
         return client_closed();
-      case Connection::Received::kBroken:
+      case Connection::Received::kMalformed:
         continue;
       case Connection::Received::kMessage:
         on_client_message(packet);
@@ -290,7 +292,7 @@ void Session::on_client_message(const wire::Packet& packet) {
   wire::CommandEnded ended;
   wire::EndSession end;
   if (packet.as(&started)) return command_started(started.pid);
-  if (packet.as(&end)) return end_asked();
+  if (packet.as(&end)) return end_requested();
   if (packet.type == wire::MessageType::kCapture) return capture(packet);
   if (packet.as(&ended)) {
     command_ended_ = true;
@@ -311,24 +313,25 @@ void Session::capture(const wire::Packet& packet) {
   if (!packet.as(&asked) || packet.tail_bytes != asked.text_bytes) return;
   if ((asked.flags & wire::kJoinNamed) != 0) named_.emplace(asked.pid, 0);
   if (asked.pid == 0) {
-    captures_.complete();
+    join_requests_.complete();
     return;
   }
-  captures_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags,
-                  asked.program, setup_.key, address_, base::mono_ns());
+  join_requests_.begin(asked.pid, std::string(packet.tail, packet.tail_bytes), asked.flags,
+                       asked.program, setup_.key, address_, base::mono_ns());
 }
 
 void Session::capture_failed(std::uint32_t pid, const std::string& sentence) {
-  if (named_.contains(pid) || !support::has_ended(static_cast<pid_t>(pid))) return failed(sentence);
+  if (named_.contains(pid) || !support::has_ended(static_cast<pid_t>(pid)))
+    return add_failure(sentence);
   remark("ended " + std::to_string(pid),
          "Process " + std::to_string(pid) + " ended before anything was recorded of it.");
 }
 
-void Session::target_end_asked(Target& target, std::uint32_t by_pid) {
+void Session::target_end_requested(Target& target, std::uint32_t by_pid) {
   spdlog::info("session {}: process {} asks for its end at the door of {}", hex(setup_.key), by_pid,
                target.identity().pid);
-  stopped_by_hand_ = true;
-  end_now();
+  stopped_by_command_ = true;
+  request_end();
 }
 
 /// Of files that are being written already nothing is cut short.
@@ -336,14 +339,14 @@ bool Session::records() const {
   return state_ == State::kRunning && !end_requested_ && !schedule_.done();
 }
 
-void Session::end_asked() {
-  if (setup_.options.of_running && records()) interrupted_ = true;
-  end_now();
+void Session::end_requested() {
+  if (setup_.options.running_processes && records()) interrupted_ = true;
+  request_end();
 }
 
 void Session::end_with_daemon() {
-  if (records() && !command_ended_) told_to_end_ = true;
-  end_now();
+  if (records() && !command_ended_) terminated_ = true;
+  request_end();
 }
 
 void Session::command_started(std::uint32_t pid) {
@@ -371,7 +374,9 @@ void Session::target_step_ended(Target& target, std::uint64_t number, std::uint6
   if (leader_ == &target) schedule_.step_ended(number, ts_ns, pause);
 }
 
-void Session::target_active(Target&, std::uint64_t ts_ns) { schedule_.first_activity(ts_ns); }
+void Session::target_first_activity(Target&, std::uint64_t ts_ns) {
+  schedule_.first_activity(ts_ns);
+}
 
 void Session::target_recording(Target& target, bool on, std::uint64_t ts_ns) {
   if (leader_ != &target && leader_ != nullptr) return;
@@ -386,7 +391,8 @@ std::string Session::status_text() const {
             std::to_string(stats.state.load(std::memory_order_relaxed)) + " steps " +
             std::to_string(stats.steps.load(std::memory_order_relaxed)) +
             (target->finished() ? " ended " : " running ") + target->identity().exe + "\n";
-    for (const Target::LeftOut& one : target->left_out()) text += "  left out: " + one.what + "\n";
+    for (const Target::AppliedReduction& one : target->applied_reductions())
+      text += "  left out: " + one.what + "\n";
   }
   return text;
 }

@@ -31,7 +31,7 @@
 
 namespace gpuprof::session {
 
-class Session final : private TargetEvents {
+class Session final : private TargetListener {
  public:
   struct Setup {
     api::SessionOptions options;
@@ -44,7 +44,7 @@ class Session final : private TargetEvents {
                                                         std::unique_ptr<Connection>* client);
 
   /// Tells the client where agents find the daemon.
-  void announce(const std::string& address);
+  void send_ready(const std::string& address);
 
   /// A process said hello with our key. Refuses it with a sentence if it cannot be served.
   void add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
@@ -65,7 +65,7 @@ class Session final : private TargetEvents {
   std::uint64_t next_deadline() const;
   bool finished() const { return state_ == State::kFinished; }
   /// Finish now.
-  void end_now() { end_requested_ = true; }
+  void request_end() { end_requested_ = true; }
   /// The daemon was told to end (SIGTERM).
   void end_with_daemon();
 
@@ -74,15 +74,15 @@ class Session final : private TargetEvents {
   std::string status_text() const;
 
  private:
-  static constexpr std::size_t kMostProcesses = 1000;
+  static constexpr std::size_t kMaxProcesses = 1000;
 
   bool records() const;
-  bool forget_a_small_one();
-  bool has_greeted(std::uint32_t pid) const;
+  bool evict_smallest();
+  bool has_connected(std::uint32_t pid) const;
   bool is_command(const Target& target) const;
   bool is_named(const Target::Identity& identity) const;
   enum class State { kRunning, kFlushing, kWriting, kFinished };
-  struct Cut {
+  struct PendingWindow {
     model::Window window;
     std::uint64_t token = 0;  // 0: agents not asked yet
     std::uint64_t deadline_ns = 0;
@@ -98,7 +98,7 @@ class Session final : private TargetEvents {
   void target_step_began(Target&, std::uint64_t number, std::uint64_t ts_ns,
                          std::uint64_t label) override;
   void target_step_ended(Target&, std::uint64_t number, std::uint64_t ts_ns, bool pause) override;
-  void target_active(Target&, std::uint64_t ts_ns) override;
+  void target_first_activity(Target&, std::uint64_t ts_ns) override;
   void target_recording(Target&, bool on, std::uint64_t ts_ns) override;
   void follow_leader(Target& target);
   void watch_target(Target* target);
@@ -109,15 +109,15 @@ class Session final : private TargetEvents {
   void receive_from_client();
   void on_client_message(const wire::Packet& packet);
   void capture(const wire::Packet& packet);
-  void end_asked();
+  void end_requested();
   /// One that nobody named and that has ended is no failure.
   void capture_failed(std::uint32_t pid, const std::string& sentence);
-  void target_end_asked(Target&, std::uint32_t by_pid) override;
-  bool captures_are_over() const;
+  void target_end_requested(Target&, std::uint32_t by_pid) override;
+  bool joined_targets_are_done() const;
   void client_closed();
   void command_started(std::uint32_t pid);
-  Target* parked(std::uint32_t pid, std::uint64_t start_ticks);
-  void supersede(std::uint32_t pid, std::uint64_t start_ticks);
+  Target* find_unfinished(std::uint32_t pid, std::uint64_t start_ticks);
+  void finish_replaced(std::uint32_t pid, std::uint64_t start_ticks);
   bool await_status(const Target& target) const;
   std::int32_t status_of(const Target& target) const;
 
@@ -125,13 +125,13 @@ class Session final : private TargetEvents {
   void start_clock(std::uint64_t now_ns);
   void drain(std::uint64_t now_ns);
   void do_round(std::uint64_t now_ns);
-  void bury(std::uint64_t now_ns);
-  void look_for_lost_image(const Target& target, std::uint64_t now_ns);
-  void look_for_steps(std::uint64_t now_ns);
+  void finish_dead_targets(std::uint64_t now_ns);
+  void check_for_lost_image(const Target& target, std::uint64_t now_ns);
+  void update_step_search(std::uint64_t now_ns);
   void apply_plan(std::uint64_t now_ns);
   void collect_windows();
-  bool followers_are_past(Cut& cut, std::uint64_t now_ns);
-  void work_on_cuts(std::uint64_t now_ns);
+  bool followers_are_past(PendingWindow& cut, std::uint64_t now_ns);
+  void advance_windows(std::uint64_t now_ns);
   bool flush_answered(std::uint64_t token, std::uint64_t deadline_ns, std::uint64_t now_ns) const;
   void check_size(std::uint64_t now_ns);
   void remark(const std::string& key, const std::string& sentence);
@@ -142,31 +142,31 @@ class Session final : private TargetEvents {
   /// Whether one of the processes still runs, recorded or not.
   bool programs_live() const;
   void begin_ending(std::uint64_t now_ns);
-  void work_on_ending(std::uint64_t now_ns);
+  void advance_ending(std::uint64_t now_ns);
   void end_targets(std::uint64_t now_ns);
   void queue_window(const model::Window& window);
   void post_window(const model::Window& window);
   void post_by_size();
   void post_last_windows();
   void window_written(const model::Window& window,
-                      support::Result<std::vector<exporter::FileWritten>> result);
-  bool keep(std::size_t position, std::size_t count) const;
+                      support::Result<std::vector<exporter::WrittenFile>> result);
+  bool is_kept(std::size_t position, std::size_t count) const;
   /// Which windows get files is known at the end.
   bool keeps_last_only() const;
   std::vector<Candidate> candidates() const;
-  std::vector<std::uint32_t> choose_processes();
+  std::vector<std::uint32_t> update_selection();
   spool::SessionView view_of_chosen() const;
-  std::vector<std::string> chosen_spools() const;
+  std::vector<std::string> selected_spools() const;
   void send_progress(std::uint64_t now_ns);
-  void finish_up(std::uint64_t now_ns);
+  void finish(std::uint64_t now_ns);
   api::Summary summary(std::uint64_t now_ns);
   void add_processes(api::Summary& made);
   void add_unrecorded(api::Summary& made) const;
   void add_ending(api::Summary& made) const;
   void add_lost_image(api::Summary& made, std::size_t index) const;
-  std::string steps_sentence() const;
-  std::string matches_sentence(std::uint64_t steps) const;
-  void failed(const std::string& sentence);
+  std::string steps_message() const;
+  std::string matches_message(std::uint64_t steps) const;
+  void add_failure(const std::string& sentence);
   /// Some process has an event in its spool: else nobody could recover anything.
   bool anything_stored() const;
   void send_summary(const api::Summary& summary);
@@ -184,7 +184,7 @@ class Session final : private TargetEvents {
   std::uint64_t leader_ns_ = 0;  // when it was found
   State state_ = State::kRunning;
 
-  Captures captures_;
+  JoinRequests join_requests_;
   // Running processes that get a file whatever they do; their begin, once they are joined.
   std::map<std::uint32_t, std::uint64_t> named_;
   std::string address_;  // with the session's key
@@ -193,15 +193,15 @@ class Session final : private TargetEvents {
   std::uint32_t command_pid_ = 0;
   base::UniqueFd command_pidfd_;
   bool command_ended_ = false, end_requested_ = false, client_gone_ = false;
-  bool stopped_by_hand_ = false;  // by `gpuprof stop`
-  bool told_to_end_ = false;      // with the daemon, while there was something left to record
-  bool interrupted_ = false;      // by whoever has asked for the recording of running processes
+  bool stopped_by_command_ = false;  // by `gpuprof stop`
+  bool terminated_ = false;          // with the daemon, while there was something left to record
+  bool interrupted_ = false;         // by whoever has asked for the recording of running processes
   std::int32_t wait_status_ = -1;
   std::uint64_t command_ended_ns_ = 0;
 
   std::uint64_t last_round_ns_ = 0, last_flush_ns_ = 0, drain_until_ns_ = 0;
   std::uint64_t next_token_ = 1;
-  std::deque<Cut> cuts_;
+  std::deque<PendingWindow> pending_windows_;
   AgentPlan sent_plan_;
   std::uint64_t flush_token_ = 0, flush_deadline_ns_ = 0;
 
@@ -209,10 +209,10 @@ class Session final : private TargetEvents {
   bool whole_run_pending_ = false;
   bool size_reached_ = false;
   bool counted_to_the_end_ = true;  // of the command: steps
-  std::vector<std::uint32_t> chosen_;
-  std::vector<std::size_t> chosen_targets_;
+  std::vector<std::uint32_t> selected_pids_;
+  std::vector<std::size_t> selected_targets_;
   std::vector<std::string> logged_spools_;  // the choice as the log has it
-  std::vector<exporter::FileWritten> files_;
+  std::vector<exporter::WrittenFile> files_;
   std::vector<Remark> remarks_;
   std::vector<std::string> failures_;
   std::map<std::string, std::string> lost_images_;  // spool file → why no image follows it
@@ -223,7 +223,7 @@ class Session final : private TargetEvents {
   std::set<std::uint32_t> without_descriptor_;  // of them, as we had none for it
   std::set<ProcessId> processes_forgotten_;     // counted only
   std::uint64_t spools_ = 0;
-  Unseen unseen_;
+  UnrecordedProcesses unseen_;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;
   // Last: its thread is gone before anything it may touch.

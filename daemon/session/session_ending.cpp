@@ -42,7 +42,7 @@ std::size_t Session::live_targets() const {
 // a client the command itself is watched.
 bool Session::should_end(std::uint64_t now_ns) const {
   if (end_requested_) return true;
-  if (setup_.options.of_running) return captures_are_over();
+  if (setup_.options.running_processes) return joined_targets_are_done();
   if (command_ended_) return now_ns - command_ended_ns_ >= kGraceNs;
   if (!client_gone_ || !gone(command_pidfd_)) return false;
   return setup_.options.wait_for != "all" || live_targets() == 0;
@@ -50,10 +50,10 @@ bool Session::should_end(std::uint64_t now_ns) const {
 
 // A session of running processes ends with its schedule, with the last of them, or with whoever
 // asked for it.
-bool Session::captures_are_over() const {
+bool Session::joined_targets_are_done() const {
   if (client_gone_) return true;
-  if (!captures_.is_complete() || captures_.pending()) return false;
-  return live_targets() == 0 || (schedule_.done() && cuts_.empty());
+  if (!join_requests_.is_complete() || join_requests_.pending()) return false;
+  return live_targets() == 0 || (schedule_.done() && pending_windows_.empty());
 }
 
 bool Session::programs_live() const {
@@ -72,7 +72,7 @@ void Session::begin_ending(std::uint64_t now_ns) {
     if (target->process_gone())
       finish_gone(*target, now_ns);
     else
-      target->ask_flush(flush_token_, true);
+      target->request_flush(flush_token_, true);
   }
 }
 
@@ -81,28 +81,28 @@ void Session::end_targets(std::uint64_t now_ns) {
   const bool writes = counted_to_the_end_ || keeps_last_only() || whole_run_pending_;
   for (const auto& target : targets_) {
     if (target->finished()) continue;
-    if (writes) target->look_at_flush(flush_token_, "the last window", now_ns);
+    if (writes) target->check_flush(flush_token_, "the last window", now_ns);
     target->stop();
     receive_rest(*target);
-    target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kLeftAlive, -1,
+    target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kStillRunning, -1,
                    now_ns);
   }
   const bool ended = command_ended_ns_ != 0 || !programs_live();
-  const char* const cut_by = interrupted_       ? "interrupted"
-                             : stopped_by_hand_ ? "gpuprof stop"
-                             : ended            ? "program ended"
-                                                : "recording ended";
+  const char* const cut_by = interrupted_          ? "interrupted"
+                             : stopped_by_command_ ? "gpuprof stop"
+                             : ended               ? "program ended"
+                                                   : "recording ended";
   schedule_.finish(ending_ns_, cut_by);  // where no turn of the schedule ended just then
   collect_windows();
 }
 
-void Session::work_on_ending(std::uint64_t now_ns) {
-  if (state_ == State::kFlushing && cuts_.empty() &&
+void Session::advance_ending(std::uint64_t now_ns) {
+  if (state_ == State::kFlushing && pending_windows_.empty() &&
       flush_answered(flush_token_, flush_deadline_ns_, now_ns)) {
     end_targets(now_ns);
     state_ = State::kWriting;
-    work_on_cuts(now_ns);
-    choose_processes();
+    advance_windows(now_ns);
+    update_selection();
     if (whole_run_pending_)
       post_by_size();
     else if (keeps_last_only())
@@ -110,10 +110,10 @@ void Session::work_on_ending(std::uint64_t now_ns) {
   }
   if (state_ != State::kWriting) return;
   send_progress(now_ns);
-  if (worker_->pending() == 0) finish_up(now_ns);
+  if (worker_->pending() == 0) finish(now_ns);
 }
 
-bool Session::keep(std::size_t position, std::size_t count) const {
+bool Session::is_kept(std::size_t position, std::size_t count) const {
   const std::string& keep = setup_.options.keep;
   const std::size_t colon = keep.find(':');
   if (colon == std::string::npos) return true;
@@ -125,7 +125,7 @@ bool Session::keeps_last_only() const { return setup_.options.keep.rfind("last:"
 
 // Files of a window are begun as soon as it is complete; only `last:N` must know the end first.
 void Session::queue_window(const model::Window& window) {
-  if (!keeps_last_only() && !keep(windows_.size(), 0)) return;
+  if (!keeps_last_only() && !is_kept(windows_.size(), 0)) return;
   windows_.push_back(window);
   log_->window(window);
   if (windows_.size() == kManyWindows && !keeps_last_only())
@@ -133,16 +133,16 @@ void Session::queue_window(const model::Window& window) {
                           " windows and more, each with a file for every process; --repeat N "
                           "bounds them, longer ones (--active) are fewer.");
   if (!keeps_last_only()) {
-    choose_processes();
+    update_selection();
     post_window(window);
   }
-  const bool enough = !keeps_last_only() && !keep(windows_.size(), 0);
+  const bool enough = !keeps_last_only() && !is_kept(windows_.size(), 0);
   if (enough && !schedule_.done()) schedule_.abandon();
 }
 
-std::vector<std::string> Session::chosen_spools() const {
+std::vector<std::string> Session::selected_spools() const {
   std::vector<std::string> files;
-  for (const std::size_t i : chosen_targets_) files.push_back(targets_[i]->identity().spool_file);
+  for (const std::size_t i : selected_targets_) files.push_back(targets_[i]->identity().spool_file);
   return files;
 }
 
@@ -152,12 +152,12 @@ spool::SessionView Session::view_of_chosen() const {
   view.folder = folder_.path();
   view.host = setup_.host;
   view.options = setup_.options;
-  view.chosen = chosen_;
+  view.selected = selected_pids_;
   view.remarks = remarks_;
-  for (const std::size_t i : chosen_targets_) {
+  for (const std::size_t i : selected_targets_) {
     const Target::Identity& identity = targets_[i]->identity();
     view.processes.push_back({identity.pid, folder_.path() + "/" + identity.spool_file});
-    view.processes.back().cut_ns = targets_[i]->writer().lost_from_ns();
+    view.processes.back().truncated_at_ns = targets_[i]->writer().lost_from_ns();
     view.processes.back().bytes = targets_[i]->writer().bytes_written();
   }
   return view;
@@ -165,7 +165,7 @@ spool::SessionView Session::view_of_chosen() const {
 
 void Session::post_window(const model::Window& window) {
   worker_->post([this, window, view = view_of_chosen()]() -> std::function<void()> {
-    auto result = exporter::write_window(view, window, view.chosen, [this](auto done, auto all) {
+    auto result = exporter::write_window(view, window, view.selected, [this](auto done, auto all) {
       progress_done_.store(done, std::memory_order_relaxed);
       progress_total_.store(all, std::memory_order_relaxed);
     });
@@ -177,7 +177,7 @@ void Session::post_window(const model::Window& window) {
 void Session::post_last_windows() {
   bool first = true;
   for (std::size_t i = 0; i < windows_.size(); ++i) {
-    if (!keep(i, windows_.size())) continue;
+    if (!is_kept(i, windows_.size())) continue;
     model::Window window = windows_[i];
     if (std::exchange(first, false)) window.losses_from_ns = 0;
     post_window(window);
@@ -187,16 +187,17 @@ void Session::post_last_windows() {
 void Session::post_by_size() {
   worker_->post([this, view = view_of_chosen()]() -> std::function<void()> {
     using Windows = std::vector<model::Window>;
-    auto result = support::within_memory(
-        "find what the files hold", [&] { return exporter::windows_by_size(view, view.chosen); });
+    auto result = support::catch_out_of_memory("find what the files hold", [&] {
+      return exporter::split_by_event_count(view, view.selected);
+    });
     return [this, result = std::move(result)] {
       if (!result) {
-        failed(result.error().sentence);
+        add_failure(result.error().message);
         return;
       }
       const Windows& windows = result.value();
       for (std::size_t i = 0; i < windows.size(); ++i) {
-        if (!keep(i, windows.size())) continue;
+        if (!is_kept(i, windows.size())) continue;
         windows_.push_back(windows[i]);
         log_->window(windows[i]);
         post_window(windows[i]);
@@ -206,13 +207,13 @@ void Session::post_by_size() {
 }
 
 void Session::window_written(const model::Window& window,
-                             support::Result<std::vector<exporter::FileWritten>> result) {
+                             support::Result<std::vector<exporter::WrittenFile>> result) {
   if (!result) {
-    failed(result.error().sentence);
-    spdlog::error("window {}: {}", window.index, result.error().sentence);
+    add_failure(result.error().message);
+    spdlog::error("window {}: {}", window.index, result.error().message);
     return;
   }
-  for (exporter::FileWritten& file : result.value()) files_.push_back(std::move(file));
+  for (exporter::WrittenFile& file : result.value()) files_.push_back(std::move(file));
 }
 
 std::vector<Candidate> Session::candidates() const {
@@ -228,17 +229,18 @@ std::vector<Candidate> Session::candidates() const {
   return all;
 }
 
-std::vector<std::uint32_t> Session::choose_processes() {
-  chosen_targets_ = choose(candidates(), setup_.options.all_processes);
-  chosen_.clear();
-  for (const std::size_t i : chosen_targets_) {
+std::vector<std::uint32_t> Session::update_selection() {
+  selected_targets_ = select_processes(candidates(), setup_.options.all_processes);
+  selected_pids_.clear();
+  for (const std::size_t i : selected_targets_) {
     const std::uint32_t pid = targets_[i]->identity().pid;
-    if (std::find(chosen_.begin(), chosen_.end(), pid) == chosen_.end()) chosen_.push_back(pid);
+    if (std::find(selected_pids_.begin(), selected_pids_.end(), pid) == selected_pids_.end())
+      selected_pids_.push_back(pid);
   }
-  std::vector<std::string> spools = chosen_spools();
-  if (spools != logged_spools_) log_->chosen(chosen_, spools);
+  std::vector<std::string> spools = selected_spools();
+  if (spools != logged_spools_) log_->selected(selected_pids_, spools);
   logged_spools_ = std::move(spools);
-  return chosen_;
+  return selected_pids_;
 }
 
 void Session::send_progress(std::uint64_t now_ns) {

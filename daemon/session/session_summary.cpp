@@ -27,7 +27,7 @@ constexpr int kSummaryWaitMs = 2000;
 
 const char* end_text(Target::End end) {
   switch (end) {
-    case Target::End::kSaidBye:
+    case Target::End::kSentBye:
       return "exited";
     case Target::End::kVanished:
       return "vanished";
@@ -88,7 +88,7 @@ api::SummaryProcess process_of(const Target& target, const std::string& role) {
   process.exe = identity.exe;
   process.command_line = identity.command_line;
   process.role = role;
-  process.woke = identity.woke;
+  process.woke = identity.wake_reasons;
   process.samples = counts.samples;
   process.gpu_events = counts.gpu_events;
   process.api_calls = counts.api_calls;
@@ -111,7 +111,7 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
 
 /// What is measured under --max-overhead.
 void add_limited(api::Summary& made, const Target& target) {
-  const Overhead* measured = target.overhead();
+  const OverheadMonitor* measured = target.overhead();
   if (measured == nullptr) return;
   constexpr double kPpm = 1e4;  // of a percent
   const Governor& governor = measured->governor();
@@ -121,30 +121,30 @@ void add_limited(api::Summary& made, const Target& target) {
   overhead.highest_percent =
       std::max(overhead.highest_percent, static_cast<double>(governor.highest_ppm()) / kPpm);
   overhead.last_percent =
-      std::max(overhead.last_percent, static_cast<double>(governor.present_ppm()) / kPpm);
-  for (const Target::LeftOut& one : target.left_out())
+      std::max(overhead.last_percent, static_cast<double>(governor.current_ppm()) / kPpm);
+  for (const Target::AppliedReduction& one : target.applied_reductions())
     made.left_out.push_back({target.identity().pid, one.tid, one.since_ns,
                              static_cast<double>(one.share_ppm) / kPpm, one.what});
 }
 
-bool is_said_of(const std::vector<exporter::FileWritten>& files, const std::string& sentence) {
-  return std::any_of(files.begin(), files.end(), [&](const exporter::FileWritten& file) {
+bool is_said_of(const std::vector<exporter::WrittenFile>& files, const std::string& sentence) {
+  return std::any_of(files.begin(), files.end(), [&](const exporter::WrittenFile& file) {
     return std::find(file.missing.begin(), file.missing.end(), sentence) != file.missing.end();
   });
 }
 
 /// What is said of some files only says of how many. Files of one window and process in several
 /// formats lack the same: it is said, and counted, once.
-void add_missing(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
-  std::vector<exporter::FileWritten> firsts;
-  for (const exporter::FileWritten& file : files)
+void add_missing(api::Summary& made, const std::vector<exporter::WrittenFile>& files) {
+  std::vector<exporter::WrittenFile> firsts;
+  for (const exporter::WrittenFile& file : files)
     if (file.format == files.front().format) firsts.push_back(file);
   std::map<std::string, std::size_t> said;
-  for (const exporter::FileWritten& file : files)
+  for (const exporter::WrittenFile& file : files)
     for (const std::string& sentence : file.missing) {
       if (file.format != files.front().format && is_said_of(firsts, sentence)) continue;
       ++said[sentence];
-      exporter::add_sentence(made.missing, sentence);
+      exporter::merge_message(made.missing, sentence);
     }
   for (std::string& sentence : made.missing)
     if (const auto found = said.find(sentence);
@@ -153,9 +153,9 @@ void add_missing(api::Summary& made, const std::vector<exporter::FileWritten>& f
           " (" + std::to_string(found->second) + " of " + std::to_string(firsts.size()) + " files)";
 }
 
-void add_files(api::Summary& made, const std::vector<exporter::FileWritten>& files) {
+void add_files(api::Summary& made, const std::vector<exporter::WrittenFile>& files) {
   std::map<std::string, std::uint64_t> kinds;
-  for (const exporter::FileWritten& file : files) {
+  for (const exporter::WrittenFile& file : files) {
     made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window, file.bytes,
                                           file.events, file.steps});
     made.simulated = made.simulated || file.simulated;
@@ -171,22 +171,22 @@ using Counts = std::map<std::string, std::uint64_t>;
 
 void add_counts(Counts& to, Target& target) {
   for (const auto& [reason, count] : target.losses().totals())
-    to[std::string(model::name_of(reason))] += count;
+    to[std::string(model::loss_name(reason))] += count;
   if (const std::uint64_t lost = target.writer().events_lost(); lost != 0)
-    to[std::string(model::name_of(model::LossReason::kSpoolFull))] += lost;
+    to[std::string(model::loss_name(model::LossReason::kSpoolFull))] += lost;
 }
 
 /// Of a process with files. What is said of a file already, with the number of files or of what is
 /// missing, is not said again.
 void add_traced(api::Summary& made, Target& target,
-                const std::vector<exporter::FileWritten>& files) {
+                const std::vector<exporter::WrittenFile>& files) {
   for (const std::string& sentence : target.missing())
     if (!is_said_of(files, sentence)) add_once(made.missing, sentence);
-  if (!target.how_it_ended().empty()) add_once(made.remarks, target.how_it_ended());
+  if (!target.end_message().empty()) add_once(made.remarks, target.end_message());
   if (!made.overhead.sampler.empty()) return;
   made.overhead.sampler =
       sampler_text(target.stats().stats().sampler.load(std::memory_order_relaxed));
-  made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_mhz()) / 1000;
+  made.overhead.effective_rate_hz = static_cast<double>(target.stats().rate_millihertz()) / 1000;
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   made.duration_ns = now_ns - opened_ns_;
   made.peers_refused = peers_refused_;
   std::set<ProcessId> traced;
-  for (const std::size_t i : chosen_targets_) traced.insert(targets_[i]->identity().id());
+  for (const std::size_t i : selected_targets_) traced.insert(targets_[i]->identity().id());
   made.processes_traced = traced.size();
   add_files(made, files_);
   for (const model::Window& w : windows_)
@@ -214,8 +214,8 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   add_ending(made);
   made.failures = failures_;
   made.complete = failures_.empty();
-  made.open_with =
-      exporter::open_with(made.files, setup_.options.output_is_pattern ? "" : folder_.output());
+  made.open_with = exporter::viewer_instructions(
+      made.files, setup_.options.output_is_pattern ? "" : folder_.output());
   return made;
 }
 
@@ -223,7 +223,7 @@ void Session::add_processes(api::Summary& made) {
   Counts drops, ring_drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): those with a file are listed, or the best.
-  const std::vector<std::size_t> images = choose(all, true);
+  const std::vector<std::size_t> images = select_processes(all, true);
   std::set<ProcessId> seen(processes_refused_.begin(), processes_refused_.end());
   seen.insert(processes_forgotten_.begin(), processes_forgotten_.end());
   for (const std::size_t i : images) seen.insert(all[i].id());
@@ -233,13 +233,13 @@ void Session::add_processes(api::Summary& made) {
     add_overhead(made.overhead, target);
     add_limited(made, target);
     if (std::find(images.begin(), images.end(), i) == images.end()) continue;
-    made.processes.push_back(process_of(target, role_of(all, chosen_targets_, i)));
+    made.processes.push_back(process_of(target, role_of(all, selected_targets_, i)));
     if (made.processes.back().role == "traced") {
       add_counts(drops, target);
       for (const auto& [what, count] : target.stats().drops_by_kind()) ring_drops[what] += count;
       add_traced(made, target, files_);
     }
-    if (!target.writer().ok()) failed(target.writer().failure());
+    if (!target.writer().ok()) add_failure(target.writer().failure());
   }
   made.drops_by_reason.assign(drops.begin(), drops.end());
   made.ring_drops_by_kind.assign(ring_drops.begin(), ring_drops.end());
@@ -248,19 +248,22 @@ void Session::add_processes(api::Summary& made) {
 /// Who has no file and why.
 void Session::add_unrecorded(api::Summary& made) const {
   if (!processes_refused_.empty())
-    made.missing.push_back(support::counted(processes_refused_.size(), "process", "processes") +
-                           " could not be served and recorded.");
+    made.missing.push_back(
+        support::count_with_unit(processes_refused_.size(), "process", "processes") +
+        " could not be served and recorded.");
   if (!without_descriptor_.empty())
-    made.missing.push_back("gpuprofd had no descriptor left for " +
-                           support::counted(without_descriptor_.size(), "of them", "of them") +
-                           ": raise the limit of open files (ulimit -n)");
+    made.missing.push_back(
+        "gpuprofd had no descriptor left for " +
+        support::count_with_unit(without_descriptor_.size(), "of them", "of them") +
+        ": raise the limit of open files (ulimit -n)");
   if (!processes_forgotten_.empty())
-    made.remarks.push_back(
-        support::counted(processes_forgotten_.size(), "short process is", "short processes are") +
-        " counted only: a session keeps what it knows of " + std::to_string(kMostProcesses) +
-        ", and of those that ended these had used the least CPU time.");
+    made.remarks.push_back(support::count_with_unit(processes_forgotten_.size(), "short process is",
+                                                    "short processes are") +
+                           " counted only: a session keeps what it knows of " +
+                           std::to_string(kMaxProcesses) +
+                           ", and of those that ended these had used the least CPU time.");
   for (const std::string& sentence :
-       unseen_.sentences([this](auto pid) { return has_greeted(pid); }))
+       unseen_.messages([this](auto pid) { return has_connected(pid); }))
     made.missing.push_back(sentence);
   for (const std::uint32_t uid : users_refused_)
     made.missing.push_back(
@@ -268,48 +271,48 @@ void Session::add_unrecorded(api::Summary& made) const {
         std::to_string(::getuid()) +
         " and its daemon serves that user only; start gpuprof behind what changes the user "
         "(setpriv, gosu, su): setpriv ... gpuprof run -- PROGRAM");
-  if (made.files.empty() && !windows_.empty() && chosen_.empty() && !targets_.empty())
+  if (made.files.empty() && !windows_.empty() && selected_pids_.empty() && !targets_.empty())
     made.missing.push_back(
         "no trace file: every window was over before a process of the program could be recorded, "
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
 }
 
 void Session::add_ending(api::Summary& made) const {
-  const std::string steps = leader_ != nullptr ? steps_sentence() : "";
+  const std::string steps = leader_ != nullptr ? steps_message() : "";
   if (!steps.empty()) made.remarks.push_back(steps);
-  made.stopped = stopped_by_hand_ || interrupted_;
-  made.told_to_end = told_to_end_;
+  made.stopped = stopped_by_command_ || interrupted_;
+  made.terminated = terminated_;
   if (interrupted_ && !made.files.empty())
     made.remarks.push_back(
         "The recording was interrupted (Ctrl-C, TERM or HUP) before its time; what was recorded by "
         "then is here, and the program went on.");
-  if (stopped_by_hand_)
+  if (stopped_by_command_)
     made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
   for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
 }
 
-std::string Session::steps_sentence() const {
+std::string Session::steps_message() const {
   const std::string count = std::to_string(leader_->counts().steps);
-  const std::string& what = leader_->what_steps_are();
-  if (what.empty()) return matches_sentence(leader_->counts().steps);
+  const std::string& what = leader_->steps_description();
+  if (what.empty()) return matches_message(leader_->counts().steps);
   if (counted_to_the_end_) return "Steps: " + count + " " + what + ".";
   return "Steps: " + what + "; " + count + " were counted, until the last window was over.";
 }
 
 /// Of steps that the option names itself; "" of others.
-std::string Session::matches_sentence(std::uint64_t steps) const {
+std::string Session::matches_message(std::uint64_t steps) const {
   const auto step = api::parse_step(setup_.options.step);
   using Source = api::StepSpec::Source;
   if (!step.ok() ||
       (step.value().source != Source::kNvtx && step.value().source != Source::kKernel))
     return "";
-  return "Steps: " + support::counted(steps, "step that matches ", "steps that match ") +
+  return "Steps: " + support::count_with_unit(steps, "step that matches ", "steps that match ") +
          setup_.options.step +
          (counted_to_the_end_ ? "." : "; counted until the last window was over.");
 }
 
 /// What failed for several processes or files is told once.
-void Session::failed(const std::string& sentence) { add_once(failures_, sentence); }
+void Session::add_failure(const std::string& sentence) { add_once(failures_, sentence); }
 
 void Session::add_lost_image(api::Summary& made, std::size_t index) const {
   const Target::Identity& identity = targets_[index]->identity();
@@ -326,10 +329,10 @@ bool Session::anything_stored() const {
                      [](const auto& target) { return target->writer().events_written() != 0; });
 }
 
-void Session::finish_up(std::uint64_t now_ns) {
+void Session::finish(std::uint64_t now_ns) {
   log_->ended(failures_.empty() ? "complete" : "with failures");
   // Nobody reads it where all files are written.
-  if (!failures_.empty() && !log_->failure().empty()) failed(log_->failure());
+  if (!failures_.empty() && !log_->failure().empty()) add_failure(log_->failure());
   api::Summary made = summary(now_ns);
   if (!made.complete && anything_stored()) {
     made.spool_folder = folder_.path();
@@ -350,7 +353,7 @@ void Session::send_summary(const api::Summary& made) {
     client_->send(wire::Summary{static_cast<std::uint32_t>(part.size()), more ? 1u : 0u}, part);
   }
   // The daemon may end with this session: what is queued now would never be sent.
-  client_->send_rest(kSummaryWaitMs);
+  client_->flush_blocking(kSummaryWaitMs);
 }
 
 }  // namespace gpuprof::session

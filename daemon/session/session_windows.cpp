@@ -20,7 +20,7 @@ namespace {
 
 /// What waits for records of other lanes and for readings of clocks waits for rounds of this
 /// length, also where lanes are drained more often.
-constexpr std::uint64_t kRoundNs = 2 * DrainPace::kLongestNs;
+constexpr std::uint64_t kRoundNs = 2 * DrainPace::kMaxPeriodNs;
 constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
 /// After recording went off, lanes are drained this much longer.
 constexpr std::uint64_t kAfterNs = 300'000'000;
@@ -51,24 +51,24 @@ void Session::start_clock(std::uint64_t now_ns) {
 
 void Session::tick(std::uint64_t now_ns) {
   if (state_ == State::kFinished) return;
-  captures_.tick(now_ns);
+  join_requests_.tick(now_ns);
   if (state_ != State::kWriting) {
     drain(now_ns);
-    bury(now_ns);
+    finish_dead_targets(now_ns);
     if (state_ == State::kRunning) {
-      look_for_steps(now_ns);
+      update_step_search(now_ns);
       schedule_.tick(now_ns);
       collect_windows();
       apply_plan(now_ns);
       unseen_.look(
-          command_pid_, [this](auto pid) { return has_greeted(pid); }, now_ns);
+          command_pid_, [this](auto pid) { return has_connected(pid); }, now_ns);
       check_size(now_ns);
-      if (setup_.options.of_running) send_progress(now_ns);
+      if (setup_.options.running_processes) send_progress(now_ns);
     }
   }
-  work_on_cuts(now_ns);
+  advance_windows(now_ns);
   if (state_ == State::kRunning && should_end(now_ns)) begin_ending(now_ns);
-  work_on_ending(now_ns);
+  advance_ending(now_ns);
   // A window that is still to come is to begin at its step.
   worker_->tick(
       state_ != State::kWriting &&
@@ -82,7 +82,7 @@ std::uint64_t Session::next_deadline() const {
   // Nothing is drained any more, and what is due wakes the loop.
   if (state_ == State::kWriting) return base::mono_ns() + kLookNs;
   std::uint64_t next = state_ == State::kRunning ? schedule_.next_deadline() : wire::kNever;
-  bool draining = !cuts_.empty() || state_ == State::kFlushing;
+  bool draining = !pending_windows_.empty() || state_ == State::kFlushing;
   bool silent = false;
   std::uint64_t drain_ns = last_round_ns_ + kRoundNs;
   for (const auto& target : targets_) {
@@ -92,7 +92,7 @@ std::uint64_t Session::next_deadline() const {
     silent = silent || !target->connected();
   }
   if (draining || last_round_ns_ < drain_until_ns_) next = std::min(next, drain_ns);
-  if (silent || client_gone_ || command_ended_ || setup_.options.of_running)
+  if (silent || client_gone_ || command_ended_ || setup_.options.running_processes)
     next = std::min(next, base::mono_ns() + kLookNs);
   return next;
 }
@@ -109,8 +109,8 @@ void Session::do_round(std::uint64_t now_ns) {
   for (const auto& target : targets_) {
     target->drain(now_ns);
     target->end_round(now_ns);
-    target->look_at_overhead(now_ns);
-    target->look_at_answers(now_ns);
+    target->check_overhead(now_ns);
+    target->check_delivery(now_ns);
   }
   if (now_ns - last_flush_ns_ < kFlushPeriodNs) return;
   last_flush_ns_ = now_ns;
@@ -119,29 +119,29 @@ void Session::do_round(std::uint64_t now_ns) {
 
 // Processes whose socket closed: gone ones end here if there is no pidfd to say so; of the
 // living, threads may push a little longer, and one whose worker is parked comes back.
-void Session::bury(std::uint64_t now_ns) {
+void Session::finish_dead_targets(std::uint64_t now_ns) {
   for (const auto& target : targets_) {
     if (target->finished() || target->connected()) continue;
     const bool gone = target->process_gone();
-    if (!gone) look_for_lost_image(*target, now_ns);
+    if (!gone) check_for_lost_image(*target, now_ns);
     if (gone && await_status(*target)) continue;
-    const bool silent = target->let_go() || now_ns - target->disconnected_ns() >= kSilentNs;
+    const bool silent = target->has_detached() || now_ns - target->disconnected_ns() >= kSilentNs;
     if (!gone && (target->parked() || !silent)) continue;
-    const auto how = !gone                ? Target::End::kLeftAlive
-                     : target->said_bye() ? Target::End::kSaidBye
+    const auto how = !gone                ? Target::End::kStillRunning
+                     : target->sent_bye() ? Target::End::kSentBye
                                           : Target::End::kVanished;
     target->finish(how, gone ? status_of(*target) : -1, now_ns);
   }
 }
 
 // Looked at once, when an exec that took the socket away is surely done.
-void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
-  if (target.said_bye() || target.parked() || now_ns - target.disconnected_ns() < kExecNs) return;
+void Session::check_for_lost_image(const Target& target, std::uint64_t now_ns) {
+  if (target.sent_bye() || target.parked() || now_ns - target.disconnected_ns() < kExecNs) return;
   const Target::Identity& identity = target.identity();
   if (lost_images_.contains(identity.spool_file)) return;
-  std::string why = support::why_image_is_lost(identity.pid, identity.exe);
+  std::string why = support::library_lost_reason(identity.pid, identity.exe);
   // It was never in the environment, so that cannot be why.
-  if (!why.empty() && (identity.woke & wire::kWokeAttach) != 0)
+  if (!why.empty() && (identity.wake_reasons & wire::kWakeAttach) != 0)
     why = "process " + std::to_string(identity.pid) +
           " went on as another program (exec), which is not recorded: what `gpuprof attach` brings "
           "in does not outlive an exec; attach again";
@@ -149,8 +149,8 @@ void Session::look_for_lost_image(const Target& target, std::uint64_t now_ns) {
 }
 
 // Where the schedule has none and the time for looking is over, less must do for a choice.
-void Session::look_for_steps(std::uint64_t now_ns) {
-  const bool enough = schedule_.looked_enough(now_ns);
+void Session::update_step_search(std::uint64_t now_ns) {
+  const bool enough = schedule_.step_search_over(now_ns);
   bool undecided = false;
   std::size_t loops = 0;
   for (const auto& target : targets_) {
@@ -159,14 +159,16 @@ void Session::look_for_steps(std::uint64_t now_ns) {
     undecided = undecided || target->steps_undecided();
     loops += target->loops_seen();
   }
-  if (undecided) schedule_.look_again(now_ns, loops > loops_looked_at_);
+  if (undecided) schedule_.extend_step_search(now_ns, loops > loops_looked_at_);
   if (schedule_.plan().mode == wire::AgentState::kRecording) loops_looked_at_ = loops;
 }
 
 void Session::apply_plan(std::uint64_t now_ns) {
   const AgentPlan& plan = schedule_.plan();
   // Slower processes come to the last window's end by the plan they have.
-  if (schedule_.done() && !cuts_.empty() && cuts_.front().token == 0 && !size_reached_) return;
+  if (schedule_.done() && !pending_windows_.empty() && pending_windows_.front().token == 0 &&
+      !size_reached_)
+    return;
   if (!(plan == sent_plan_)) {
     if (plan.mode == wire::AgentState::kArmed) drain_until_ns_ = now_ns + kAfterNs;
     spdlog::debug("plan: mode {} on {} off {}", static_cast<int>(plan.mode),
@@ -192,7 +194,7 @@ void Session::collect_windows() {
       whole_run_pending_ = true;  // cut by size when everything is there
       continue;
     }
-    cuts_.push_back(Cut{window});
+    pending_windows_.push_back(PendingWindow{window});
   }
 }
 
@@ -201,13 +203,13 @@ bool Session::flush_answered(std::uint64_t token, std::uint64_t deadline_ns,
   if (now_ns >= deadline_ns) return true;
   return std::none_of(targets_.begin(), targets_.end(), [&](const auto& target) {
     return !target->finished() && target->connected() && target->flush_pending(token) &&
-           !support::process_stat(static_cast<pid_t>(target->identity().pid)).halted();
+           !support::process_stat(static_cast<pid_t>(target->identity().pid)).is_stopped();
   });
 }
 
 // A window of steps is cut at the same step in every process: the slower ones may take longer, to
 // come there and, at first, until it is known what their steps are.
-bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
+bool Session::followers_are_past(PendingWindow& cut, std::uint64_t now_ns) {
   if (cut.window.steps == 0 || state_ != State::kRunning) return true;
   for (const auto& target : targets_)
     if (target->steps_undecided()) target->choose_steps(now_ns);
@@ -226,35 +228,35 @@ bool Session::followers_are_past(Cut& cut, std::uint64_t now_ns) {
 }
 
 // One window at a time: ask the agents, wait for their answers, drain, then it is complete.
-void Session::work_on_cuts(std::uint64_t now_ns) {
-  while (!cuts_.empty()) {
-    Cut& cut = cuts_.front();
+void Session::advance_windows(std::uint64_t now_ns) {
+  while (!pending_windows_.empty()) {
+    PendingWindow& cut = pending_windows_.front();
     if (cut.token == 0) {
       if (!followers_are_past(cut, now_ns)) return;
       cut.token = next_token_++;
       cut.deadline_ns = now_ns + kFlushWaitNs;
       cut.rounds = kCutRounds;
-      for (const auto& target : targets_) target->ask_flush(cut.token, false);
+      for (const auto& target : targets_) target->request_flush(cut.token, false);
     }
     if (!flush_answered(cut.token, cut.deadline_ns, now_ns)) return;
     if (cut.rounds != 0 && state_ != State::kWriting) {
       for (const auto& target : targets_) target->hurry();
       // Back to back rather than milliseconds apart: what is published is published.
       for (; cut.rounds != 0; --cut.rounds) do_round(now_ns);
-      if (setup_.options.of_running && schedule_.done() && cuts_.size() == 1)
+      if (setup_.options.running_processes && schedule_.done() && pending_windows_.size() == 1)
         for (const auto& target : targets_) target->choose_steps(now_ns, true);
       for (const auto& target : targets_) {
         if (!keeps_last_only())
-          target->look_at_flush(cut.token, "window " + std::to_string(cut.window.index + 1),
-                                cut.window.end_ns);
-        target->settle(now_ns);
+          target->check_flush(cut.token, "window " + std::to_string(cut.window.index + 1),
+                              cut.window.end_ns);
+        target->complete_window(now_ns);
       }
     }
     model::Window window = cut.window;
     window.settled_ns = base::mono_ns();
     window.gapless = !windows_.empty() && windows_.back().end_ns >= window.start_ns;
     if (!windows_.empty()) window.losses_from_ns = windows_.back().settled_ns;
-    cuts_.pop_front();
+    pending_windows_.pop_front();
     queue_window(window);
   }
 }

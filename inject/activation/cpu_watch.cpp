@@ -37,7 +37,7 @@ extern "C" void gpuprof_return_from_signal();
 namespace gpuprof::wake {
 
 constinit std::atomic<bool> g_watching{false};
-constinit Watch g_watch;
+constinit CpuWatch g_cpu_watch;
 
 namespace {
 
@@ -52,10 +52,10 @@ sample::KernelAction own_action() {
   // On the alternate stack, where there is one: what runs may have a stack of its own making.
   constexpr std::uint64_t kFlags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 #if defined(__x86_64__)
-  return {on_work_signal, kFlags | kRestorer, gpuprof_return_from_signal, mask};
+  return {on_cpu_watch_signal, kFlags | kRestorer, gpuprof_return_from_signal, mask};
 #else
   static_cast<void>(kRestorer);
-  return {on_work_signal, kFlags, nullptr, mask};
+  return {on_cpu_watch_signal, kFlags, nullptr, mask};
 #endif
 }
 
@@ -63,12 +63,12 @@ bool install_handler() {
   if (g_handler_stands) return true;
   const sample::KernelAction own = own_action();
   sample::KernelAction before{};
-  if (!sample::kernel_action(kWorkSignal, &own, &before)) return false;
+  if (!sample::kernel_sigaction(kCpuWatchSignal, &own, &before)) return false;
   if (before.is_function()) {
-    sample::kernel_action(kWorkSignal, &before, nullptr);
+    sample::kernel_sigaction(kCpuWatchSignal, &before, nullptr);
     return false;
   }
-  g_watch.was_ignored = before.is_ignored();
+  g_cpu_watch.was_ignored = before.is_ignored();
   g_handler_stands = true;
   return true;
 }
@@ -79,14 +79,14 @@ void delete_timer(WatchedThread& thread) {
 }
 
 void watch_this_thread() {
-  const std::uint32_t index = g_watch.threads.fetch_add(1, std::memory_order_relaxed);
+  const std::uint32_t index = g_cpu_watch.threads.fetch_add(1, std::memory_order_relaxed);
   // A frame on its own stack may be too much for what it runs.
-  if (index >= kMostTimers || !sample::may_be_sent_signals_here()) return;
-  WatchedThread& thread = g_watch.thread[index];
+  if (index >= kMaxTimers || !sample::may_signal_this_thread()) return;
+  WatchedThread& thread = g_cpu_watch.thread[index];
   sigevent event;
   memset(&event, 0, sizeof event);
   event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = kWorkSignal;
+  event.sigev_signo = kCpuWatchSignal;
   event.sigev_value.sival_ptr = &thread;
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
 #ifdef sigev_notify_thread_id
@@ -97,7 +97,7 @@ void watch_this_thread() {
   int timer = 0;
   if (::syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) != 0) return;
   thread.timer.store(timer + 1, std::memory_order_release);
-  if (!set_timer(thread, kWorkNs) || !watching()) delete_timer(thread);
+  if (!set_timer(thread, kActivationCpuNs) || !watching()) delete_timer(thread);
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ struct KeptStart {
   std::atomic<bool> taken{false};
   ThreadStart start{};
 };
-constinit KeptStart g_starts[kMostTimers];
+constinit KeptStart g_starts[kMaxTimers];
 
 }  // namespace
 
@@ -118,46 +118,46 @@ bool set_timer(const WatchedThread& thread, std::uint64_t cpu_ns) {
   return timer != 0 && ::syscall(SYS_timer_settime, timer - 1, 0, &when, nullptr) == 0;
 }
 
-void begin_watch(Hook hook, int process) {
+void start_cpu_watch(Hook hook, int process) {
   const int saved = errno;
   if (install_handler()) {
-    g_watch.hook.store(hook, std::memory_order_relaxed);
-    g_watch.owner.store(process, std::memory_order_relaxed);
+    g_cpu_watch.hook.store(hook, std::memory_order_relaxed);
+    g_cpu_watch.owner.store(process, std::memory_order_relaxed);
     g_watching.store(true, std::memory_order_release);
     watch_this_thread();
   }
   errno = saved;
 }
 
-void stop_watching() { g_watching.store(false, std::memory_order_release); }
+void ignore_cpu_watch() { g_watching.store(false, std::memory_order_release); }
 
-void end_watch() {
-  stop_watching();
-  if (g_watch.threads.load(std::memory_order_relaxed) == 0) return;
+void stop_cpu_watch() {
+  ignore_cpu_watch();
+  if (g_cpu_watch.threads.load(std::memory_order_relaxed) == 0) return;
   const int saved = errno;
-  for (WatchedThread& thread : g_watch.thread) delete_timer(thread);
+  for (WatchedThread& thread : g_cpu_watch.thread) delete_timer(thread);
   errno = saved;
 }
 
-void end_watch_here() {
-  if (watching() && g_watch.owner.load(std::memory_order_relaxed) == getpid()) end_watch();
+void stop_cpu_watch_unless_vfork() {
+  if (watching() && g_cpu_watch.owner.load(std::memory_order_relaxed) == getpid()) stop_cpu_watch();
 }
 
-void forget_timers_after_fork() {
-  stop_watching();
-  for (WatchedThread& thread : g_watch.thread) {
+void reset_cpu_watch_after_fork() {
+  ignore_cpu_watch();
+  for (WatchedThread& thread : g_cpu_watch.thread) {
     thread.timer.store(0, std::memory_order_relaxed);
     thread.looks = thread.looks_with_mask = 0;
   }
-  g_watch.threads.store(0, std::memory_order_relaxed);
+  g_cpu_watch.threads.store(0, std::memory_order_relaxed);
   // Of threads that are in the parent alone.
   for (KeptStart& kept : g_starts) kept.taken.store(false, std::memory_order_relaxed);
 }
 
-void heed_new_thread() {
+void on_new_thread() {
   const int saved = errno;
-  const Hook hook = g_watch.hook.load(std::memory_order_relaxed);
-  if (base::clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= kWorkNs && hook != nullptr) hook();
+  const Hook hook = g_cpu_watch.hook.load(std::memory_order_relaxed);
+  if (base::clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= kActivationCpuNs && hook != nullptr) hook();
   errno = saved;
 }
 
@@ -173,9 +173,9 @@ bool handles_signals_on_alt_stacks() {
   for (int signal = 1; signal <= 64; ++signal) {
     sample::KernelAction action{};
     // The C library's own, of setuid in all threads, comes next to never.
-    const bool librarys = signal == kWorkSignal || signal == kWorkSignal + 1;
+    const bool librarys = signal == kCpuWatchSignal || signal == kCpuWatchSignal + 1;
     const bool ignored = librarys || (sample::signal_bit(signal) & kFaults) != 0;
-    if (!ignored && sample::kernel_action(signal, nullptr, &action) && action.is_function() &&
+    if (!ignored && sample::kernel_sigaction(signal, nullptr, &action) && action.is_function() &&
         (action.flags & SA_ONSTACK) != 0)
       return true;
   }
@@ -184,16 +184,16 @@ bool handles_signals_on_alt_stacks() {
 
 }  // namespace
 
-void heed_alt_stack(const stack_t& stack) {
+void on_alt_stack(const stack_t& stack) {
   constexpr std::size_t kRoomForTwo = 32u << 10;  // a frame takes up to 12 KiB
   if ((stack.ss_flags & SS_DISABLE) != 0 || stack.ss_size >= kRoomForTwo) return;
   const int saved = errno;
-  if (handles_signals_on_alt_stacks()) end_watch_here();
+  if (handles_signals_on_alt_stacks()) stop_cpu_watch_unless_vfork();
   errno = saved;
 }
 
-void* reserve_start(const ThreadStart& start) {
-  if (g_watch.threads.load(std::memory_order_relaxed) >= kMostTimers) return nullptr;
+void* reserve_thread_start(const ThreadStart& start) {
+  if (g_cpu_watch.threads.load(std::memory_order_relaxed) >= kMaxTimers) return nullptr;
   for (KeptStart& kept : g_starts) {
     // acquire: pairs with the release of whoever gave it back
     if (kept.taken.load(std::memory_order_relaxed) ||
@@ -205,13 +205,13 @@ void* reserve_start(const ThreadStart& start) {
   return nullptr;
 }
 
-void drop_start(void* reserved) {
+void cancel_thread_start(void* reserved) {
   static_cast<KeptStart*>(reserved)->taken.store(false, std::memory_order_release);
 }
 
-ThreadStart take_start(void* reserved) {
+ThreadStart begin_thread_start(void* reserved) {
   const ThreadStart start = static_cast<KeptStart*>(reserved)->start;
-  drop_start(reserved);
+  cancel_thread_start(reserved);
   if (!watching()) return start;
   const int saved = errno;
   watch_this_thread();

@@ -4,7 +4,7 @@
 // used some CPU time. Until then no thread, no descriptor and no socket of ours is there.
 //
 // Context:  boundary, except where said
-// Owns:     a timer on the CPU clock of each thread that is watched; the action of kWorkSignal
+// Owns:     a timer on the CPU clock of each thread that is watched; the action of kCpuWatchSignal
 // Promises: never interrupts a sleeping call: a thread's CPU timer expires while it runs; nothing
 //           stays pending, since no call of the C library blocks that signal, nor can one give it
 //           another action
@@ -22,52 +22,53 @@
 namespace gpuprof::wake {
 
 /// A process that lives on uses this much soon; a shell's `/bin/true` and `[` never do.
-inline constexpr std::uint64_t kWorkNs = 10'000'000;
+inline constexpr std::uint64_t kActivationCpuNs = 10'000'000;
 
 /// The first realtime signal, which the C library keeps for pthread_cancel: it refuses to block it
 /// and to set its action, and leaves it out of "all signals". Go, whose runtime handles every other
 /// signal, leaves it alone for the same reason. The library's own handler, set by the first
 /// pthread_cancel, ignores a signal of a timer.
-inline constexpr int kWorkSignal = 32;
+inline constexpr int kCpuWatchSignal = 32;
 
-/// What is called once a thread has used kWorkNs: on that thread, where it may call pthread_create,
-/// on a stack with some 100 KiB of room. May be called several times.
+/// What is called once a thread has used kActivationCpuNs: on that thread, where it may call
+/// pthread_create, on a stack with some 100 KiB of room. May be called several times.
 using Hook = void (*)();
 
 /// Watches the calling thread and those that are made from now on. Constructor, or forked child.
 /// @param process  getpid().
-void begin_watch(Hook hook, int process);
+void start_cpu_watch(Hook hook, int process);
 
 extern std::atomic<bool> g_watching;
 inline bool watching() { return g_watching.load(std::memory_order_relaxed); }
 
-/// From now on no signal has an effect; the timers stay until end_watch(). Any context.
-void stop_watching();
+/// From now on no signal has an effect; the timers stay until stop_cpu_watch(). Any context.
+void ignore_cpu_watch();
 
 /// Takes all timers away. The action of the signal stays: another one's could come too late for one
 /// under way.
-void end_watch();
+void stop_cpu_watch();
 
 /// The same where the program is about to restrict itself; does nothing in a vfork child, whose
 /// memory is its parent's.
-void end_watch_here();
+void stop_cpu_watch_unless_vfork();
 
 /// In a forked child, which inherits no timer.
-void forget_timers_after_fork();
+void reset_cpu_watch_after_fork();
 
 /// pthread_create is about to be called in a process that is watched: wakes it if it has worked
 /// already, whatever its threads were interrupted in.
-void heed_new_thread();
+void on_new_thread();
 
 /// The calling thread has that alternate stack now. Ends the watch where a frame of ours might come
 /// on top of a handler of the program's on a stack that has no room for both. Keeps errno.
-void heed_alt_stack(const stack_t& stack);
+void on_alt_stack(const stack_t& stack);
 
 using sample::ThreadStart;
-/// Keeps it for a new thread, which begins with take_start(). Null: no room, it is not watched.
-void* reserve_start(const ThreadStart& start);
-void drop_start(void* reserved);
+/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no room, it is not
+/// watched.
+void* reserve_thread_start(const ThreadStart& start);
+void cancel_thread_start(void* reserved);
 /// On the new thread: watches it.
-ThreadStart take_start(void* reserved);
+ThreadStart begin_thread_start(void* reserved);
 
 }  // namespace gpuprof::wake

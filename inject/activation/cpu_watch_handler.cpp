@@ -29,23 +29,23 @@ constexpr std::size_t kStackBytes = 128u << 10;
 WatchedThread* thread_of(const siginfo_t* info) {
   if (info->si_code != SI_TIMER) return nullptr;
   auto* thread = static_cast<WatchedThread*>(info->si_value.sival_ptr);
-  const std::uintptr_t into =
-      reinterpret_cast<std::uintptr_t>(thread) - reinterpret_cast<std::uintptr_t>(g_watch.thread);
-  return into < sizeof g_watch.thread && into % sizeof(WatchedThread) == 0 ? thread : nullptr;
+  const std::uintptr_t into = reinterpret_cast<std::uintptr_t>(thread) -
+                              reinterpret_cast<std::uintptr_t>(g_cpu_watch.thread);
+  return into < sizeof g_cpu_watch.thread && into % sizeof(WatchedThread) == 0 ? thread : nullptr;
 }
 
 // Before us the signal's action was the default, which ends the process, or to ignore it: so the C
 // library's posix_spawn, system and popen start every program.
-void act_as_before(int signal, const siginfo_t* info) {
-  if (g_watch.was_ignored) return;
+void forward_signal(int signal, const siginfo_t* info) {
+  if (g_cpu_watch.was_ignored) return;
   const sample::KernelAction standard{nullptr, 0, nullptr, 0};
-  sample::kernel_action(signal, &standard, nullptr);
+  sample::kernel_sigaction(signal, &standard, nullptr);
   sample::send_to_self(signal, info);
   sample::change_mask(SIG_UNBLOCK, sample::signal_bit(signal));
 }
 
 void call_hook(void*) {
-  const Hook hook = g_watch.hook.load(std::memory_order_relaxed);
+  const Hook hook = g_cpu_watch.hook.load(std::memory_order_relaxed);
   if (hook != nullptr) hook();
 }
 
@@ -64,7 +64,7 @@ bool call_hook_on_own_stack() {
 bool may_be_in_a_handler(WatchedThread& thread, const ucontext_t* context) {
   constexpr std::uint32_t kLooks = 25;
   constexpr std::uint64_t kOfTheCLibrary =
-      sample::signal_bit(kWorkSignal) | sample::signal_bit(kWorkSignal + 1);
+      sample::signal_bit(kCpuWatchSignal) | sample::signal_bit(kCpuWatchSignal + 1);
   const std::uint64_t mask = sample::mask_of(context) & ~kOfTheCLibrary;
   if (mask == 0) return false;
   thread.looks_with_mask = mask == thread.mask ? thread.looks_with_mask + 1 : 0;
@@ -73,28 +73,28 @@ bool may_be_in_a_handler(WatchedThread& thread, const ucontext_t* context) {
 }
 
 // A few at each tick of the kernel's, then ten a second.
-void come_again(WatchedThread& thread) {
+void rearm_timer(WatchedThread& thread) {
   constexpr std::uint32_t kFew = 50;
   ++thread.looks;
   set_timer(thread, thread.looks < kFew ? 1'000'000 : 100'000'000);
 }
 
-void heed(WatchedThread& thread, const ucontext_t* context) {
+void activate_if_safe(WatchedThread& thread, const ucontext_t* context) {
   // One that exists is continued without the C library (hot/worker/worker_resume.cpp).
   if (hot::worker_parked()) return call_hook(nullptr);
-  if (may_be_in_a_handler(thread, context) || !at_rest(context) || !call_hook_on_own_stack())
-    come_again(thread);
+  if (may_be_in_a_handler(thread, context) || !is_safe_point(context) || !call_hook_on_own_stack())
+    rearm_timer(thread);
 }
 
 }  // namespace
 
-void on_work_signal(int signal, siginfo_t* info, void* context) {
+void on_cpu_watch_signal(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   WatchedThread* thread = thread_of(info);
   if (thread == nullptr)
-    act_as_before(signal, info);
+    forward_signal(signal, info);
   else if (watching())
-    heed(*thread, static_cast<const ucontext_t*>(context));
+    activate_if_safe(*thread, static_cast<const ucontext_t*>(context));
   errno = saved;
 }
 

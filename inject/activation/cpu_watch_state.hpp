@@ -14,7 +14,7 @@
 namespace gpuprof::wake {
 
 /// Threads beyond that are not watched: they come with the others.
-inline constexpr std::uint32_t kMostTimers = 64;
+inline constexpr std::uint32_t kMaxTimers = 64;
 
 struct WatchedThread {
   std::atomic<int> timer{0};  // the kernel's number + 1; 0: none
@@ -24,19 +24,19 @@ struct WatchedThread {
   std::uint32_t looks_with_mask = 0;
 };
 
-struct Watch {
+struct CpuWatch {
   std::atomic<Hook> hook{nullptr};
   std::atomic<int> owner{0};  // process
   std::atomic<std::uint32_t> threads{0};
   bool was_ignored = false;  // set before the handler can be called by a timer
-  WatchedThread thread[kMostTimers];
+  WatchedThread thread[kMaxTimers];
 };
-extern Watch g_watch;
+extern CpuWatch g_cpu_watch;
 
 /// Fires once more when its thread has used `cpu_ns`. Signal | boundary.
 bool set_timer(const WatchedThread& thread, std::uint64_t cpu_ns);
 
 /// The handler (cpu_watch_handler.cpp).
-void on_work_signal(int signal, siginfo_t* info, void* context);
+void on_cpu_watch_signal(int signal, siginfo_t* info, void* context);
 
 }  // namespace gpuprof::wake

@@ -16,6 +16,6 @@ namespace gpuprof::wake {
 /// or of a library that is none of those and stands in for none of them, or is in a call of the C
 /// library that is made with no lock held. Of a handler that interrupted such a call nothing is
 /// known here.
-bool at_rest(const ucontext_t* context);
+bool is_safe_point(const ucontext_t* context);
 
 }  // namespace gpuprof::wake

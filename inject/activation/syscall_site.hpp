@@ -21,7 +21,7 @@ namespace gpuprof::wake {
 
 /// The number that is loaded right before the `syscall` in front of `pc`; -1: there is none such.
 /// @param pc  Inside the C library, not in its first bytes.
-inline long call_in_front_of(std::uintptr_t pc) {
+inline long syscall_number_before(std::uintptr_t pc) {
   const auto* code = reinterpret_cast<const std::uint8_t*>(pc);
   if (code[-2] != 0x0f || code[-1] != 0x05) return -1;
   if (code[-7] == 0xb8) {  // movl $number, %eax
@@ -35,7 +35,7 @@ inline long call_in_front_of(std::uintptr_t pc) {
 /// Whether the thread returns from a call that the C library makes for the program, or holding
 /// locks of streams at the most: never within malloc, the loader or the making of a thread. (But
 /// for malloc_stats, which prints under a lock of malloc's.)
-inline bool is_behind_harmless_call(std::uintptr_t pc) {
+inline bool is_after_safe_syscall(std::uintptr_t pc) {
   constexpr long kHarmless[] = {
       SYS_write,      SYS_readv,       SYS_writev,     SYS_pread64,    SYS_pwrite64,
       SYS_preadv,     SYS_pwritev,     SYS_lseek,      SYS_fsync,      SYS_fdatasync,
@@ -46,7 +46,7 @@ inline bool is_behind_harmless_call(std::uintptr_t pc) {
       SYS_recvmmsg,   SYS_epoll_pwait, SYS_accept,     SYS_accept4,    SYS_connect,
       SYS_wait4,      SYS_waitid,      SYS_times,      SYS_sched_yield};
   constexpr std::uintptr_t kFunction = 0x100;
-  const long number = call_in_front_of(pc);
+  const long number = syscall_number_before(pc);
   // malloc opens and reads files of the kernel's under its lock, by other functions.
   if (number == SYS_read) return pc - reinterpret_cast<std::uintptr_t>(&::read) < kFunction;
   if (number == SYS_openat) return pc - reinterpret_cast<std::uintptr_t>(&::open) < kFunction;
@@ -56,7 +56,7 @@ inline bool is_behind_harmless_call(std::uintptr_t pc) {
 /// Whether a call of the kernel's was all: the next thing is the return to whoever called this
 /// function, and the stack's top says to whom.
 /// @param pc  Inside the C library, not in its first or last bytes.
-inline bool returns_from_kernel_call(std::uintptr_t pc) {
+inline bool is_syscall_return(std::uintptr_t pc) {
   const auto* code = reinterpret_cast<const std::uint8_t*>(pc);
   if (code[-2] != 0x0f || code[-1] != 0x05) return false;
   constexpr std::uint8_t kReturn = 0xc3;
@@ -70,8 +70,8 @@ inline bool returns_from_kernel_call(std::uintptr_t pc) {
 
 #else
 
-inline bool is_behind_harmless_call(std::uintptr_t) { return false; }
-inline bool returns_from_kernel_call(std::uintptr_t) { return false; }
+inline bool is_after_safe_syscall(std::uintptr_t) { return false; }
+inline bool is_syscall_return(std::uintptr_t) { return false; }
 
 #endif
 

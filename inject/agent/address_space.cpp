@@ -46,25 +46,25 @@ std::uint64_t used_bytes(int word) {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-void leave_alone(const Limit& limit, std::uint64_t left_bytes) {
+void refuse_recording(const Limit& limit, std::uint64_t left_bytes) {
   char text[320];
   snprintf(text, sizeof text,
            "The program's %s limited (ulimit %s) and has %llu MiB left, of which recording would "
            "take %llu: it was left alone. A higher limit%s gives more room.",
            limit.what, limit.option, static_cast<unsigned long long>(left_bytes >> 20),
            static_cast<unsigned long long>(limit.ours_bytes >> 20), limit.way_out);
-  open_outbox();
-  hot::notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0, text);
-  g_core.mail.finish(g_core.connection, kLastWordsMs);
+  install_outbox();
+  hot::send_notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0, text);
+  g_agent.send_queue.drain(g_agent.connection, kFinalSendMs);
   // Else our going would look like an exec.
-  g_core.connection.send(
+  g_agent.connection.send(
       wire::Bye{static_cast<std::uint32_t>(wire::ByeReason::kDisabled), 0, base::mono_ns()},
       nullptr, 0);
 }
 
 }  // namespace
 
-bool address_space_has_room(std::uint64_t segment_bytes) {
+bool memory_limits_allow(std::uint64_t segment_bytes) {
   const Limit limits[] = {
       {RLIMIT_AS, 0, segment_bytes + kDataBytes + kOtherBytes, "address space is", "-v",
        " or a smaller --buffer-size"},
@@ -76,7 +76,7 @@ bool address_space_has_room(std::uint64_t segment_bytes) {
     const std::uint64_t used = used_bytes(limit.word);
     const std::uint64_t left = now.rlim_cur > used ? now.rlim_cur - used : 0;
     if (left >= 2 * limit.ours_bytes) continue;
-    leave_alone(limit, left);
+    refuse_recording(limit, left);
     return false;
   }
   return true;

@@ -23,11 +23,11 @@ namespace gpuprof::agent {
 void load(bool python_linked, unsigned long python_version, bool sanitized);
 
 /// What attach() answers.
-inline constexpr int kAwake = 0;          // the worker runs, a door will open
-inline constexpr int kAlreadyAwake = 1;   // it ran before, there is a door
-inline constexpr int kNotUnderstood = 2;  // the text is not ours
-inline constexpr int kNoThread = 3;
-inline constexpr int kNoClock = 4;  // reading the time stamp counter would end the program
+inline constexpr int kAttachStarted = 0;  // the worker runs, a door will open
+inline constexpr int kAttachRunning = 1;  // it ran before, there is a door
+inline constexpr int kAttachBadText = 2;  // the text is not ours
+inline constexpr int kAttachNoThread = 3;
+inline constexpr int kAttachNoTsc = 4;  // reading the time stamp counter would end the program
 
 /// The library was brought in by `gpuprof attach`, now or earlier. Called once more on a thread of
 /// the program that was stopped at a safe place. Returns at once.
@@ -42,7 +42,7 @@ void wake(std::uint32_t why);
 bool wait_ready(std::uint32_t deadline_ms);
 
 /// libcuda has initialised in this process: switches CUPTI on now if recording is.
-void cuda_initialised();
+void on_cuda_initialised();
 
 /// The process is about to end by exit(), _exit() or quick_exit(): bounded flush, good-bye.
 /// Does nothing in vfork and fork children. Keeps errno.
@@ -54,35 +54,35 @@ void before_abort();
 
 /// Around a call for which the kernel wants a process of one thread (unshare, setns): the worker is
 /// gone in between. Keeps errno.
-void alone_begin();
-void alone_end();
+void begin_single_threaded();
+void end_single_threaded();
 
 /// Around the program's fork: where it has one thread the C library takes no lock for the sake of
 /// ours. Async-signal-safe, as fork. Keeps errno.
-/// @return  What fork_end() is to be given, in the parent and in the child.
+/// @return  What after_fork_call() is to be given, in the parent and in the child.
 struct ForkCall {
-  bool prepared = false, alone = false;
+  bool prepared = false, single_threaded = false;
 };
-ForkCall fork_begin();
-void fork_end(ForkCall call, pid_t child);
+ForkCall before_fork_call();
+void after_fork_call(ForkCall call, pid_t child);
 
 /// exit() was called. The same, in a handler, up to the end of the process.
-void exit_begin();
+void on_exit_call();
 
 /// The program has changed its ids, groups or capabilities: ours follow. Async-signal-safe. Keeps
 /// errno.
-void identity_changed();
+void credentials_changed();
 
 /// The calling thread is about to end by the bare system call: matters of the main thread, which
 /// may be the program's only one. Async-signal-safe. Keeps errno.
-void thread_ends();
+void on_thread_exit();
 
 /// The program is about to have the kernel kill it for system calls it did not foresee (seccomp):
 /// recording ends here and nothing of ours is left that makes one. Keeps errno.
-void leave();
+void shut_down();
 
 /// Whether leave() was called. Async-signal-safe.
-bool has_left();
+bool is_shut_down();
 
 /// Fork handlers.
 void fork_prepare();

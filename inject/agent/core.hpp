@@ -30,65 +30,66 @@ enum class Phase : std::uint32_t {
 };
 
 /// What the worker does next.
-enum class Next {
-  kGoOn,
-  kConnect,   // to the daemon the address names, perhaps again
-  kJoined,    // a daemon is at the other end of the connection
-  kArmed,     // wait at the door
-  kDetached,  // let go of everything; the thread's memory stays for the next attach
-  kPark,      // for a fork
+enum class NextAction {
+  kContinue,
+  kConnect,      // to the daemon the address names, perhaps again
+  kServeJoined,  // a daemon is at the other end of the connection
+  kWaitArmed,    // wait at the door
+  kDetach,       // let go of everything; the thread's memory stays for the next attach
+  kPark,         // for a fork
 };
 
 /// What the daemon has not taken by our end is waited for so long.
-inline constexpr int kLastWordsMs = 500;
+inline constexpr int kFinalSendMs = 500;
 
-struct Core {
+struct Agent {
   Address address{};
   bool has_address = false;
   bool python_linked = false, fork_hooked = false;
-  bool python_counts_threads = false;  // linked with Python 3.12 or later
-  bool injection_is_ours = false;      // CUDA_INJECTION64_PATH names this library
+  bool python_warns_of_threads = false;  // linked with Python 3.12 or later
+  bool injection_is_ours = false;        // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
   std::atomic<std::uint32_t> phase{0};           // Phase; a futex word
-  std::atomic<std::uint32_t> woke{0};            // wire::kWoke…
+  std::atomic<std::uint32_t> wake_reasons{0};    // wire::kWoke…
   std::atomic<pid_t> owner_pid{0};               // process the worker belongs to
-  std::atomic<bool> left{false};                 // for good (seccomp_exit.cpp)
-  std::atomic<std::uint64_t> thread_ends_ns{0};  // CLOCK_MONOTONIC of the last announcement
+  std::atomic<bool> shut_down{false};            // for good (seccomp_exit.cpp)
+  std::atomic<std::uint64_t> thread_exit_ns{0};  // CLOCK_MONOTONIC of the last announcement
   std::atomic<bool> identity_changed{false};     // look at the credentials now
-  std::uint32_t told_woke = 0;                   // what the last Hello said
-  bool own_files = false;                        // the worker has a table of descriptors of its own
-  bool set_up = false;           // the segment is mapped and the rooms are configured
-  bool detach_after = false;     // let go of everything when the session ends
-  bool detach_answered = false;  // somebody at the door waits for that
-  std::uint64_t join_ns = 0;     // CLOCK_MONOTONIC of the last Join; 0: none
-  std::atomic<std::uint64_t> went_ahead_ns{0};  // CUDA began before we were ready; 0: it did not
-  std::uint64_t armed_ns = 0;     // … when the worker began to wait for the first one
-  std::uint64_t cpu_base_ns = 0;  // CPU time of this thread that is none of the session's
-  std::uint32_t seen_wake = 0;    // Plan::wake at the begin of this turn
+  std::uint32_t reported_wake_reasons = 0;       // what the last Hello said
+  bool private_fd_table = false;                 // the worker has a table of descriptors of its own
+  bool components_configured = false;  // the segment is mapped and the rooms are configured
+  bool detach_after_session = false;   // let go of everything when the session ends
+  bool detach_reply_pending = false;   // somebody at the door waits for that
+  std::uint64_t join_ns = 0;           // CLOCK_MONOTONIC of the last Join; 0: none
+  std::atomic<std::uint64_t> cuda_started_early_ns{
+      0};                                   // CUDA began before we were ready; 0: it did not
+  std::uint64_t armed_ns = 0;               // … when the worker began to wait for the first one
+  std::uint64_t cpu_before_session_ns = 0;  // CPU time of this thread that is none of the session's
+  std::uint32_t wakeup_at_turn = 0;         // Plan::wake at the begin of this turn
   Connection connection;
-  Mail mail;  // by it
-  Door door;
-  Connection caller;  // at the door
-  OwnFd bell;         // a signalfd of hot::kBellSignal
+  SendQueue send_queue;  // by it
+  ControlSocket control_socket;
+  Connection control_connection;  // at the door
+  CheckedFd wakeup_fd;            // a signalfd of hot::kWakeupSignal
   wire::Config config{};
   char step_text[1024] = {};
   // What is in force now (worker only).
   wire::AgentState state = wire::AgentState::kArmed;
   std::uint32_t applied_sequence = 0;
-  std::uint32_t less = 0;   // wire::kLess…
-  bool cuda_ready = false;  // InitializeInjection has run, CUPTI may be opened
+  std::uint32_t throttle = 0;  // wire::kLess…
+  bool cuda_ready = false;     // InitializeInjection has run, CUPTI may be opened
 };
 
-extern Core g_core;
+extern Agent g_agent;
 
 /// Tells the daemon, behind what it has not taken yet. Worker.
 template <typename M>
-void tell(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0) {
-  g_core.mail.add(g_core.connection, body, tail, tail_bytes);
+void send_message(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0) {
+  g_agent.send_queue.enqueue(g_agent.connection, body, tail, tail_bytes);
 }
 
 /// The process wakes when it has worked (inject/activation). Boundary.
-void watch_work(pid_t process, void (*hook)());
+void activate_on_cpu_time(pid_t process, void (*hook)());
 
 /// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();
@@ -97,90 +98,91 @@ bool worker_body();
 void apply_plan();
 
 /// Everything off, for good or for another daemon. Worker.
-void all_off();
+void disable_all();
 
 /// Sampling again with fresh triggers, after their descriptors were lost (apply_plan.cpp). Worker.
 void restart_sampling();
 
 /// Settings of the rooms from the config (apply_plan.cpp). Worker.
-void configure_rooms();
+void configure_components();
 
-/// Nothing of what the rooms had for a session is left (apply_plan.cpp). Worker, after all_off().
-void release_rooms();
+/// Nothing of what the rooms had for a session is left (apply_plan.cpp). Worker, after
+/// disable_all().
+void release_components();
 
 /// From now on the program's calls of sigaction and its kind come by us, those of the modules that
 /// it started with (sigaction_hooks.cpp). Does nothing a second time. Worker.
-void follow_signal_calls();
+void hook_signal_calls();
 /// They do not any more. Worker.
-void restore_signal_calls();
+void unhook_signal_calls();
 
 /// Whether a handler of a signal may be running here: one is blocked. Any context.
 bool may_be_in_handler();
 
 /// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before
 /// our thread is made. Boundary.
-void follow_end_calls();
+void hook_fork_exit();
 /// They do not any more, unless there is one thread still: what the C library locks because there
 /// was ours it locks for good. Worker.
-void restore_end_calls();
+void unhook_fork_exit();
 
 /// Tells PyTorch's CPU allocator whether its reports are wanted (apply_plan.cpp). Worker.
-void settle_memory();
+void decide_cpu_memory();
 
 /// Switches CUPTI to what the current state wants. Worker or boundary.
-void apply_cuda(wire::AgentState state);
+void apply_cuda_state(wire::AgentState state);
 
 /// Fills hot::g_outbox (outbox.cpp). Worker.
-void open_outbox();
+void install_outbox();
 
 /// Rank, world size and visible devices as facts (facts.cpp). Worker.
 void send_environment_facts();
 
 /// Whether recording leaves the program at least half of what limits on memory leave it; says
 /// so where not (address_space.cpp). Worker.
-bool address_space_has_room(std::uint64_t segment_bytes);
+bool memory_limits_allow(std::uint64_t segment_bytes);
 
 /// Takes over the credentials of the program's main thread after it changed its own
 /// (credentials.cpp). Worker.
-void follow_credentials();
+void sync_credentials();
 
 /// Ends the process with the status of its main thread if only threads of ours are left
 /// (main_thread.cpp). Worker. @param status  Text of /proc/self/status.
-void end_if_left_alone(const char* status);
-/// Whether one has been announced (agent.hpp, thread_ends) a moment ago: worth a look each
-/// kEndLookMs (main_thread.cpp). Worker.
-bool a_thread_ends();
-inline constexpr std::uint32_t kEndLookMs = 1;
+void exit_if_only_own_threads(const char* status);
+/// Whether one has been announced (agent.hpp, on_thread_exit) a moment ago: worth a look each
+/// kExitCheckMs (main_thread.cpp). Worker.
+bool thread_exit_announced();
+inline constexpr std::uint32_t kExitCheckMs = 1;
 
 /// Leaves at the next turn if a seccomp filter has come since the first look (seccomp_exit.cpp).
 /// Worker.
 /// @param status  Text of /proc/self/status.
-void leave_if_filtered(const char* status);
+void shut_down_if_filtered(const char* status);
 
 /// Sends Hello with the present reasons (hello.cpp). Worker.
-bool say_hello();
+bool send_hello();
 
 /// Connects to the daemon of the address, or takes the one that has joined (session.cpp). Worker.
-/// @return kGoOn: set up; kPark, or what to do without a session.
-Next begin_session(Next how);
+/// @return kContinue: set up; kPark, or what to do without a session.
+NextAction begin_session(NextAction how);
 /// After a fork: the same session with a new connection (session.cpp). Worker.
-Next come_back();
+NextAction rejoin_session();
 /// Turns until the session is over for us (session.cpp). Worker.
-Next live_in_session();
+NextAction run_session();
 
 /// Waits at the door (armed.cpp). Worker.
-Next wait_at_door();
+NextAction wait_armed();
 /// Waits for `timeout_ms` at most: for somebody at the door, the connection, if it `listens`, or a
-/// ring (armed.cpp). Worker. @param seen  What bell_seen() said before looking for news.
-void wait_for_ring(std::uint32_t seen, int timeout_ms, bool listens);
+/// ring (armed.cpp). Worker. @param seen  What wakeup_count() said before looking for news.
+void wait_for_wakeup(std::uint32_t seen, int timeout_ms, bool listens);
 
 /// How long to wait, from `begun_ns` on, before a Python that may end within milliseconds is worth
 /// any preparation; 0: no longer, or there is something to do (session.cpp). Worker.
-std::uint32_t short_life_left_ms(std::uint64_t begun_ns);
+std::uint32_t startup_grace_left_ms(std::uint64_t begun_ns);
 /// Answers who is at the door, if anybody (control_requests.cpp). Worker.
-Next answer_door();
+NextAction serve_control_request();
 /// Whoever asked for it hears that we have let go (control_requests.cpp). Worker.
-void say_detached();
+void reply_detached();
 
 void set_phase(Phase phase);
 

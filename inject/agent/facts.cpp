@@ -15,7 +15,7 @@ namespace gpuprof::agent {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 256u << 10;
+constexpr std::size_t kMaxBytes = 256u << 10;
 
 // Launchers' words first, so that the plain ones win where both are set.
 constexpr const char* kKept[] = {"SLURM_PROCID=",
@@ -36,7 +36,7 @@ constexpr const char* kKept[] = {"SLURM_PROCID=",
                                  "TORCHELASTIC_RUN_ID=",
                                  "CUDA_VISIBLE_DEVICES="};
 
-void send_if_kept(const char* variable, std::size_t bytes) {
+void send_if_listed(const char* variable, std::size_t bytes) {
   for (const char* name : kKept) {
     const std::size_t name_bytes = strlen(name);
     if (bytes < name_bytes || bytes - name_bytes >= 256 || memcmp(variable, name, name_bytes) != 0)
@@ -45,7 +45,7 @@ void send_if_kept(const char* variable, std::size_t bytes) {
     memcpy(key + 4, name, name_bytes - 1);
     char value[256] = {};
     memcpy(value, variable + name_bytes, bytes - name_bytes);
-    hot::fact(key, value);
+    hot::send_fact(key, value);
   }
 }
 
@@ -56,18 +56,18 @@ void send_environment_facts() {
   const int fd = ::open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   void* memory =
-      mmap(nullptr, kMostBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, kMaxBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory != MAP_FAILED) {
     auto* text = static_cast<char*>(memory);
     std::size_t have = 0;
-    for (ssize_t got = 1; got > 0 && have < kMostBytes; have += static_cast<std::size_t>(got))
-      if ((got = ::read(fd, text + have, kMostBytes - have)) < 0) break;
+    for (ssize_t got = 1; got > 0 && have < kMaxBytes; have += static_cast<std::size_t>(got))
+      if ((got = ::read(fd, text + have, kMaxBytes - have)) < 0) break;
     for (std::size_t at = 0; at < have;) {
       const std::size_t bytes = strnlen(text + at, have - at);
-      send_if_kept(text + at, bytes);
+      send_if_listed(text + at, bytes);
       at += bytes + 1;
     }
-    munmap(memory, kMostBytes);
+    munmap(memory, kMaxBytes);
   }
   ::close(fd);
 }

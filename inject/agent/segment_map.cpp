@@ -21,19 +21,19 @@ constexpr std::uint32_t kGraceMs = 1000;
 
 bool fits(const wire::SegmentHeader& header, std::uint64_t bytes) {
   if (header.magic != wire::kSegmentMagic || header.wire_major != wire::kWireMajor) return false;
-  if (header.total_bytes != bytes || header.large_lanes > header.lane_count) return false;
-  return header.lane_count <= 65536 && header.lane_count > 0;
+  if (header.total_bytes != bytes || header.large_rings > header.ring_count) return false;
+  return header.ring_count <= 65536 && header.ring_count > 0;
 }
 
-bool lanes_fit(std::uint8_t* base, std::uint64_t bytes, const wire::LaneEntry* lanes,
+bool rings_fit(std::uint8_t* base, std::uint64_t bytes, const wire::RingEntry* lanes,
                std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto* lane = lanes[i].lane.resolve<wire::LaneHeader>(base, bytes);
+    auto* lane = lanes[i].ring.resolve<wire::RingHeader>(base, bytes);
     const std::uint64_t capacity = lanes[i].capacity_bytes;
     if (lane == nullptr || capacity < 4 * wire::kMaxFrameBytes || (capacity & (capacity - 1)) != 0)
       return false;
     const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lane) - base);
-    if (capacity > bytes - wire::kRingOffset || at > bytes - wire::kRingOffset - capacity)
+    if (capacity > bytes - wire::kRingDataOffset || at > bytes - wire::kRingDataOffset - capacity)
       return false;
   }
   return true;
@@ -57,21 +57,21 @@ bool publish_segment(int fd, std::uint64_t bytes) {
   auto* header = static_cast<wire::SegmentHeader*>(memory);
   auto* stats = header->stats.resolve<wire::Stats>(base, bytes);
   auto* plan = header->plan.resolve<wire::Plan>(base, bytes);
-  auto* lanes = header->directory.resolve<wire::LaneEntry>(base, bytes);
+  auto* lanes = header->directory.resolve<wire::RingEntry>(base, bytes);
   const bool good =
       fits(*header, bytes) && stats != nullptr && plan != nullptr && lanes != nullptr &&
-      header->lane_count * sizeof(wire::LaneEntry) <=
+      header->ring_count * sizeof(wire::RingEntry) <=
           bytes - static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lanes) - base) &&
-      lanes_fit(base, bytes, lanes, header->lane_count);
-  if (good &&
-      hot::publish({base, bytes, lanes, header->lane_count, header->large_lanes, plan, stats}, fd))
+      rings_fit(base, bytes, lanes, header->ring_count);
+  if (good && hot::publish_segment(
+                  {base, bytes, lanes, header->ring_count, header->large_rings, plan, stats}, fd))
     return true;
   munmap(memory, bytes);
   return false;
 }
 
-void withdraw_segment() { hot::withdraw(kGraceMs); }
+void unpublish_segment() { hot::unpublish_segment(kGraceMs); }
 
-void drop_segment_after_fork() { hot::forget_segment_after_fork(); }
+void drop_segment_after_fork() { hot::drop_segment_after_fork(); }
 
 }  // namespace gpuprof::agent

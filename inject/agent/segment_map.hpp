@@ -16,7 +16,7 @@ namespace gpuprof::agent {
 bool publish_segment(int fd, std::uint64_t bytes);
 
 /// Callback and signal code stop using the segment, then it is unmapped. Waits a second at most.
-void withdraw_segment();
+void unpublish_segment();
 
 /// Drops the parent's mapping in a forked child. Boundary.
 void drop_segment_after_fork();

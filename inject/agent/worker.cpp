@@ -17,73 +17,73 @@ namespace {
 
 // What the thread before us had open went with its table.
 void forget_descriptors() {
-  if (!g_core.own_files) return;
-  g_core.bell.fd = -1;
-  g_core.door.forget();
-  g_core.caller.forget();
-  if (!g_core.set_up) g_core.connection.forget();
+  if (!g_agent.private_fd_table) return;
+  g_agent.wakeup_fd.fd = -1;
+  g_agent.control_socket.forget_descriptor();
+  g_agent.control_connection.forget_descriptor();
+  if (!g_agent.components_configured) g_agent.connection.forget_descriptor();
 }
 
-Next first() {
-  if (g_core.set_up) return come_back();
+NextAction initial_action() {
+  if (g_agent.components_configured) return rejoin_session();
   // Also where a fork came between a Join and its settings.
-  return g_core.address.socket_bytes != 0 ? Next::kConnect : Next::kArmed;
+  return g_agent.address.socket_bytes != 0 ? NextAction::kConnect : NextAction::kWaitArmed;
 }
 
 // The session is over; for children of ours, too.
-Next without_session(Next next) {
-  if (next == Next::kArmed) g_core.address.socket_bytes = 0;
+NextAction action_without_session(NextAction next) {
+  if (next == NextAction::kWaitArmed) g_agent.address.socket_bytes = 0;
   return next;
 }
 
-Next after(Next next) {
+NextAction next_action(NextAction next) {
   switch (next) {
-    case Next::kConnect:
-    case Next::kJoined:
+    case NextAction::kConnect:
+    case NextAction::kServeJoined:
       set_phase(Phase::kStarting);
-      return without_session(begin_session(next));
-    case Next::kArmed:
+      return action_without_session(begin_session(next));
+    case NextAction::kWaitArmed:
       set_phase(Phase::kArmed);
-      return wait_at_door();
+      return wait_armed();
     default:
-      return without_session(live_in_session());
+      return action_without_session(run_session());
   }
 }
 
 // Nothing of ours is left but the library's pages, this thread's memory and, in a program with one
-// thread, two slots (restore_end_calls).
-void let_go_of_all() {
-  release_rooms();
-  cupti::worker_ends();
-  restore_signal_calls();
-  restore_end_calls();
-  g_core.door.close();
-  g_core.bell.close();
-  say_detached();
-  g_core.caller.close();
-  g_core.has_address = false;
-  g_core.join_ns = g_core.armed_ns = 0;
-  g_core.detach_after = false;
-  g_core.woke.store(0, std::memory_order_relaxed);
-  g_core.told_woke = 0;
+// thread, two slots (unhook_fork_exit).
+void release_all() {
+  release_components();
+  cupti::on_worker_exit();
+  unhook_signal_calls();
+  unhook_fork_exit();
+  g_agent.control_socket.close();
+  g_agent.wakeup_fd.close();
+  reply_detached();
+  g_agent.control_connection.close();
+  g_agent.has_address = false;
+  g_agent.join_ns = g_agent.armed_ns = 0;
+  g_agent.detach_after_session = false;
+  g_agent.wake_reasons.store(0, std::memory_order_relaxed);
+  g_agent.reported_wake_reasons = 0;
 }
 
 }  // namespace
 
 bool worker_body() {
   prctl(PR_SET_NAME, "gpuprof");
-  wake::end_watch();
-  cupti::before_own_files();
-  g_core.own_files = take_own_files();
+  wake::stop_cpu_watch();
+  cupti::before_fd_unshare();
+  g_agent.private_fd_table = unshare_fd_table();
   forget_descriptors();
-  for (Next next = first();;) {
-    if (next == Next::kPark) return true;
-    if (next == Next::kDetached) {
-      let_go_of_all();
+  for (NextAction next = initial_action();;) {
+    if (next == NextAction::kPark) return true;
+    if (next == NextAction::kDetach) {
+      release_all();
       set_phase(Phase::kDormant);
       return true;
     }
-    next = after(next);
+    next = next_action(next);
   }
 }
 

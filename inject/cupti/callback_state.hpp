@@ -18,31 +18,32 @@
 namespace gpuprof::cupti {
 
 /// What happened inside callbacks that deserves a sentence; bits of Live::seen.
-inline constexpr std::uint32_t kSawUnknownKind = 1;
+inline constexpr std::uint32_t kSeenUnknownKind = 1;
 inline constexpr std::uint32_t kSawDiscard = 2;
 inline constexpr std::uint32_t kSawZeroTimes = 4;
 inline constexpr std::uint32_t kSawGraphBudget = 8;
 inline constexpr std::uint32_t kSawIncomplete = 16;
 inline constexpr std::uint32_t kSawGraph = 32;  // a launch of one
 
-struct Live {
-  Api api;        // immutable while a callback can run
-  Layout layout;  // the same
+struct CallbackState {
+  Api api;             // immutable while a callback can run
+  RecordSizes layout;  // the same
   /// No rows of API calls are wanted.
   std::atomic<bool> drop_api{false};
   /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording), or
   /// with kUntilFlushed until a flush that begins from now on has ended, and kLingerNs longer.
   std::atomic<std::uint64_t> accept_until_ns{0};
   /// Kinds were left on because switching them off is dangerous: buffers are recycled unread.
-  std::atomic<bool> kinds_kept{false};
+  std::atomic<bool> activity_left_enabled{false};
 
-  std::atomic<std::uint64_t> completions{0};     // buffers CUPTI gave back to us, ever
-  std::atomic<std::uint64_t> runs{0};            // launch callbacks of kernels and graphs, ever
-  std::atomic<std::uint64_t> other_calls{0};     // launch callbacks of other calls, ever
-  std::atomic<std::uint64_t> returns{0};         // of either, ever
-  std::atomic<std::uint64_t> waits{0};           // of them, for the GPU
-  std::atomic<std::uint64_t> unreturned{0};      // calls whose thread made another one instead
-  std::atomic<std::uint64_t> heard_since_ns{0};  // all callbacks are on; what began before may not
+  std::atomic<std::uint64_t> completions{0};      // buffers CUPTI gave back to us, ever
+  std::atomic<std::uint64_t> device_launches{0};  // launch callbacks of kernels and graphs, ever
+  std::atomic<std::uint64_t> other_calls{0};      // launch callbacks of other calls, ever
+  std::atomic<std::uint64_t> returns{0};          // of either, ever
+  std::atomic<std::uint64_t> waits{0};            // of them, for the GPU
+  std::atomic<std::uint64_t> unreturned{0};       // calls whose thread made another one instead
+  std::atomic<std::uint64_t> callbacks_on_since_ns{
+      0};                                        // all callbacks are on; what began before may not
   std::atomic<std::int64_t> captures{0};         // of streams into graphs that are under way
   std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
   std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session
@@ -51,12 +52,12 @@ struct Live {
   std::atomic<std::uint32_t> seen{0};            // kSaw…
 };
 
-extern Live g_live;
+extern CallbackState g_callback_state;
 
 /// Launch callbacks, ever.
-inline std::uint64_t launches_ever() {
-  return g_live.runs.load(std::memory_order_relaxed) +
-         g_live.other_calls.load(std::memory_order_relaxed);
+inline std::uint64_t launch_count() {
+  return g_callback_state.device_launches.load(std::memory_order_relaxed) +
+         g_callback_state.other_calls.load(std::memory_order_relaxed);
 }
 
 /// The rest of such a word is when recording ended: each end has a word of its own.
@@ -66,16 +67,16 @@ inline constexpr std::uint64_t kLingerNs = 2'000'000'000;
 
 /// A flush has ended that began when accept_until_ns was `then`: where recording had ended by that
 /// time CUPTI holds nothing more of it, but what still runs.
-inline void linger_from(std::uint64_t then, std::uint64_t now_ns) {
+inline void accept_until_linger(std::uint64_t then, std::uint64_t now_ns) {
   if (then == wire::kNever || (then & kUntilFlushed) == 0) return;
   // release; fails where recording goes on, or ended once more meanwhile
-  g_live.accept_until_ns.compare_exchange_strong(then, now_ns + kLingerNs,
-                                                 std::memory_order_release);
+  g_callback_state.accept_until_ns.compare_exchange_strong(then, now_ns + kLingerNs,
+                                                           std::memory_order_release);
 }
 
-inline void note_seen(std::uint32_t what) {
-  if ((g_live.seen.load(std::memory_order_relaxed) & what) == 0)
-    g_live.seen.fetch_or(what, std::memory_order_relaxed);
+inline void set_seen(std::uint32_t what) {
+  if ((g_callback_state.seen.load(std::memory_order_relaxed) & what) == 0)
+    g_callback_state.seen.fetch_or(what, std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::cupti

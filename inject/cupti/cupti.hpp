@@ -24,25 +24,25 @@ struct Settings {
   bool kernel_steps = false;  // launches are looked at for steps while recording, too
 };
 
-enum class Wanted {
+enum class Mode {
   kOff,
-  kGraphSteps,   // callbacks of captures and of launches of graphs, for steps (hot::GraphCalls)
+  kGraphSteps,   // callbacks of captures and of launches of graphs, for steps (hot::GraphCallState)
   kKernelSteps,  // … of launches of kernels
   kRecording,
 };
 
 /// The driver has called InitializeInjection in this process. Boundary, on that thread; no CUPTI
 /// call.
-void driver_seen();
-bool driver_was_seen();
+void on_driver_initialised();
+bool is_driver_initialised();
 
 /// The same, found by the worker: the driver was there before us, or its injection leads elsewhere.
-void driver_found();
+void on_driver_found();
 
 /// The worker is about to leave the program's table of descriptors, which CUDA and CUPTI need.
-void before_own_files();
+void before_fd_unshare();
 /// The worker ends for good: nothing of ours runs in this process any more.
-void worker_ends();
+void on_worker_exit();
 
 /// libcuda.so.1 is mapped (the fallback poller's question). Worker.
 bool driver_mapped();
@@ -50,16 +50,17 @@ bool driver_mapped();
 /// Opens CUPTI if needed and switches to what is wanted. Worker or boundary (serialised by the
 /// room's own lock, which no callback takes). Sentences go to the outbox through tick(). Waits 2 s
 /// for a thread that is inside and as long for the helper, where those get no processor; then it
-/// is left to wants_again(), and the time that is not recorded is counted (kCuptiLateNs).
-void want(Wanted wanted, const Settings& settings);
+/// is left to is_mode_pending(), and the time that is not recorded is counted
+/// (kCuptiEnableDelayNs).
+void set_mode(Mode wanted, const Settings& settings);
 
 /// Whether want() was not done in time since this was asked last: what is wanted by now has to be
 /// asked for again. Worker, each turn; want() makes the next one come soon.
-bool wants_again();
+bool is_mode_pending();
 
 /// Kernel records could not be switched off safely and go on unread: the agent shows
-/// AgentState::kCountingKindsKept instead of kCounting.
-bool kinds_kept();
+/// AgentState::kCountingActivityEnabled instead of kCounting.
+bool is_activity_left_enabled();
 
 /// kernel:REGEX of the step source, POSIX extended; empty: none. False: not a valid expression.
 bool set_step_expression(const char* expression);
@@ -69,11 +70,11 @@ bool set_step_expression(const char* expression);
 std::uint32_t tick(std::uint64_t now_ns);
 
 /// Delivers what is complete (forced: everything); bounded by `deadline_ms`. Worker.
-/// @return False: it did not (counted as kFlushesMissed), or CUPTI is not ours to flush.
+/// @return False: it did not (counted as kFlushTimeouts), or CUPTI is not ours to flush.
 bool flush(bool forced, std::uint32_t deadline_ms);
 
 /// Lets go of CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of
-/// ours is left; the thread ends unless it is kept (worker_ends). The next want() begins anew.
+/// ours is left; the thread ends unless it is kept (on_worker_exit). The next want() begins anew.
 /// Worker.
 /// @return False: something of ours had to stay: a flush that hangs, buffers CUPTI did not give
 /// back
@@ -90,7 +91,7 @@ void before_abort(std::uint32_t deadline_ms);
 /// @param starved_ms  So long besides a fifth of a second, while the helper gets no processor.
 void before_fork(std::uint32_t starved_ms);
 /// Once the worker stands still: it may just have begun to keep the helper.
-void worker_stands_before_fork(std::uint32_t starved_ms);
+void on_worker_paused_before_fork(std::uint32_t starved_ms);
 /// On a thread of the program, if the worker goes on as it is.
 void after_fork_parent();
 void after_fork_child();

@@ -17,26 +17,26 @@ namespace gpuprof::cupti {
 
 namespace {
 
-constexpr std::uint32_t kSentences = 24;
-constexpr std::uint32_t kSentenceBytes = 512;
+constexpr std::uint32_t kMaxNotices = 24;
+constexpr std::uint32_t kNoticeBytes = 512;
 
-struct Sentence {
+struct QueuedNotice {
   const char* key;  // null: a notice
   wire::NoticeLevel level;
   std::uint32_t code;
-  char text[kSentenceBytes];
+  char text[kNoticeBytes];
 };
 
-constinit Sentence g_kept[kSentences] = {};
-// Written under the room's lock; read without it by sentences_waiting.
+constinit QueuedNotice g_kept[kMaxNotices] = {};
+// Written under the room's lock; read without it by has_queued_notices.
 constinit std::atomic<std::uint32_t> g_count{0};
 
-Sentence* next_place() { return g_count < kSentences ? &g_kept[g_count++] : nullptr; }
+QueuedNotice* next_place() { return g_count < kMaxNotices ? &g_kept[g_count++] : nullptr; }
 
 }  // namespace
 
-void say(wire::NoticeLevel level, std::uint32_t code, const char* format, ...) {
-  Sentence* place = next_place();
+void queue_notice(wire::NoticeLevel level, std::uint32_t code, const char* format, ...) {
+  QueuedNotice* place = next_place();
   if (place == nullptr) return;
   place->key = nullptr;
   place->level = level;
@@ -47,8 +47,8 @@ void say(wire::NoticeLevel level, std::uint32_t code, const char* format, ...) {
   va_end(values);
 }
 
-void state_fact(const char* key, const char* format, ...) {
-  Sentence* place = next_place();
+void queue_fact(const char* key, const char* format, ...) {
+  QueuedNotice* place = next_place();
   if (place == nullptr) return;
   place->key = key;
   va_list values;
@@ -57,19 +57,19 @@ void state_fact(const char* key, const char* format, ...) {
   va_end(values);
 }
 
-void deliver_sentences() {
+void send_queued_notices() {
   for (std::uint32_t i = 0; i < g_count; ++i) {
-    const Sentence& sentence = g_kept[i];
+    const QueuedNotice& sentence = g_kept[i];
     if (sentence.key != nullptr)
-      hot::fact(sentence.key, sentence.text);
+      hot::send_fact(sentence.key, sentence.text);
     else
-      hot::notice(wire::Feature::kCuda, sentence.level, sentence.code, sentence.text);
+      hot::send_notice(wire::Feature::kCuda, sentence.level, sentence.code, sentence.text);
   }
   g_count = 0;
 }
 
-bool sentences_waiting() { return g_count.load(std::memory_order_relaxed) != 0; }
+bool has_queued_notices() { return g_count.load(std::memory_order_relaxed) != 0; }
 
-void forget_sentences() { g_count = 0; }
+void clear_queued_notices() { g_count = 0; }
 
 }  // namespace gpuprof::cupti

@@ -14,19 +14,19 @@
 namespace gpuprof::cupti {
 
 /// Keeps one sentence about CUDA tracing: what, why, what to do. printf-like.
-[[gnu::format(printf, 3, 4)]] void say(wire::NoticeLevel level, std::uint32_t code,
-                                       const char* format, ...);
+[[gnu::format(printf, 3, 4)]] void queue_notice(wire::NoticeLevel level, std::uint32_t code,
+                                                const char* format, ...);
 
 /// Keeps one key = value of the trace's metadata. `key` must be a constant.
-[[gnu::format(printf, 2, 3)]] void state_fact(const char* key, const char* format, ...);
+[[gnu::format(printf, 2, 3)]] void queue_fact(const char* key, const char* format, ...);
 
 /// Sends what was kept.
-void deliver_sentences();
+void send_queued_notices();
 
 /// Whether something is still kept. Any thread; a moment's answer.
-bool sentences_waiting();
+bool has_queued_notices();
 
 /// Drops what was kept (a forked child).
-void forget_sentences();
+void clear_queued_notices();
 
 }  // namespace gpuprof::cupti

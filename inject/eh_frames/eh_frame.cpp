@@ -18,7 +18,7 @@ namespace gpuprof::frames {
 namespace {
 
 // Of one section; what is larger is none.
-constexpr std::uint64_t kMostBytes = 64u << 20;
+constexpr std::uint64_t kMaxBytes = 64u << 20;
 // Of a common part as much as its encodings can take.
 constexpr std::size_t kCommonBytes = 96;
 constexpr std::size_t kHeadBytes = 8;
@@ -72,7 +72,7 @@ class Cursor {
 };
 
 // What the augmentation says of the entries' addresses; kOmitted: not known.
-unsigned augmented(const char* kinds, Cursor cursor) {
+unsigned pointer_encoding(const char* kinds, Cursor cursor) {
   for (; *kinds != '\0'; ++kinds) {
     if (*kinds == 'R') {
       const unsigned encoding = cursor.byte();
@@ -107,25 +107,25 @@ unsigned encoding_of(const unsigned char* common, std::size_t bytes) {
   if (kinds[0] == 'z') {
     const unsigned size = cursor.byte();
     if (size >= 0x80) return kOmitted;
-    encoding = augmented(kinds + 1, cursor);
+    encoding = pointer_encoding(kinds + 1, cursor);
     cursor.skip(size);
   }
   return cursor.byte() == kDefinesFrame && cursor.good() ? encoding : kOmitted;
 }
 
-class Section {
+class SectionParser {
  public:
-  explicit Section(const SectionReader& reader) : reader_(reader) {}
+  explicit SectionParser(const SectionReader& reader) : reader_(reader) {}
 
   bool run(std::uintptr_t at) {
-    const std::uintptr_t end = at + kMostBytes;
+    const std::uintptr_t end = at + kMaxBytes;
     while (at < end) {
       std::uint32_t head[2] = {};
       if (!reader_.read(reader_.from, at, head, sizeof head[0])) return false;
       const std::uint32_t bytes = head[0];
       if (bytes == 0) return true;
       // 64-bit ones are written by nobody.
-      if (bytes < sizeof head[1] || bytes > kMostBytes) return false;
+      if (bytes < sizeof head[1] || bytes > kMaxBytes) return false;
       if (!reader_.read(reader_.from, at + 4, &head[1], sizeof head[1])) return false;
       if (head[1] != 0 && !take(at, head)) return true;
       at += sizeof head[0] + bytes;
@@ -135,14 +135,14 @@ class Section {
 
  private:
   // Entries of one common part mostly follow each other.
-  bool know_common(std::uintptr_t at) {
+  bool load_cie(std::uintptr_t at) {
     if (at == common_) return encoding_ != kOmitted;
     common_ = at;
     encoding_ = kOmitted;
     unsigned char bytes[kCommonBytes] = {};
     std::uint32_t head[2];
     if (!reader_.read(reader_.from, at, head, sizeof head)) return false;
-    if (head[1] != 0 || head[0] < sizeof head[1] || head[0] > kMostBytes) return false;
+    if (head[1] != 0 || head[0] < sizeof head[1] || head[0] > kMaxBytes) return false;
     const std::size_t size = std::min<std::size_t>(head[0] + 4, sizeof bytes);
     if (!reader_.read(reader_.from, at, bytes, size)) return false;
     encoding_ = encoding_of(bytes, size);
@@ -152,20 +152,20 @@ class Section {
   // False: no more are wanted.
   bool take(std::uintptr_t at, const std::uint32_t (&head)[2]) {
     const std::uintptr_t common = at + 4 - head[1];
-    if (!know_common(common)) return true;
+    if (!load_cie(common)) return true;
     const unsigned size = bytes_of(encoding_);
     const unsigned base = encoding_ & kBase;
     if (size == 0 || (base != kAbsolute && base != kRelative) || head[0] < 4 + 2 * size)
       return true;
     unsigned char bytes[16];
     if (!reader_.read(reader_.from, at + kHeadBytes, bytes, 2 * size)) return true;
-    FrameEntry entry{value_of(bytes, encoding_), 0, at, common, base::load<std::uint64_t>(head)};
+    Fde entry{value_of(bytes, encoding_), 0, at, common, base::load<std::uint64_t>(head)};
     if (base == kRelative) entry.begin += at + kHeadBytes;
     entry.end = entry.begin + value_of(bytes + size, size == 8 ? 0x04 : 0x03);
     if (!base::user_address(entry.begin) || entry.end <= entry.begin ||
         !base::user_address(entry.end))
       return true;
-    return reader_.take(reader_.from, entry);
+    return reader_.on_fde(reader_.from, entry);
   }
 
   const SectionReader& reader_;
@@ -176,7 +176,7 @@ class Section {
 }  // namespace
 
 bool read_eh_frame(std::uintptr_t address, const SectionReader& reader) {
-  return Section(reader).run(address);
+  return SectionParser(reader).run(address);
 }
 
 }  // namespace gpuprof::frames

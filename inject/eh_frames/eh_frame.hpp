@@ -15,9 +15,9 @@
 namespace gpuprof::frames {
 
 /// One entry (FDE): the code it is about, where it lies, and where its common part (CIE) does.
-struct FrameEntry {
+struct Fde {
   std::uintptr_t begin, end;
-  std::uintptr_t at, common;
+  std::uintptr_t at, cie;
   std::uint64_t head;  // its first eight bytes
 };
 
@@ -25,7 +25,7 @@ struct SectionReader {
   /// Copies `bytes` from an address of this process; false where that is not possible.
   bool (*read)(void* from, std::uintptr_t address, void* to, std::size_t bytes);
   /// Takes an entry; false: no more of them.
-  bool (*take)(void* from, const FrameEntry& entry);
+  bool (*on_fde)(void* from, const Fde& entry);
   void* from;
 };
 

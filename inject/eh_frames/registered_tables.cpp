@@ -10,16 +10,16 @@
 
 namespace gpuprof::frames {
 
-constinit Table g_tables[kMostTables];
+constinit RegisteredTable g_tables[kMaxTables];
 constinit std::atomic<std::uint32_t> g_table_count{0}, g_table_changes{0};
-constinit std::atomic<Index*> g_index{nullptr};
+constinit std::atomic<FdeIndex*> g_index{nullptr};
 
-void note_registered(const void* section) {
+void on_register_frame(const void* section) {
   static constinit std::atomic<std::uint64_t> serials{0};
   const auto begin = reinterpret_cast<std::uintptr_t>(section);
   if (begin == 0) return;
   const std::uint64_t serial = serials.fetch_add(1, std::memory_order_relaxed) + 1;
-  for (std::uint32_t i = 0; i < kMostTables; ++i) {
+  for (std::uint32_t i = 0; i < kMaxTables; ++i) {
     std::uintptr_t free = 0;
     if (g_tables[i].begin.load(std::memory_order_relaxed) != 0 ||
         !g_tables[i].begin.compare_exchange_strong(free, begin, std::memory_order_relaxed))
@@ -34,11 +34,11 @@ void note_registered(const void* section) {
   g_table_changes.fetch_add(1, std::memory_order_release);
 }
 
-void note_deregistered(const void* section) {
+void on_deregister_frame(const void* section) {
   const auto begin = reinterpret_cast<std::uintptr_t>(section);
   if (begin == 0) return;
   for (std::uint32_t i = 0; i < g_table_count.load(std::memory_order_acquire); ++i) {
-    Table& table = g_tables[i];
+    RegisteredTable& table = g_tables[i];
     if (table.begin.load(std::memory_order_relaxed) != begin) continue;
     const std::uint64_t serial = table.serial.exchange(0, std::memory_order_seq_cst);
     if (serial == 0) continue;  // another thread takes it back, or has not done registering it
@@ -48,8 +48,8 @@ void note_deregistered(const void* section) {
   }
 }
 
-bool find_registered(std::uintptr_t address, FrameEntry* entry) {
-  const Index* index = g_index.load(std::memory_order_seq_cst);
+bool find_fde(std::uintptr_t address, Fde* entry) {
+  const FdeIndex* index = g_index.load(std::memory_order_seq_cst);
   if (index == nullptr) return false;
   std::uint32_t low = 0, high = index->count;
   while (low < high) {

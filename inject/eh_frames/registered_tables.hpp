@@ -22,8 +22,8 @@
 namespace gpuprof::frames {
 
 /// The program registers a section .eh_frame, or takes it back. Boundary.
-void note_registered(const void* section);
-void note_deregistered(const void* section);
+void on_register_frame(const void* section);
+void on_deregister_frame(const void* section);
 
 /// A mapping that readers may see: freed by its owner when none can any more.
 struct SharedMapping {
@@ -33,13 +33,13 @@ struct SharedMapping {
 
 /// Reads what was registered since, if something was. What was in use until then is handed to
 /// `retire`. Worker. @return true: there is a new index.
-bool refresh_registered(std::uint64_t now_ns, void (*retire)(SharedMapping*));
+bool rebuild_index(std::uint64_t now_ns, void (*retire)(SharedMapping*));
 
 /// No index from now on; the next refresh reads everything again. Worker.
-void forget_registered(void (*retire)(SharedMapping*));
+void drop_index(void (*retire)(SharedMapping*));
 
 /// The entry for an address, if its table is still registered. Whoever asks keeps the index from
-/// being freed (sample::SnapshotUse).
-bool find_registered(std::uintptr_t address, FrameEntry* entry);
+/// being freed (sample::SnapshotReader).
+bool find_fde(std::uintptr_t address, Fde* entry);
 
 }  // namespace gpuprof::frames

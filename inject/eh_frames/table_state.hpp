@@ -15,29 +15,29 @@
 namespace gpuprof::frames {
 
 /// Those beyond are not known: stacks that need them are flagged as others without tables.
-inline constexpr std::uint32_t kMostTables = 8192;
+inline constexpr std::uint32_t kMaxTables = 8192;
 
-struct Table {
+struct RegisteredTable {
   std::atomic<std::uintptr_t> begin{0};  // 0: free
   std::atomic<std::uint64_t> serial{0};  // of this registration; 0: none, or not yet
 };
-extern Table g_tables[kMostTables];
+extern RegisteredTable g_tables[kMaxTables];
 /// How many of them have ever been used, and how often any changed.
 extern std::atomic<std::uint32_t> g_table_count, g_table_changes;
 
 struct IndexEntry {
-  FrameEntry entry;
+  Fde entry;
   std::uint64_t serial;
   std::uint32_t table;
 };
 
 /// Sorted by begin, not overlapping.
-struct Index : SharedMapping {
+struct FdeIndex : SharedMapping {
   std::uint32_t count;
 
   IndexEntry* entries() { return reinterpret_cast<IndexEntry*>(this + 1); }
   const IndexEntry* entries() const { return reinterpret_cast<const IndexEntry*>(this + 1); }
 };
-extern std::atomic<Index*> g_index;
+extern std::atomic<FdeIndex*> g_index;
 
 }  // namespace gpuprof::frames

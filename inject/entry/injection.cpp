@@ -25,16 +25,16 @@ GPUPROF_EXPORT int InitializeInjection(void) {
   // Registered here and not in the constructor: handlers run in reverse order, and this one must
   // run before the driver's own.
   if (!g_exit_hook.exchange(true)) atexit(gpuprof::agent::before_exit);
-  gpuprof::agent::cuda_initialised();
+  gpuprof::agent::on_cuda_initialised();
   return 1;
 }
 
 /// Called by each NVTX v3 header copy at its first call (NVTX_INJECTION64_PATH).
 /// Returns 1 if its table was filled.
 GPUPROF_EXPORT int InitializeInjectionNvtx2(void* get_export_table) {
-  const bool first = !gpuprof::nvtx::was_seen();
+  const bool first = !gpuprof::nvtx::is_in_use();
   const int kept = gpuprof::nvtx::initialize(get_export_table);
-  gpuprof::agent::wake(gpuprof::wire::kWokeNvtx);
+  gpuprof::agent::wake(gpuprof::wire::kWakeNvtx);
   if (first) gpuprof::agent::wait_ready(kNvtxWaitMs);
   return kept;
 }

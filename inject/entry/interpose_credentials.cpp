@@ -37,7 +37,7 @@ constexpr const char* kNames[] = {"setuid",   "setgid",    "seteuid",   "setegid
                                   "setregid", "setresuid", "setresgid", "setgroups", "capset"};
 constinit std::atomic<void*> g_real[sizeof kNames / sizeof *kNames] = {};
 
-__attribute__((constructor)) void find_all_early() {
+__attribute__((constructor)) void resolve_symbols() {
   for (unsigned i = 0; i < sizeof kNames / sizeof *kNames; ++i)
     g_real[i].store(gpuprof::modules::next_symbol(kNames[i]), std::memory_order_relaxed);
 }
@@ -57,7 +57,7 @@ int pass_on(Call call, Arguments... arguments) {
     return -1;
   }
   const int result = reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
-  if (result == 0) gpuprof::agent::identity_changed();
+  if (result == 0) gpuprof::agent::credentials_changed();
   return result;
 }
 

@@ -29,11 +29,11 @@ constinit std::atomic<Exit> g_quick_exit{nullptr}, g_exit{nullptr};
 constinit std::atomic<Abort> g_abort{nullptr};
 constinit std::atomic<Fork> g_fork{nullptr};
 
-__attribute__((constructor)) void find_them_early() {
-  gpuprof::entry::next_function(g_quick_exit, "quick_exit");
-  gpuprof::entry::next_function(g_abort, "abort");
-  gpuprof::entry::next_function(g_exit, "exit");
-  gpuprof::entry::next_function(g_fork, "fork");
+__attribute__((constructor)) void resolve_symbols() {
+  gpuprof::entry::next_symbol(g_quick_exit, "quick_exit");
+  gpuprof::entry::next_symbol(g_abort, "abort");
+  gpuprof::entry::next_symbol(g_exit, "exit");
+  gpuprof::entry::next_symbol(g_fork, "fork");
 }
 
 [[noreturn]] void end_process(int status) {
@@ -42,18 +42,18 @@ __attribute__((constructor)) void find_them_early() {
 }
 
 [[noreturn]] void our_exit(int status) {
-  gpuprof::agent::exit_begin();
-  const Exit real = gpuprof::entry::next_function(g_exit, "exit");
+  gpuprof::agent::on_exit_call();
+  const Exit real = gpuprof::entry::next_symbol(g_exit, "exit");
   if (real != nullptr) real(status);
   end_process(status);
 }
 
 pid_t our_fork() {
-  const Fork real = gpuprof::entry::next_function(g_fork, "fork");
+  const Fork real = gpuprof::entry::next_symbol(g_fork, "fork");
   if (real == nullptr) return errno = ENOSYS, -1;
-  const gpuprof::agent::ForkCall call = gpuprof::agent::fork_begin();
+  const gpuprof::agent::ForkCall call = gpuprof::agent::before_fork_call();
   const pid_t child = real();
-  gpuprof::agent::fork_end(call, child);
+  gpuprof::agent::after_fork_call(call, child);
   return child;
 }
 
@@ -66,7 +66,7 @@ GPUPROF_EXPORT pid_t fork() noexcept { return our_fork(); }
 
 namespace gpuprof::agent {
 
-const got::Replacement kEndCalls[] = {
+const got::Replacement kForkExitReplacements[] = {
     {"fork", reinterpret_cast<void*>(our_fork)},
     {"exit", reinterpret_cast<void*>(our_exit)},
     {},
@@ -80,7 +80,7 @@ GPUPROF_EXPORT void _Exit(int status) { end_process(status); }
 
 GPUPROF_EXPORT void quick_exit(int status) {
   gpuprof::agent::before_exit();
-  const Exit real = gpuprof::entry::next_function(g_quick_exit, "quick_exit");
+  const Exit real = gpuprof::entry::next_symbol(g_quick_exit, "quick_exit");
   if (real != nullptr) real(status);
   for (;;) ::syscall(SYS_exit_group, status);
 }
@@ -88,7 +88,7 @@ GPUPROF_EXPORT void quick_exit(int status) {
 // std::terminate's, and the program's own; the C library's calls of it do not come by here.
 GPUPROF_EXPORT void abort() {
   gpuprof::agent::before_abort();
-  const Abort real = gpuprof::entry::next_function(g_abort, "abort");
+  const Abort real = gpuprof::entry::next_symbol(g_abort, "abort");
   if (real != nullptr) real();
   for (;;) ::syscall(SYS_exit_group, 128 + SIGABRT);
 }

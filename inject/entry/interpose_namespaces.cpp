@@ -31,21 +31,22 @@ extern "C" {
 __attribute__((visibility("hidden"))) extern long (*gpuprof_next_syscall)(long number, ...);
 
 /// Where `syscall` jumps to for these two.
-__attribute__((used, visibility("hidden"))) long gpuprof_alone_syscall(long number, long first,
-                                                                       long second) {
+__attribute__((used, visibility("hidden"))) long gpuprof_single_threaded_syscall(long number,
+                                                                                 long first,
+                                                                                 long second) {
   if (any_thread_may(number == SYS_unshare ? first : second))
     return gpuprof_next_syscall(number, first, second);
-  gpuprof::agent::alone_begin();
+  gpuprof::agent::begin_single_threaded();
   const long result = gpuprof_next_syscall(number, first, second);
-  gpuprof::agent::alone_end();
+  gpuprof::agent::end_single_threaded();
   return result;
 }
 }
 
 GPUPROF_EXPORT int unshare(int flags) noexcept {
-  return static_cast<int>(gpuprof_alone_syscall(SYS_unshare, flags, 0));
+  return static_cast<int>(gpuprof_single_threaded_syscall(SYS_unshare, flags, 0));
 }
 
 GPUPROF_EXPORT int setns(int fd, int kind) noexcept {
-  return static_cast<int>(gpuprof_alone_syscall(SYS_setns, fd, kind));
+  return static_cast<int>(gpuprof_single_threaded_syscall(SYS_setns, fd, kind));
 }

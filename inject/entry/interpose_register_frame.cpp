@@ -38,7 +38,7 @@ Call next_of(Next& next, const void* caller) {
   }
   const Call known = next.call.load(std::memory_order_relaxed);
   if (known != nullptr) return known;
-  void* seen = gpuprof::modules::symbol_seen_from(caller, next.name);
+  void* seen = gpuprof::modules::symbol_from_caller(caller, next.name);
   // Code that was made at run time has no module; what all see may have come since.
   if (seen == nullptr) seen = gpuprof::modules::next_symbol(next.name);
   return reinterpret_cast<Call>(seen);
@@ -49,11 +49,11 @@ Call next_of(Next& next, const void* caller) {
 GPUPROF_EXPORT void __register_frame(const void* section) {
   const Call next = next_of(g_register, __builtin_return_address(0));
   if (next != nullptr && next != __register_frame) next(section);
-  gpuprof::frames::note_registered(section);
+  gpuprof::frames::on_register_frame(section);
 }
 
 GPUPROF_EXPORT void __deregister_frame(const void* section) {
-  gpuprof::frames::note_deregistered(section);
+  gpuprof::frames::on_deregister_frame(section);
   const Call next = next_of(g_deregister, __builtin_return_address(0));
   if (next != nullptr && next != __deregister_frame) next(section);
 }

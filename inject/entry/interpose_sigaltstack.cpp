@@ -17,6 +17,6 @@
 GPUPROF_EXPORT int sigaltstack(const stack_t* stack, stack_t* before) noexcept {
   const long result = ::syscall(SYS_sigaltstack, stack, before);
   if (result == 0 && stack != nullptr && gpuprof::wake::watching())
-    gpuprof::wake::heed_alt_stack(*stack);
+    gpuprof::wake::on_alt_stack(*stack);
   return static_cast<int>(result);
 }

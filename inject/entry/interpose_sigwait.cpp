@@ -9,7 +9,8 @@
 //
 // Why: signals of the sampler may wait on a thread that blocked them a moment ago, and a thread
 // that then waits for every signal would take one for the program's. And a thread that waits for a
-// fault signal may be woken by one that a thread which reads memory has let through (OpenFaults).
+// fault signal may be woken by one that a thread which reads memory has let through
+// (UnblockFaultSignals).
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -35,7 +36,7 @@ using gpuprof::sample::neighbour_signal;
 
 // What the kernel reads of it.
 bool is_readable(const sigset_t* set) {
-  if (gpuprof::agent::has_left()) return true;  // a call of ours may end the program
+  if (gpuprof::agent::is_shut_down()) return true;  // a call of ours may end the program
   const auto at = reinterpret_cast<std::uint64_t>(set);
   const int saved = errno;
   const bool readable = gpuprof::base::word_readable(at) && gpuprof::base::word_readable(at + 7);
@@ -50,41 +51,41 @@ std::uint64_t bits_of(const sigset_t& set) {
 }
 
 // The program means our signal where its set has it and not its neighbour, too.
-bool is_meant(const sigset_t* asked, int ours) {
+bool names_our_signal(const sigset_t* asked, int ours) {
   return ours != 0 && sigismember(asked, ours) == 1 &&
          sigismember(asked, neighbour_signal(ours)) != 1;
 }
 
 // Whether the call may be given a signal of ours.
-bool may_meet_ours(const sigset_t* asked) {
+bool may_receive_ours(const sigset_t* asked) {
   if (asked == nullptr || gpuprof::sample::own_signals() == 0 || !is_readable(asked)) return false;
   const int ours = gpuprof::sample::signal_number();
-  if (is_meant(asked, ours)) gpuprof::sample::leave_to_program(ours);
+  if (names_our_signal(asked, ours)) gpuprof::sample::yield_signal_keep_handler(ours);
   return (bits_of(*asked) & gpuprof::sample::own_signals()) != 0;
 }
 
-// Those that we may keep for a moment (OpenFaults), of what a call waits for.
+// Those that we may keep for a moment (UnblockFaultSignals), of what a call waits for.
 std::uint64_t faults_in(const sigset_t* asked) {
-  if (asked == nullptr || !gpuprof::sample::guard_in_force() || !is_readable(asked)) return 0;
+  if (asked == nullptr || !gpuprof::sample::is_guard_active() || !is_readable(asked)) return 0;
   return bits_of(*asked) & gpuprof::sample::kFaultSignals;
 }
 
 // Who was woken by one that we keep has not been woken: it is sent again at once.
-class KeptMeanwhile {
+class DeferredFaultCheck {
  public:
-  explicit KeptMeanwhile(std::uint64_t faults) : faults_(faults) {}
+  explicit DeferredFaultCheck(std::uint64_t faults) : faults_(faults) {}
   /// Whether the call that ended with `got` was, since the last such question. Keeps errno.
   bool woke(int got) {
     if (faults_ == 0 || got >= 0 || errno != EINTR) return false;
-    const bool kept = gpuprof::sample::were_kept_since(faults_, seen_);
-    seen_ = gpuprof::sample::kept_faults(faults_);
+    const bool kept = gpuprof::sample::deferred_since(faults_, seen_);
+    seen_ = gpuprof::sample::deferred_fault_count(faults_);
     errno = EINTR;
     return kept;
   }
 
  private:
   const std::uint64_t faults_;
-  std::uint32_t seen_ = gpuprof::sample::kept_faults(faults_);
+  std::uint32_t seen_ = gpuprof::sample::deferred_fault_count(faults_);
 };
 
 using Wait = int (*)(const sigset_t*, int*);
@@ -96,11 +97,11 @@ constinit std::atomic<WaitInfo> g_wait_info{nullptr};
 constinit std::atomic<TimedWait> g_timed_wait{nullptr};
 constinit std::atomic<SignalFd> g_signalfd{nullptr};
 
-__attribute__((constructor)) void find_waits_early() {
-  gpuprof::entry::next_function(g_wait, "sigwait");
-  gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
-  gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
-  gpuprof::entry::next_function(g_signalfd, "signalfd");
+__attribute__((constructor)) void resolve_symbols() {
+  gpuprof::entry::next_symbol(g_wait, "sigwait");
+  gpuprof::entry::next_symbol(g_wait_info, "sigwaitinfo");
+  gpuprof::entry::next_symbol(g_timed_wait, "sigtimedwait");
+  gpuprof::entry::next_symbol(g_signalfd, "signalfd");
 }
 
 int missing() {
@@ -110,12 +111,12 @@ int missing() {
 
 // As sigwaitinfo, without ours.
 int wait_for_info(WaitInfo real, const sigset_t* set, siginfo_t* info) {
-  KeptMeanwhile kept(faults_in(set));
+  DeferredFaultCheck kept(faults_in(set));
   for (;;) {
     siginfo_t own;
     siginfo_t* const taken = info != nullptr ? info : &own;
     const int got = real(set, taken);
-    if (got > 0 && gpuprof::sample::take_back(got, *taken)) continue;
+    if (got > 0 && gpuprof::sample::consume_own_signal(got, *taken)) continue;
     if (!kept.woke(got)) return got;
   }
 }
@@ -138,10 +139,10 @@ timespec until(const timespec& end) {
 }
 
 int our_sigwait(const sigset_t* set, int* number) {
-  const Wait real = gpuprof::entry::next_function(g_wait, "sigwait");
+  const Wait real = gpuprof::entry::next_symbol(g_wait, "sigwait");
   if (real == nullptr) return ENOSYS;
-  if (!may_meet_ours(set)) return real(set, number);
-  const WaitInfo with_info = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
+  if (!may_receive_ours(set)) return real(set, number);
+  const WaitInfo with_info = gpuprof::entry::next_symbol(g_wait_info, "sigwaitinfo");
   if (with_info == nullptr) return real(set, number);
   int got;
   // As the C library's: no call of it ends by EINTR.
@@ -153,25 +154,25 @@ int our_sigwait(const sigset_t* set, int* number) {
 }
 
 int our_sigwaitinfo(const sigset_t* set, siginfo_t* info) {
-  const WaitInfo real = gpuprof::entry::next_function(g_wait_info, "sigwaitinfo");
+  const WaitInfo real = gpuprof::entry::next_symbol(g_wait_info, "sigwaitinfo");
   if (real == nullptr) return missing();
-  const bool as_it_is = !may_meet_ours(set) && faults_in(set) == 0;
+  const bool as_it_is = !may_receive_ours(set) && faults_in(set) == 0;
   return as_it_is ? real(set, info) : wait_for_info(real, set, info);
 }
 
 int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait) {
-  const TimedWait real = gpuprof::entry::next_function(g_timed_wait, "sigtimedwait");
+  const TimedWait real = gpuprof::entry::next_symbol(g_timed_wait, "sigtimedwait");
   if (real == nullptr) return missing();
   const std::uint64_t faults = faults_in(set);
-  if (!may_meet_ours(set) && faults == 0) return real(set, info, wait);
-  KeptMeanwhile kept(faults);
+  if (!may_receive_ours(set) && faults == 0) return real(set, info, wait);
+  DeferredFaultCheck kept(faults);
   timespec end{}, left{};
   if (wait != nullptr) clock_gettime(CLOCK_MONOTONIC, &end);
   for (bool end_known = false;; end_known = true) {
     siginfo_t own;
     siginfo_t* const taken = info != nullptr ? info : &own;
     const int got = real(set, taken, wait);
-    if (got > 0 ? !gpuprof::sample::take_back(got, *taken) : !kept.woke(got)) return got;
+    if (got > 0 ? !gpuprof::sample::consume_own_signal(got, *taken) : !kept.woke(got)) return got;
     if (wait == nullptr) continue;
     // Not before the kernel could read it.
     if (!end_known) end = after(end, *wait);
@@ -182,16 +183,16 @@ int our_sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* wait)
 // What it will read cannot be taken back: ours is left out of a set of all, and the program's own
 // of that number with it, until samples come by another one.
 int our_signalfd(int fd, const sigset_t* set, int flags) noexcept {
-  const SignalFd real = gpuprof::entry::next_function(g_signalfd, "signalfd");
+  const SignalFd real = gpuprof::entry::next_symbol(g_signalfd, "signalfd");
   if (real == nullptr) return missing();
-  if (!may_meet_ours(set)) return real(fd, set, flags);
+  if (!may_receive_ours(set)) return real(fd, set, flags);
   sigset_t own = *set;
   const int ours = gpuprof::sample::signal_number();
-  if (ours != 0 && !is_meant(set, ours)) sigdelset(&own, ours);
-  for (int left = SIGRTMIN; left <= SIGRTMAX && !gpuprof::agent::has_left(); ++left)
+  if (ours != 0 && !names_our_signal(set, ours)) sigdelset(&own, ours);
+  for (int left = SIGRTMIN; left <= SIGRTMAX && !gpuprof::agent::is_shut_down(); ++left)
     if (left != ours && sigismember(&own, left) == 1 &&
         (gpuprof::sample::own_signals() >> (left - 1) & 1) != 0)
-      gpuprof::sample::drop_own_pending(left);
+      gpuprof::sample::discard_own_pending(left);
   return real(fd, &own, flags);
 }
 
@@ -214,7 +215,7 @@ GPUPROF_EXPORT int signalfd(int fd, const sigset_t* set, int flags) noexcept {
 
 namespace gpuprof::agent {
 
-const got::Replacement kWaitCalls[] = {
+const got::Replacement kSigwaitReplacements[] = {
     {"sigwait", reinterpret_cast<void*>(our_sigwait)},
     {"sigwaitinfo", reinterpret_cast<void*>(our_sigwaitinfo)},
     {"sigtimedwait", reinterpret_cast<void*>(our_sigtimedwait)},

@@ -46,9 +46,9 @@ bool restricts(int option, unsigned long first, unsigned long second) {
 }
 
 void before_prctl(int option, unsigned long first, unsigned long second) {
-  if (restricts(option, first, second)) gpuprof::agent::leave();
+  if (restricts(option, first, second)) gpuprof::agent::shut_down();
   // A filter may follow by an instruction of the program's own.
-  if (option == PR_SET_NO_NEW_PRIVS) gpuprof::wake::end_watch_here();
+  if (option == PR_SET_NO_NEW_PRIVS) gpuprof::wake::stop_cpu_watch_unless_vfork();
 }
 
 }  // namespace
@@ -56,25 +56,25 @@ void before_prctl(int option, unsigned long first, unsigned long second) {
 extern "C" {
 
 /// What the C library's does (below, in assembly).
-__attribute__((visibility("hidden"))) long gpuprof_own_syscall(long number, ...);
+__attribute__((visibility("hidden"))) long gpuprof_raw_syscall(long number, ...);
 
 /// Where `syscall` jumps to: the next library's, if there is one.
 __attribute__((
-    used, visibility("hidden"))) constinit decltype(&gpuprof_own_syscall) gpuprof_next_syscall =
-    gpuprof_own_syscall;
+    used, visibility("hidden"))) constinit decltype(&gpuprof_raw_syscall) gpuprof_next_syscall =
+    gpuprof_raw_syscall;
 
 /// What is to be done before seccomp(2), prctl(2) or exit(2) is called. Keeps errno.
 __attribute__((used, visibility("hidden"))) void gpuprof_before_call(long number, long operation,
                                                                      long first,
                                                                      const void* program) {
-  if (number == SYS_exit) return gpuprof::agent::thread_ends();
+  if (number == SYS_exit) return gpuprof::agent::on_thread_exit();
   if (number == SYS_prctl)
     return before_prctl(static_cast<int>(operation), static_cast<unsigned long>(first),
                         reinterpret_cast<unsigned long>(program));
   const unsigned long mode = operation == SECCOMP_SET_MODE_STRICT   ? SECCOMP_MODE_STRICT
                              : operation == SECCOMP_SET_MODE_FILTER ? SECCOMP_MODE_FILTER
                                                                     : 0UL;
-  if (restricts(mode, program != nullptr)) gpuprof::agent::leave();
+  if (restricts(mode, program != nullptr)) gpuprof::agent::shut_down();
 }
 
 __attribute__((used, visibility("hidden"))) long gpuprof_failed_syscall(long result) {
@@ -85,7 +85,7 @@ __attribute__((used, visibility("hidden"))) long gpuprof_failed_syscall(long res
 
 namespace {
 
-__attribute__((constructor)) void find_next() {
+__attribute__((constructor)) void resolve_symbols() {
   using gpuprof::modules::next_symbol;
   if (void* next = next_symbol("syscall"); next != nullptr)
     gpuprof_next_syscall = reinterpret_cast<decltype(gpuprof_next_syscall)>(next);
@@ -124,9 +124,9 @@ syscall:
   cmpq $60, %rdi
   je 2f
   cmpq $272, %rdi
-  je gpuprof_alone_syscall
+  je gpuprof_single_threaded_syscall
   cmpq $308, %rdi
-  je gpuprof_alone_syscall
+  je gpuprof_single_threaded_syscall
   jmpq *gpuprof_next_syscall(%rip)
 2:
   pushq %rdi
@@ -162,8 +162,8 @@ syscall:
   .cfi_endproc
   .size syscall, .-syscall
 
-  .type gpuprof_own_syscall, @function
-gpuprof_own_syscall:
+  .type gpuprof_raw_syscall, @function
+gpuprof_raw_syscall:
   .cfi_startproc
   movq %rdi, %rax
   movq %rsi, %rdi
@@ -180,7 +180,7 @@ gpuprof_own_syscall:
   movq %rax, %rdi
   jmp gpuprof_failed_syscall
   .cfi_endproc
-  .size gpuprof_own_syscall, .-gpuprof_own_syscall
+  .size gpuprof_raw_syscall, .-gpuprof_raw_syscall
 
 )");
 #elif defined(__aarch64__)
@@ -230,12 +230,12 @@ syscall:
   ldr x16, [x16, #:lo12:gpuprof_next_syscall]
   br x16
 4:
-  b gpuprof_alone_syscall
+  b gpuprof_single_threaded_syscall
   .cfi_endproc
   .size syscall, .-syscall
 
-  .type gpuprof_own_syscall, %function
-gpuprof_own_syscall:
+  .type gpuprof_raw_syscall, %function
+gpuprof_raw_syscall:
   .cfi_startproc
   uxtw x8, w0
   mov x0, x1
@@ -251,7 +251,7 @@ gpuprof_own_syscall:
 3:
   b gpuprof_failed_syscall
   .cfi_endproc
-  .size gpuprof_own_syscall, .-gpuprof_own_syscall
+  .size gpuprof_raw_syscall, .-gpuprof_raw_syscall
 
 )");
 #endif

@@ -37,27 +37,27 @@ namespace {
 
 using namespace gpuprof;
 
-torch::RealMemory real_of(const void* caller) {
-  return torch::real_memory(caller,
-                            {reinterpret_cast<const void*>(&c10::reportMemoryUsageToProfiler),
-                             reinterpret_cast<const void*>(&c10::memoryProfilingEnabled)});
+torch::MemoryFunctions real_of(const void* caller) {
+  return torch::memory_functions_for(
+      caller, {reinterpret_cast<const void*>(&c10::reportMemoryUsageToProfiler),
+               reinterpret_cast<const void*>(&c10::memoryProfilingEnabled)});
 }
 
 // PyTorch complains of such a block, on stderr, once in a while. It has just taken it off its table
 // for our sake: told of its end once more, it does not know the block and says what it would say.
-void say_unknown(const torch::RealMemory& real, void* block) {
+void warn_unknown_block(const torch::MemoryFunctions& real, void* block) {
   if (real.reporter != nullptr && real.deleted != nullptr) real.deleted(real.reporter(), block);
 }
 
-void pass_on(const torch::RealMemory& real, torch::MemoryReport report) {
+void pass_on(const torch::MemoryFunctions& real, torch::MemoryReport report) {
   if (real.report == nullptr) return;
   // PyTorch's own CPU allocator has no reserve; other reports are made whoever listens.
   const bool asked_for =
       report.device_type == torch::kDeviceCpu && report.reserved == 0 && report.bytes != 0;
-  if (asked_for && torch::cpu_memory_was_asked()) {
+  if (asked_for && torch::cpu_memory_ever_requested()) {
     if (real.enabled == nullptr || !real.enabled()) return;
-    if (!torch::program_would_know(report.address, &report.bytes, &report.allocated))
-      return say_unknown(real, report.address);
+    if (!torch::is_known_to_program(report.address, &report.bytes, &report.allocated))
+      return warn_unknown_block(real, report.address);
   }
   real.report(report.address, report.bytes, report.allocated, report.reserved,
               {report.device_type, report.device});
@@ -66,8 +66,8 @@ void pass_on(const torch::RealMemory& real, torch::MemoryReport report) {
 }  // namespace
 
 bool c10::memoryProfilingEnabled() {
-  if (torch::cpu_memory_asked()) return true;
-  const torch::RealMemory real = real_of(__builtin_return_address(0));
+  if (torch::cpu_memory_requested()) return true;
+  const torch::MemoryFunctions real = real_of(__builtin_return_address(0));
   return real.enabled != nullptr && real.enabled();
 }
 

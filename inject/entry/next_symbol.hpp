@@ -16,7 +16,7 @@ namespace gpuprof::entry {
 /// call of the program another thread may be inside dlopen and hold the loader's lock until this
 /// one has come on; nor is a look-up for signal handlers.
 template <typename Function>
-Function next_function(std::atomic<Function>& known, const char* name) {
+Function next_symbol(std::atomic<Function>& known, const char* name) {
   Function function = known.load(std::memory_order_relaxed);
   if (function == nullptr) {
     function = reinterpret_cast<Function>(modules::next_symbol(name));

@@ -25,8 +25,8 @@ bool sanitized() {
 }
 
 // Before all others. What a sanitizer has in the program stands before the C library for us, too.
-__attribute__((constructor(101))) void on_begin() {
-  if (!sanitized()) gpuprof::got::bind_own_calls_past_program();
+__attribute__((constructor(101))) void on_first_constructor() {
+  if (!sanitized()) gpuprof::got::bind_own_calls_to_libc();
 }
 
 __attribute__((constructor)) void on_load() {

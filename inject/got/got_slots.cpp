@@ -25,7 +25,7 @@ const ElfW(Dyn) * dynamic_of(const dl_phdr_info& module) {
 
 }  // namespace
 
-ModuleSlots::ModuleSlots(const dl_phdr_info& module)
+GotSlots::GotSlots(const dl_phdr_info& module)
     : bias_(module.dlpi_addr), headers_(module.dlpi_phdr), header_count_(module.dlpi_phnum) {
   const ElfW(Dyn)* entry = dynamic_of(module);
   if (entry == nullptr) return;
@@ -72,9 +72,9 @@ ModuleSlots::ModuleSlots(const dl_phdr_info& module)
     data_ = {reinterpret_cast<const ElfW(Rela)*>(data) + relative, data_bytes / kBytes - relative};
 }
 
-bool ModuleSlots::is_slot(std::uint64_t type) { return type == kTableSlot || type == kCallSlot; }
+bool GotSlots::is_slot(std::uint64_t type) { return type == kTableSlot || type == kCallSlot; }
 
-bool ModuleSlots::is_writable(std::uintptr_t at) const {
+bool GotSlots::is_writable(std::uintptr_t at) const {
   if (at % sizeof(std::uintptr_t) != 0) return false;
   for (std::uint16_t i = 0; i < header_count_; ++i) {
     const ElfW(Phdr)& part = headers_[i];
@@ -86,7 +86,7 @@ bool ModuleSlots::is_writable(std::uintptr_t at) const {
   return false;
 }
 
-bool ModuleSlots::is_protected(const void* address) const {
+bool GotSlots::is_protected(const void* address) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto page = static_cast<std::uintptr_t>(getauxval(AT_PAGESZ));
   for (std::uint16_t i = 0; i < header_count_; ++i) {

@@ -17,9 +17,9 @@
 
 namespace gpuprof::got {
 
-class ModuleSlots {
+class GotSlots {
  public:
-  explicit ModuleSlots(const dl_phdr_info& module);
+  explicit GotSlots(const dl_phdr_info& module);
 
   /// f(name, slot, defined_here) for each slot, lazily bound or not.
   template <typename F>

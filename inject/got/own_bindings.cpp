@@ -70,12 +70,13 @@ void write_own(std::uintptr_t* slot, std::uintptr_t value, bool read_only) {
 
 }  // namespace
 
-void bind_own_calls_past_program() {
+void bind_own_calls_to_libc() {
   const dl_phdr_info program = the_program();
-  const ModuleSlots own(this_library());
+  const GotSlots own(this_library());
   own.for_each([&](const char* name, std::uintptr_t* slot, bool defined_here) {
     // Code: what is copied into the program (environ) is everybody's.
-    if (defined_here || !modules::lies_in(program, *slot, 1, PF_X) || is_of_the_heap(name)) return;
+    if (defined_here || !modules::is_mapped_in(program, *slot, 1, PF_X) || is_of_the_heap(name))
+      return;
     const auto next = reinterpret_cast<std::uintptr_t>(modules::next_symbol(name));
     if (next != 0 && next != *slot) write_own(slot, next, own.is_protected(slot));
   });

@@ -14,6 +14,6 @@ namespace gpuprof::got {
 
 /// Binds our slots that lead into the program to the next definition of the name, but for the
 /// heap's: a program that brings its own `malloc` means us, too. Asks the loader for these alone.
-void bind_own_calls_past_program();
+void bind_own_calls_to_libc();
 
 }  // namespace gpuprof::got

@@ -22,8 +22,8 @@ bool starts_with(const char* text, const char* prefix) {
 }
 
 // Ourselves, the C library, the loader, and what the kernel maps.
-bool is_left_alone(const dl_phdr_info& module) {
-  if (modules::holds(module, reinterpret_cast<const void*>(&is_left_alone))) return true;
+bool is_excluded(const dl_phdr_info& module) {
+  if (modules::contains_address(module, reinterpret_cast<const void*>(&is_excluded))) return true;
   const char* name = modules::file_name(module);
   return starts_with(name, "libc.so.") || modules::is_loader(module) ||
          starts_with(name, "linux-vdso");
@@ -32,25 +32,26 @@ bool is_left_alone(const dl_phdr_info& module) {
 }  // namespace
 
 /// One walk over all modules.
-class Pass {
+class PatchWalk {
  public:
   /// @param most  Modules, from the first on.
-  explicit Pass(Patches& to, std::uint32_t most = UINT32_MAX) : to_(to), most_(most) {}
+  explicit PatchWalk(Patches& to, std::uint32_t most = UINT32_MAX) : to_(to), most_(most) {}
 
   /// False: somebody is inside dlopen; nothing was done.
   bool replace_in_loaded(base::LoaderCounts* seen) {
-    return modules::visit_loaded(replace_in_module, this, seen) == modules::Visit::kDone;
+    return modules::visit_loaded_modules(replace_in_module, this, seen) ==
+           modules::VisitResult::kDone;
   }
   /// Of the first ones alone, which are relocated whatever is being loaded.
-  void replace_in_first() { modules::visit_listed(replace_in_module, this); }
-  void restore() { modules::visit_listed(restore_in_module, this); }
+  void replace_in_first() { modules::visit_listed_modules(replace_in_module, this); }
+  void restore() { modules::visit_listed_modules(restore_in_module, this); }
 
  private:
   static int replace_in_module(dl_phdr_info* info, std::size_t size, void* data) {
-    auto& pass = *static_cast<Pass*>(data);
+    auto& pass = *static_cast<PatchWalk*>(data);
     if (pass.most_-- == 0) return 1;
     pass.forget_if_some_went(base::loader_counts(*info, size));
-    if (!is_left_alone(*info) && pass.is_new(*info)) pass.replace_in(*info);
+    if (!is_excluded(*info) && pass.is_new(*info)) pass.replace_in(*info);
     return 0;
   }
 
@@ -61,14 +62,14 @@ class Pass {
   }
 
   static int restore_in_module(dl_phdr_info* info, std::size_t, void* data) {
-    auto& pass = *static_cast<Pass*>(data);
-    const ModuleSlots module(*info);
+    auto& pass = *static_cast<PatchWalk*>(data);
+    const GotSlots module(*info);
     Patches& to = pass.to_;
     for (std::uint32_t i = 0; i < to.slot_count_; ++i) {
       const Patches::Slot& slot = to.memory_->slots[i];
       // Mapped, as it lies in this module; ours, unless that is another one in the same place.
-      if (!modules::holds(*info, slot.at)) continue;
-      if (__atomic_load_n(slot.at, __ATOMIC_RELAXED) == slot.ours)
+      if (!modules::contains_address(*info, slot.at)) continue;
+      if (__atomic_load_n(slot.at, __ATOMIC_RELAXED) == slot.replacement)
         write_slot(slot.at, slot.before, module.is_protected(slot.at));
     }
     return 0;
@@ -83,11 +84,11 @@ class Pass {
   }
 
   void replace_in(const dl_phdr_info& info) {
-    const ModuleSlots module(info);
+    const GotSlots module(info);
     forget_other_module(info);
     module.for_each([this, &module](const char* name, std::uintptr_t* at, bool defined_here) {
       for (const Replacement* row = to_.rows_; row->name != nullptr; ++row) {
-        if ((defined_here && !row->own_calls) || std::strcmp(row->name, name) != 0) continue;
+        if ((defined_here && !row->in_definer) || std::strcmp(row->name, name) != 0) continue;
         put(*row, at, module.is_protected(at));
         return;
       }
@@ -111,7 +112,8 @@ class Pass {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < to_.slot_count_; ++i) {
       const Patches::Slot slot = to_.memory_->slots[i];
-      if (modules::holds(info, slot.at) && __atomic_load_n(slot.at, __ATOMIC_RELAXED) != slot.ours)
+      if (modules::contains_address(info, slot.at) &&
+          __atomic_load_n(slot.at, __ATOMIC_RELAXED) != slot.replacement)
         continue;
       to_.memory_->slots[kept++] = slot;
     }
@@ -124,14 +126,14 @@ class Pass {
 
 // What the program came with is searched in the order of the list: the program, what is preloaded,
 // and behind it the C library, which defines this.
-bool in_front() {
+bool is_preloaded() {
   static bool s_asked = false, s_in_front = false;
   if (s_asked) return s_in_front;
   s_asked = true;
-  modules::visit_listed(
+  modules::visit_listed_modules(
       [](dl_phdr_info* info, std::size_t, void*) {
         if (modules::ModuleSymbols(*info).find("_exit") == 0) return 0;
-        s_in_front = modules::holds(*info, reinterpret_cast<const void*>(&in_front));
+        s_in_front = modules::contains_address(*info, reinterpret_cast<const void*>(&is_preloaded));
         return 1;
       },
       nullptr);
@@ -147,23 +149,23 @@ bool Patches::has_memory() {
   return true;
 }
 
-Counts Patches::follow() {
+PatchCounts Patches::apply() {
   if (memory_ != nullptr && base::loader_counts() == seen_) return {slot_count_, refused_};
   if (!has_memory()) return {0, 1};
-  Pass(*this).replace_in_loaded(&seen_);
+  PatchWalk(*this).replace_in_loaded(&seen_);
   return {slot_count_, refused_};
 }
 
-Counts Patches::follow_first() {
+PatchCounts Patches::apply_to_initial() {
   if (memory_ != nullptr) return {slot_count_, refused_};
   if (!has_memory()) return {0, 1};
-  Pass(*this, modules::count_of_first_modules()).replace_in_first();
+  PatchWalk(*this, modules::initial_module_count()).replace_in_first();
   return {slot_count_, refused_};
 }
 
 void Patches::restore() {
   if (memory_ == nullptr) return;
-  Pass(*this).restore();
+  PatchWalk(*this).restore();
   munmap(memory_, sizeof(Memory));
   memory_ = nullptr;
   slot_count_ = module_count_ = refused_ = 0;

@@ -23,14 +23,14 @@ struct Replacement {
   const char* name = nullptr;  // as in a dynamic symbol table, without its version
   void* ours = nullptr;
   /// Calls that the library which defines it makes of it go through us, too.
-  bool own_calls = false;
+  bool in_definer = false;
 };
 
 /// Whether the definitions of this library come before all others' (LD_PRELOAD): then the loader
 /// has bound every caller to them and nothing is to be replaced. Asked once.
-bool in_front();
+bool is_preloaded();
 
-struct Counts {
+struct PatchCounts {
   std::uint32_t slots;    // that hold our functions now
   std::uint32_t refused;  // that could not be written
 };
@@ -44,11 +44,11 @@ class Patches {
   /// Replaces in all modules but this one, the C library and the loader. Called again, it looks
   /// into the modules that came since; without any it costs one question of the loader. While
   /// somebody is inside dlopen it does nothing: the next one does.
-  Counts follow();
+  PatchCounts apply();
 
   /// The same, once, in the modules alone that the program started with: they are relocated, so
   /// that nobody is waited for.
-  Counts follow_first();
+  PatchCounts apply_to_initial();
 
   /// Writes back what was there, where our function still is. The functions may be running, or be
   /// called once more by whoever read a slot before.
@@ -57,7 +57,7 @@ class Patches {
   std::uint32_t slots() const { return slot_count_; }
 
  private:
-  friend class Pass;
+  friend class PatchWalk;
   bool has_memory();
 
   static constexpr std::uint32_t kMaxSlots = 256;
@@ -65,7 +65,7 @@ class Patches {
 
   struct Slot {
     std::uintptr_t* at;
-    std::uintptr_t before, ours;
+    std::uintptr_t before, replacement;
   };
   struct Memory {
     Slot slots[kMaxSlots];

@@ -16,24 +16,24 @@ namespace gpuprof::hot {
 
 /// Set by the agent before any room is started.
 struct Outbox {
-  void (*notice)(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
-                 const char* text) = nullptr;
-  void (*fact)(const char* key, const char* value) = nullptr;
+  void (*send_notice)(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
+                      const char* text) = nullptr;
+  void (*send_fact)(const char* key, const char* value) = nullptr;
   void (*thread)(const wire::Thread& thread, const char* name) = nullptr;
   void (*module)(const wire::Module& module, const void* build_id, const char* path) = nullptr;
-  void (*module_gone)(const wire::ModuleGone& gone) = nullptr;
+  void (*module_unloaded)(const wire::ModuleUnloaded& gone) = nullptr;
   void (*domain)(std::uint32_t domain, const char* name) = nullptr;
 };
 extern Outbox g_outbox;
 
 /// A sentence for the user: what, why, and what still works.
-inline void notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
-                   const char* text) {
-  if (g_outbox.notice != nullptr) g_outbox.notice(feature, level, code, text);
+inline void send_notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
+                        const char* text) {
+  if (g_outbox.send_notice != nullptr) g_outbox.send_notice(feature, level, code, text);
 }
 /// One key = value for the trace's metadata.
-inline void fact(const char* key, const char* value) {
-  if (g_outbox.fact != nullptr) g_outbox.fact(key, value);
+inline void send_fact(const char* key, const char* value) {
+  if (g_outbox.send_fact != nullptr) g_outbox.send_fact(key, value);
 }
 
 }  // namespace gpuprof::hot

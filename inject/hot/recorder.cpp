@@ -22,32 +22,32 @@ std::uint32_t cut_utf8(const char* text, std::uint32_t bytes, std::uint32_t limi
 
 }  // namespace
 
-void Guard::enter_first(Role role, bool delivers) {
-  ThreadSlot* slot = t_here.slot != nullptr ? t_here.slot : claim_slot();
+void Guard::enter_slow(RingRole role, bool delivers) {
+  ThreadSlot* slot = t_local.slot != nullptr ? t_local.slot : claim_slot();
   if (slot == nullptr) return;
-  std::atomic<std::uint8_t>& mark = slot->mark_of(role);
+  std::atomic<std::uint8_t>& mark = slot->inside_flag(role);
   if (mark.load(std::memory_order_relaxed) != 0) return;
   mark.store(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (alive() && prepare(*slot, role, delivers))
+  if (is_owner_process() && prepare(*slot, role, delivers))
     mark_ = &mark;
   else
     mark.store(0, std::memory_order_release);
 }
 
-bool Guard::prepare(ThreadSlot& slot, Role role, bool delivers) {
+bool Guard::prepare(ThreadSlot& slot, RingRole role, bool delivers) {
   const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
   if (slot.epoch.load(std::memory_order_relaxed) != epoch) {
     // A signal inside a callback of another session, which goes on with what it has.
-    const Role other = role == Role::kCallback ? Role::kSignal : Role::kCallback;
-    if (slot.mark_of(other).load(std::memory_order_relaxed) != 0 || !renew_block(slot))
+    const RingRole other = role == RingRole::kCallback ? RingRole::kSignal : RingRole::kCallback;
+    if (slot.inside_flag(other).load(std::memory_order_relaxed) != 0 || !prepare_block(slot))
       return false;
   }
   ThreadBlock* block = slot.block;
-  Outlet* outlet = block == nullptr ? nullptr : &block->outlet_of(role);
+  RingProducer* outlet = block == nullptr ? nullptr : &block->producer_of(role);
   if (outlet == nullptr ||
-      (!outlet->lane.valid() && (outlet->refused || !claim_lane(*block, role, delivers)))) {
-    count(wire::Counter::kDroppedNoLane);
+      (!outlet->ring.valid() && (outlet->no_ring || !claim_ring(*block, role, delivers)))) {
+    count(wire::Counter::kDroppedNoRing);
     return false;
   }
   block_ = block;
@@ -55,18 +55,18 @@ bool Guard::prepare(ThreadSlot& slot, Role role, bool delivers) {
   return true;
 }
 
-void define_text(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
-                 std::uint64_t ts_ns) {
+void send_string_def(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
+                     std::uint64_t ts_ns) {
   const std::uint32_t kept = cut_utf8(text, bytes, wire::kMaxTextBytes);
   const wire::StringDef def{id, kept, kept == bytes ? 0 : wire::kStringCut};
-  if (record(guard, def, ts_ns, text, kept)) guard.outlet().strings.add(id);
+  if (record(guard, def, ts_ns, text, kept)) guard.producer().strings.insert(id);
 }
 
-void define_stack(const Guard& guard, const wire::StackDef& def, const void* tail,
-                  std::uint32_t tail_bytes, std::uint64_t ts_ns) {
-  Outlet& outlet = guard.outlet();
-  if (outlet.stacks.sent(def.id, outlet.lane.epoch())) return;
-  if (record(guard, def, ts_ns, tail, tail_bytes)) outlet.stacks.add(def.id);
+void send_stack_def(const Guard& guard, const wire::StackDef& def, const void* tail,
+                    std::uint32_t tail_bytes, std::uint64_t ts_ns) {
+  RingProducer& outlet = guard.producer();
+  if (outlet.stacks.contains(def.id, outlet.ring.epoch())) return;
+  if (record(guard, def, ts_ns, tail, tail_bytes)) outlet.stacks.insert(def.id);
 }
 
 }  // namespace gpuprof::hot

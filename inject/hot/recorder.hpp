@@ -25,15 +25,15 @@ class Guard {
  public:
   /// @param delivers  Many threads' records are to come through this one: a large lane, if this is
   ///                  the first record of the thread.
-  explicit Guard(Role role, bool delivers = false) : saved_errno_(errno) {
-    ThreadSlot* slot = t_here.slot;
+  explicit Guard(RingRole role, bool delivers = false) : saved_errno_(errno) {
+    ThreadSlot* slot = t_local.slot;
     if (slot == nullptr || !enter(*slot, role, delivers)) [[unlikely]]
-      enter_first(role, delivers);
+      enter_slow(role, delivers);
   }
   ~Guard() {
     if (mark_ != nullptr) {
-      if (outlet_->cost.is_timed()) [[unlikely]]
-        outlet_->lane.add_own_ns(outlet_->cost.end());
+      if (outlet_->overhead.is_timed()) [[unlikely]]
+        outlet_->ring.add_overhead_ns(outlet_->overhead.end());
       // release; pairs with segment_lifetime.cpp
       mark_->store(0, std::memory_order_release);
     }
@@ -43,27 +43,27 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
 
   explicit operator bool() const { return outlet_ != nullptr; }
-  Outlet& outlet() const { return *outlet_; }
+  RingProducer& producer() const { return *outlet_; }
   ThreadBlock& block() const { return *block_; }
   std::uint32_t tid() const { return block_->tid; }
 
  private:
   /// Marks this thread, and takes the lane it has in this session. False: it has none, or is
   /// marked already.
-  bool enter(ThreadSlot& slot, Role role, bool delivers) {
-    std::atomic<std::uint8_t>& mark = slot.mark_of(role);
+  bool enter(ThreadSlot& slot, RingRole role, bool delivers) {
+    std::atomic<std::uint8_t>& mark = slot.inside_flag(role);
     if (mark.load(std::memory_order_relaxed) != 0) return false;
     mark.store(1, std::memory_order_relaxed);
     // For the compiler; what the processor reorders the worker's membarrier sees
     // (segment_lifetime.cpp).
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (alive() && slot.epoch.load(std::memory_order_relaxed) ==
-                       g_state.epoch.load(std::memory_order_acquire)) {
+    if (is_owner_process() && slot.epoch.load(std::memory_order_relaxed) ==
+                                  g_state.epoch.load(std::memory_order_acquire)) {
       ThreadBlock* block = slot.block;
-      Outlet* outlet = block == nullptr ? nullptr : &block->outlet_of(role);
-      if (outlet != nullptr && outlet->lane.valid()) {
-        if (outlet->cost.is_on()) [[unlikely]]
-          outlet->cost.enter(delivers);
+      RingProducer* outlet = block == nullptr ? nullptr : &block->producer_of(role);
+      if (outlet != nullptr && outlet->ring.valid()) {
+        if (outlet->overhead.is_on()) [[unlikely]]
+          outlet->overhead.enter(delivers);
         block_ = block;
         outlet_ = outlet;
         mark_ = &mark;
@@ -74,40 +74,40 @@ class Guard {
     return false;
   }
   /// The first record of a thread in this session. Where it gets no lane it is counted.
-  [[gnu::noinline, gnu::cold]] void enter_first(Role role, bool delivers);
-  bool prepare(ThreadSlot& slot, Role role, bool delivers);
+  [[gnu::noinline, gnu::cold]] void enter_slow(RingRole role, bool delivers);
+  bool prepare(ThreadSlot& slot, RingRole role, bool delivers);
 
   ThreadBlock* block_ = nullptr;
-  Outlet* outlet_ = nullptr;
+  RingProducer* outlet_ = nullptr;
   std::atomic<std::uint8_t>* mark_ = nullptr;
   int saved_errno_;
 };
 
-/// Pushes one record; a drop is counted by the lane, in Counter::kDroppedLaneFull and by kind.
+/// Pushes one record; a drop is counted by the lane, in Counter::kDroppedRingFull and by kind.
 template <typename R>
 inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns) {
-  if (guard.outlet().lane.push(body, ts_ns)) return true;
+  if (guard.producer().ring.push(body, ts_ns)) return true;
   count_drop(R::kKind);
   return false;
 }
 template <typename R>
 inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const void* tail,
                    std::uint32_t tail_bytes) {
-  if (guard.outlet().lane.push(body, ts_ns, tail, tail_bytes)) return true;
+  if (guard.producer().ring.push(body, ts_ns, tail, tail_bytes)) return true;
   count_drop(R::kKind);
   return false;
 }
 /// The same for a record that others are told apart by: it finds room where they find none.
 template <typename R>
-inline bool record_vital(const Guard& guard, const R& body, std::uint64_t ts_ns) {
-  if (guard.outlet().lane.push_vital(body, ts_ns)) return true;
+inline bool record_reserved(const Guard& guard, const R& body, std::uint64_t ts_ns) {
+  if (guard.producer().ring.push_reserved(body, ts_ns)) return true;
   count_drop(R::kKind);
   return false;
 }
 
 /// Sends the definition of a text.
-void define_text(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
-                 std::uint64_t ts_ns);
+void send_string_def(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
+                     std::uint64_t ts_ns);
 
 /// Id of a text, sending its definition first if this lane has not seen it.
 ///
@@ -116,14 +116,15 @@ void define_text(const Guard& guard, std::uint64_t id, const char* text, std::ui
 inline std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                             std::uint64_t ts_ns) {
   const std::uint64_t id = base::hash_bytes(text, bytes);
-  Outlet& outlet = guard.outlet();
-  if (!outlet.strings.sent(id, outlet.lane.epoch())) define_text(guard, id, text, bytes, ts_ns);
+  RingProducer& outlet = guard.producer();
+  if (!outlet.strings.contains(id, outlet.ring.epoch()))
+    send_string_def(guard, id, text, bytes, ts_ns);
   return id;
 }
 
 /// Sends a stack definition if this lane has not seen `id`.
 /// @param tail native program counters then PyFrames, as StackDef says.
-void define_stack(const Guard& guard, const wire::StackDef& def, const void* tail,
-                  std::uint32_t tail_bytes, std::uint64_t ts_ns);
+void send_stack_def(const Guard& guard, const wire::StackDef& def, const void* tail,
+                    std::uint32_t tail_bytes, std::uint64_t ts_ns);
 
 }  // namespace gpuprof::hot

@@ -13,39 +13,39 @@ namespace gpuprof::hot {
 namespace {
 
 struct Claim {
-  const Directory& directory;
-  Outlet& outlet;
-  Role role;
+  const RingDirectory& directory;
+  RingProducer& outlet;
+  RingRole role;
   std::uint32_t tid;
   bool delivers;
 };
 
 bool claim_entry(const Claim& claim, std::uint32_t index) {
-  wire::LaneEntry& entry = claim.directory.lanes[index];
-  auto expected = static_cast<std::uint32_t>(wire::LaneState::kFree);
+  wire::RingEntry& entry = claim.directory.lanes[index];
+  auto expected = static_cast<std::uint32_t>(wire::RingState::kFree);
   if (entry.state.load(std::memory_order_relaxed) != expected) return false;
   // acq_rel: pairs with the daemon's release when it freed the lane (its tail is then final).
   if (!entry.state.compare_exchange_strong(expected,
-                                           static_cast<std::uint32_t>(wire::LaneState::kActive),
+                                           static_cast<std::uint32_t>(wire::RingState::kActive),
                                            std::memory_order_acq_rel))
     return false;
   auto* header =
-      entry.lane.resolve<wire::LaneHeader>(claim.directory.segment, claim.directory.segment_bytes);
+      entry.ring.resolve<wire::RingHeader>(claim.directory.segment, claim.directory.segment_bytes);
   if (header == nullptr) return false;
   entry.tid.store(claim.tid, std::memory_order_relaxed);
   entry.role.store(static_cast<std::uint32_t>(claim.role), std::memory_order_relaxed);
   claim.outlet.entry = index;
   // No number of another session's lane: what was sent through that is not known here.
   const std::uint32_t first_epoch = (claim.directory.epoch << 16) + 1;
-  claim.outlet.lane =
-      wire::LaneWriter(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+  claim.outlet.ring =
+      wire::RingWriter(header, reinterpret_cast<std::byte*>(header) + wire::kRingDataOffset,
                        entry.capacity_bytes, first_epoch);
   const std::uint64_t now = base::mono_ns();
   // CUPTI's own threads, which deliver, and ours hold nobody up.
-  if (g_state.measures_itself.load(std::memory_order_relaxed) && !claim.delivers &&
+  if (g_state.measures_overhead.load(std::memory_order_relaxed) && !claim.delivers &&
       !is_our_thread(claim.tid))
-    claim.outlet.cost.begin(claim.role == Role::kSignal, claim.tid);
-  claim.outlet.lane.push(wire::LaneOpen{claim.tid, static_cast<std::uint32_t>(claim.role), now},
+    claim.outlet.overhead.begin(claim.role == RingRole::kSignal, claim.tid);
+  claim.outlet.ring.push(wire::RingOpen{claim.tid, static_cast<std::uint32_t>(claim.role), now},
                          now);
   return true;
 }
@@ -60,27 +60,27 @@ bool claim_between(const Claim& claim, std::uint32_t begin, std::uint32_t end) {
 
 }  // namespace
 
-bool claim_lane(ThreadBlock& block, Role role, bool delivers) {
-  const Claim claim{block.directory, block.outlet_of(role), role, block.tid, delivers};
+bool claim_ring(ThreadBlock& block, RingRole role, bool delivers) {
+  const Claim claim{block.directory, block.producer_of(role), role, block.tid, delivers};
   const std::uint32_t large = block.directory.large_lanes;
   const std::uint32_t all = block.directory.lane_count;
-  const std::uint32_t kept = wire::delivery_lanes(large);
+  const std::uint32_t kept = wire::delivery_rings(large);
   const bool got = (delivers && claim_between(claim, 0, kept)) ||
-                   (role == Role::kCallback
+                   (role == RingRole::kCallback
                         ? claim_between(claim, kept, large) || claim_between(claim, large, all)
                         : claim_between(claim, large, all) || claim_between(claim, kept, large));
   if (!got) {
-    claim.outlet.refused = true;
-    count(wire::Counter::kThreadsWithoutLane);
+    claim.outlet.no_ring = true;
+    count(wire::Counter::kThreadsWithoutRing);
   }
   return got;
 }
 
-void retire_lane(Outlet& outlet) {
-  if (!outlet.lane.valid()) return;
-  g_state.lanes[outlet.entry].state.store(static_cast<std::uint32_t>(wire::LaneState::kRetired),
+void retire_ring(RingProducer& outlet) {
+  if (!outlet.ring.valid()) return;
+  g_state.rings[outlet.entry].state.store(static_cast<std::uint32_t>(wire::RingState::kRetired),
                                           std::memory_order_release);
-  outlet.lane = wire::LaneWriter();
+  outlet.ring = wire::RingWriter();
 }
 
 }  // namespace gpuprof::hot

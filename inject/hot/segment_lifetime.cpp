@@ -33,7 +33,7 @@ namespace gpuprof::hot {
 namespace {
 
 /// A segment's place in the address space that somebody may still write to.
-struct Kept {
+struct LeakedSegment {
   std::uint8_t* base = nullptr;
   std::uint64_t bytes = 0;
   std::uint32_t epoch = 0;
@@ -41,10 +41,10 @@ struct Kept {
 
 // Only a thread that is held inside by a debugger, or died there, makes one: never many.
 constexpr std::uint32_t kMaxKept = 8;
-constinit Kept g_kept[kMaxKept];
-constinit std::uint32_t g_kept_ever = 0, g_kept_told = 0;
+constinit LeakedSegment g_leaked[kMaxKept];
+constinit std::uint32_t g_leaked_total = 0, g_leaked_reported = 0;
 
-void order_all_threads() {
+void membarrier_all_threads() {
   const auto membarrier = [](int command) { return ::syscall(SYS_membarrier, command, 0, 0) == 0; };
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
   if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
@@ -53,7 +53,7 @@ void order_all_threads() {
   if (membarrier(MEMBARRIER_CMD_GLOBAL)) return;
   // Forbidden here. No processor keeps a store to itself for as long as this.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  pause_for(100'000'000);
+  sleep_ns(100'000'000);
 }
 
 bool is_marked(const ThreadSlot& slot) {
@@ -62,23 +62,23 @@ bool is_marked(const ThreadSlot& slot) {
          slot.inside[1].load(std::memory_order_acquire) != 0;
 }
 
-struct Look {
+struct InsideSearch {
   std::uint32_t epoch;  // 0: any
   bool found = false;
 };
 
-void look_at(ThreadSlot& slot, void* argument) {
-  Look& look = *static_cast<Look*>(argument);
+void check_slot(ThreadSlot& slot, void* argument) {
+  InsideSearch& look = *static_cast<InsideSearch*>(argument);
   if (!is_marked(slot)) return;
   const std::uint32_t epoch = slot.epoch.load(std::memory_order_relaxed);
   // Whoever is marked and of no epoch has yet to find out that nothing is published.
   if (epoch == 0 || (look.epoch != 0 && epoch != look.epoch)) return;
-  if (!thread_has_ended(slot.tid.load(std::memory_order_relaxed))) look.found = true;
+  if (!thread_exited(slot.tid.load(std::memory_order_relaxed))) look.found = true;
 }
 
 bool somebody_inside(std::uint32_t epoch) {
-  Look look{epoch};
-  for_each_slot(look_at, &look);
+  InsideSearch look{epoch};
+  for_each_slot(check_slot, &look);
   return look.found;
 }
 
@@ -87,7 +87,7 @@ bool wait_until_empty(std::uint32_t epoch, std::uint32_t deadline_ms) {
   std::uint64_t pause_ns = 20'000;
   while (somebody_inside(epoch)) {
     if (base::mono_ns() >= end_ns || worker_park_wanted()) return false;
-    pause_for(pause_ns);
+    sleep_ns(pause_ns);
     pause_ns = std::min<std::uint64_t>(pause_ns * 2, 5'000'000);
   }
   return true;
@@ -105,19 +105,19 @@ void forget_block(ThreadSlot& slot, void*) {
 void keep(std::uint8_t* base, std::uint64_t bytes, std::uint32_t epoch) {
   ::syscall(SYS_mmap, base, bytes, PROT_READ | PROT_WRITE,
             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  ++g_kept_ever;
-  for (Kept& kept : g_kept) {
+  ++g_leaked_total;
+  for (LeakedSegment& kept : g_leaked) {
     if (kept.base != nullptr) continue;
-    kept = Kept{base, bytes, epoch};
+    kept = LeakedSegment{base, bytes, epoch};
     return;
   }
 }
 
-void free_kept() {
-  for (Kept& kept : g_kept) {
+void free_leaked() {
+  for (LeakedSegment& kept : g_leaked) {
     if (kept.base == nullptr || somebody_inside(kept.epoch)) continue;
     munmap(kept.base, kept.bytes);
-    kept = Kept{};
+    kept = LeakedSegment{};
   }
 }
 
@@ -125,26 +125,26 @@ void forget_pointers() {
   State& state = g_state;
   state.segment.store(nullptr, std::memory_order_relaxed);
   state.segment_bytes = 0;
-  state.lanes = nullptr;
+  state.rings = nullptr;
   state.lane_count = state.large_lanes = 0;
 }
 
 }  // namespace
 
-bool publish(const MappedSegment& segment, int fd) {
-  free_kept();
+bool publish_segment(const MappedSegment& segment, int fd) {
+  free_leaked();
   const auto offset = [&segment](const void* at) {
     return static_cast<std::uint64_t>(static_cast<const std::uint8_t*>(at) - segment.base);
   };
-  Window window;
+  SharedPages window;
   if (!map_thread_blocks()) return false;
-  if (!open_window(fd, offset(segment.plan), offset(segment.stats), &window)) {
-    if (nobody_inside()) unmap_thread_blocks();
+  if (!map_shared_pages(fd, offset(segment.plan), offset(segment.stats), &window)) {
+    if (no_thread_inside()) unmap_thread_blocks();
     return false;
   }
   State& state = g_state;
   state.segment_bytes = segment.bytes;
-  state.lanes = segment.lanes;
+  state.rings = segment.lanes;
   state.lane_count = segment.lane_count;
   state.large_lanes = segment.large_lanes;
   // Always the same, and looked at by threads that are in no session.
@@ -153,19 +153,19 @@ bool publish(const MappedSegment& segment, int fd) {
   state.segment.store(segment.base, std::memory_order_release);
   state.epoch.fetch_add(1, std::memory_order_acq_rel);
   if (*window.alive != 1) *window.alive = 1;
-  state.alive.store(window.alive, std::memory_order_release);  // pairs with hot::alive
+  state.owner_page.store(window.alive, std::memory_order_release);  // pairs with hot::alive
   return true;
 }
 
-Withdrawn withdraw(std::uint32_t deadline_ms) {
+UnpublishResult unpublish_segment(std::uint32_t deadline_ms) {
   State& state = g_state;
   std::uint8_t* base = state.segment.load(std::memory_order_relaxed);
-  if (base == nullptr) return Withdrawn::kNothing;
+  if (base == nullptr) return UnpublishResult::kNothing;
   const std::uint64_t bytes = state.segment_bytes;
   const std::uint32_t epoch = state.epoch.load(std::memory_order_relaxed);
   state.on.store(0, std::memory_order_relaxed);
-  state.alive.store(nullptr, std::memory_order_seq_cst);
-  order_all_threads();
+  state.owner_page.store(nullptr, std::memory_order_seq_cst);
+  membarrier_all_threads();
   const bool empty = wait_until_empty(epoch, deadline_ms);
   // First, for a fork in between.
   forget_pointers();
@@ -173,41 +173,41 @@ Withdrawn withdraw(std::uint32_t deadline_ms) {
     munmap(base, bytes);
   else
     keep(base, bytes, epoch);
-  close_window();
+  unmap_shared_pages();
   for_each_slot(forget_block, nullptr);
-  free_kept();
-  retire_threads([](std::uint32_t tid, void*) { return thread_has_ended(tid); }, nullptr);
-  if (nobody_inside()) unmap_thread_blocks();
-  return empty ? Withdrawn::kUnmapped : Withdrawn::kKept;
+  free_leaked();
+  retire_threads([](std::uint32_t tid, void*) { return thread_exited(tid); }, nullptr);
+  if (no_thread_inside()) unmap_thread_blocks();
+  return empty ? UnpublishResult::kUnmapped : UnpublishResult::kLeaked;
 }
 
-bool nobody_inside() { return !somebody_inside(0); }
+bool no_thread_inside() { return !somebody_inside(0); }
 
-void report_kept_segments() {
-  if (g_kept_ever == g_kept_told) return;
-  g_kept_told = g_kept_ever;
+void report_leaked_segments() {
+  if (g_leaked_total == g_leaked_reported) return;
+  g_leaked_reported = g_leaked_total;
   char text[256];
   snprintf(text, sizeof text,
            "%u times at the end of a session a thread stayed inside our code for too long (stopped "
            "by a debugger?): its part of the address space is freed once the thread has gone on; "
            "the program is not harmed.",
-           g_kept_ever);
-  notice(wire::Feature::kGeneral, wire::NoticeLevel::kInfo, 0, text);
+           g_leaked_total);
+  send_notice(wire::Feature::kGeneral, wire::NoticeLevel::kInfo, 0, text);
 }
 
-void forget_segment_after_fork() {
+void drop_segment_after_fork() {
   State& state = g_state;
   state.on.store(0, std::memory_order_relaxed);
-  state.alive.store(nullptr, std::memory_order_release);
+  state.owner_page.store(nullptr, std::memory_order_release);
   std::uint8_t* base = state.segment.load(std::memory_order_relaxed);
   const std::uint64_t bytes = state.segment_bytes;
-  close_window();
+  unmap_shared_pages();
   forget_pointers();
   state.epoch.fetch_add(1, std::memory_order_acq_rel);
-  forget_threads_after_fork();
-  for (Kept& kept : g_kept) {
+  reset_threads_after_fork();
+  for (LeakedSegment& kept : g_leaked) {
     if (kept.base != nullptr) munmap(kept.base, kept.bytes);
-    kept = Kept{};
+    kept = LeakedSegment{};
   }
   if (base != nullptr) munmap(base, bytes);
 }

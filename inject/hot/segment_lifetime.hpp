@@ -2,7 +2,7 @@
 //
 // Shows a segment to callback and signal code, and takes it away again while they run.
 //
-// Context:  worker; forget_segment_after_fork: boundary
+// Context:  worker; drop_segment_after_fork: boundary
 // Owns:     the mapping of the segment from publish() on, the table of thread blocks with it
 // Promises: after withdraw() no record reaches the segment and nothing of it is mapped. Where a
 //           thread does not leave our code within the deadline, memory of no use lies in the
@@ -20,7 +20,7 @@ namespace gpuprof::hot {
 struct MappedSegment {
   std::uint8_t* base;
   std::uint64_t bytes;
-  wire::LaneEntry* lanes;
+  wire::RingEntry* lanes;
   std::uint32_t lane_count, large_lanes;
   const wire::Plan* plan;  // inside of it, as is `stats`
   const wire::Stats* stats;
@@ -29,26 +29,26 @@ struct MappedSegment {
 /// Shows the segment. Nothing is published yet, or no longer.
 /// @param fd Where it was mapped from; not needed afterwards.
 /// @return false: no memory, or a layout that cannot be shown. The mapping is then the caller's.
-bool publish(const MappedSegment& segment, int fd);
+bool publish_segment(const MappedSegment& segment, int fd);
 
-enum class Withdrawn {
+enum class UnpublishResult {
   kNothing,   // nothing was published
   kUnmapped,  // all of it is gone
-  kKept,      // somebody is still inside: its place in the address space is not free yet
+  kLeaked,    // somebody is still inside: its place in the address space is not free yet
 };
 
 /// Takes the segment away: waits until no thread is inside that may use it, as long as
 /// `deadline_ms` or until a fork wants the worker to park.
-Withdrawn withdraw(std::uint32_t deadline_ms);
+UnpublishResult unpublish_segment(std::uint32_t deadline_ms);
 
 /// Whether no thread is inside our code with anything of a session. Once nothing is published that
 /// stays true: what only code inside a Guard looks at may be unmapped.
-bool nobody_inside();
+bool no_thread_inside();
 
 /// Tells the daemon of the present session, once, of earlier segments that could not be unmapped.
-void report_kept_segments();
+void report_leaked_segments();
 
 /// In the child of a fork: drops the parent's segment and its threads. Boundary.
-void forget_segment_after_fork();
+void drop_segment_after_fork();
 
 }  // namespace gpuprof::hot

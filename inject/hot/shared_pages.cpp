@@ -35,12 +35,13 @@ void clear(std::byte* page) { map_over(page, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 
 }  // namespace
 
-bool open_window(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset, Window* out) {
+bool map_shared_pages(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset,
+                      SharedPages* out) {
   if (plan_offset % kPageBytes != 0 || stats_offset % kPageBytes != 0) return false;
   if (::syscall(SYS_madvise, g_pages.alive, kPageBytes, MADV_WIPEONFORK) != 0) return false;
   if (!map_over(g_pages.plan, MAP_SHARED, fd, plan_offset) ||
       !map_over(g_pages.stats, MAP_SHARED, fd, stats_offset)) {
-    close_window();
+    unmap_shared_pages();
     return false;
   }
   out->alive = reinterpret_cast<std::uint32_t*>(g_pages.alive);
@@ -49,7 +50,7 @@ bool open_window(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset, 
   return true;
 }
 
-void close_window() {
+void unmap_shared_pages() {
   clear(g_pages.plan);
   clear(g_pages.stats);
   ::syscall(SYS_madvise, g_pages.alive, kPageBytes, MADV_KEEPONFORK);

@@ -16,7 +16,7 @@
 
 namespace gpuprof::hot {
 
-struct Window {
+struct SharedPages {
   std::uint32_t* alive;  // 1 in this process, 0 in any forked child
   wire::Plan* plan;
   wire::Stats* stats;
@@ -24,9 +24,10 @@ struct Window {
 
 /// Shows the pages of the segment `fd` at these offsets. False: not page by page, or no memory;
 /// zeroed memory is shown then.
-bool open_window(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset, Window* out);
+bool map_shared_pages(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset,
+                      SharedPages* out);
 
 /// Shows zeroed memory again; the pages are again like the rest of the library's data.
-void close_window();
+void unmap_shared_pages();
 
 }  // namespace gpuprof::hot

@@ -17,8 +17,8 @@ constinit State g_state;
 constinit Outbox g_outbox;
 
 void wake_worker() {
-  ring_bell();
-  if (!alive()) return;
+  signal_wakeup();
+  if (!is_owner_process()) return;
   const int saved = errno;
   wire::wake_agent(*g_state.plan);
   errno = saved;

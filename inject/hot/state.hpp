@@ -15,14 +15,14 @@
 //                   wake_worker, step_begin,      sessions zeroed memory is mapped there: what is
 //                   CUPTI's buffer callbacks,     counted is forgotten, whoever is woken does not
 //                   torch's loops, exit()         exist
-//   segment, lanes, inside a Guard (renew_block,  withdraw() waits for everybody inside; each
-//   their numbers   claim_lane), or the worker    block has a copy for those it waits for in vain
+//   segment, lanes, inside a Guard (prepare_block,  withdraw() waits for everybody inside; each
+//   their numbers   claim_ring), or the worker    block has a copy for those it waits for in vain
 //   a ThreadBlock,  inside a Guard                the same
 //   its lanes
 //   ThreadSlot      any time, its own thread;     the library's own memory; nobody gets the place
 //                   the worker                    of a thread that lives
 // The worker itself withdraws, so nothing vanishes under its own steps (retire_threads, ticks).
-// Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotUse
+// Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotReader
 // (sample/modules/module_snapshot.hpp), tables of Python code by the Guard.
 #pragma once
 
@@ -47,45 +47,45 @@ inline constexpr std::uint32_t kOnAllocations = 256;  // PyTorch's memory record
 
 struct State {
   /// Points to a page that reads 1 here and 0 in any forked child (MADV_WIPEONFORK).
-  std::atomic<const std::uint32_t*> alive{nullptr};
+  std::atomic<const std::uint32_t*> owner_page{nullptr};
   std::atomic<std::uint32_t> on{0};
   /// Grows with each new segment; a ThreadBlock of another epoch is not used.
   std::atomic<std::uint32_t> epoch{0};
   std::atomic<std::uint8_t*> segment{nullptr};
   std::uint64_t segment_bytes = 0;
-  wire::LaneEntry* lanes = nullptr;
+  wire::RingEntry* rings = nullptr;
   std::uint32_t lane_count = 0;
   std::uint32_t large_lanes = 0;
   wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
   /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the
   /// clock adds to it. Before the segment is shown.
-  std::atomic<bool> measures_itself{false};
+  std::atomic<bool> measures_overhead{false};
   std::atomic<std::uint32_t> clock_cost_ns{0};
   /// The worker is parked since a fork, and waits for whoever comes by to let it go on.
   std::atomic<bool> parked_by_fork{false};
   /// Grows when callbacks on CUDA graphs end: of captures under way nobody hears the end.
-  std::atomic<std::uint32_t> graphs_unseen{0};
+  std::atomic<std::uint32_t> graph_callback_gaps{0};
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};
   /// Of the thread that flushes CUPTI while records are expected; 0: there is none.
-  std::atomic<std::uint32_t> helper_tid{0};
+  std::atomic<std::uint32_t> flush_thread_tid{0};
   /// That thread is being made, or has not yet told its id: a new one may be it.
-  std::atomic<bool> helper_starts{false};
+  std::atomic<bool> flush_thread_starting{false};
 };
 
 extern State g_state;
 
 /// True in the process that owns the segment, false in forked children and before set-up.
-inline bool alive() {
-  const std::uint32_t* page = g_state.alive.load(std::memory_order_acquire);
+inline bool is_owner_process() {
+  const std::uint32_t* page = g_state.owner_page.load(std::memory_order_acquire);
   return page != nullptr && *static_cast<const volatile std::uint32_t*>(page) == 1;
 }
 
 /// Threads we brought along: neither sampled nor are their CUDA calls recorded.
 inline bool is_our_thread(std::uint32_t tid) {
   return tid == g_state.worker_tid.load(std::memory_order_relaxed) ||
-         tid == g_state.helper_tid.load(std::memory_order_relaxed);
+         tid == g_state.flush_thread_tid.load(std::memory_order_relaxed);
 }
 
 inline bool on(std::uint32_t bits) {
@@ -101,7 +101,7 @@ inline void count(wire::Counter which, std::uint64_t amount = 1) {
 
 /// Counts one record that found no room in its lane. Any context.
 inline void count_drop(wire::Kind kind) {
-  count(wire::Counter::kDroppedLaneFull);
+  count(wire::Counter::kDroppedRingFull);
   wire::Stats* stats = g_state.stats;
   const auto slot = static_cast<std::uint32_t>(kind);
   if (stats != nullptr && slot < wire::kKindSlots)

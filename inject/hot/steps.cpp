@@ -12,9 +12,9 @@ namespace {
 
 void push_mark(const Guard& guard, wire::StepSource source, std::uint64_t number,
                std::uint64_t ts_ns, std::uint32_t flags, std::uint64_t label) {
-  record_vital(guard,
-               wire::StepMark{ts_ns, number, static_cast<std::uint32_t>(source), flags, label},
-               ts_ns);
+  record_reserved(guard,
+                  wire::StepMark{ts_ns, number, static_cast<std::uint32_t>(source), flags, label},
+                  ts_ns);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace gpuprof::hot {
 
 /// A step begins now on this thread. Returns its number (from 0).
 /// @param label The program's own number of it (kUser).
-/// @param flags wire::kStepEntry
+/// @param flags wire::kStepLoopEntry
 std::uint64_t step_begin(const Guard& guard, wire::StepSource source, std::uint64_t ts_ns,
                          std::uint64_t label = 0, std::uint32_t flags = 0);
 

@@ -19,7 +19,7 @@
 
 namespace gpuprof::hot {
 
-constinit thread_local Here t_here{};
+constinit thread_local ThreadLocal t_local{};
 
 namespace {
 
@@ -28,7 +28,7 @@ constinit std::atomic<std::uint32_t> g_next_owner{1};
 constinit ThreadSlot g_slots[kMaxThreadBlocks];
 
 bool is_present(std::uint32_t epoch) {
-  return alive() && g_state.epoch.load(std::memory_order_acquire) == epoch;
+  return is_owner_process() && g_state.epoch.load(std::memory_order_acquire) == epoch;
 }
 
 void retire(ThreadSlot& slot) {
@@ -38,8 +38,8 @@ void retire(ThreadSlot& slot) {
       g_state.segment.load(std::memory_order_relaxed) != nullptr &&
       slot.epoch.load(std::memory_order_relaxed) == g_state.epoch.load(std::memory_order_relaxed);
   if (slot.block != nullptr && present) {
-    retire_lane(slot.block->callback);
-    retire_lane(slot.block->signal);
+    retire_ring(slot.block->callback);
+    retire_ring(slot.block->signal);
   }
   slot.block = nullptr;
   slot.step_ops.store(0, std::memory_order_relaxed);
@@ -51,14 +51,14 @@ void retire(ThreadSlot& slot) {
 
 }  // namespace
 
-void reset(Outlet& outlet) {
-  outlet.lane = wire::LaneWriter();
+void reset(RingProducer& outlet) {
+  outlet.ring = wire::RingWriter();
   outlet.entry = 0;
-  outlet.refused = false;
-  outlet.cost = Cost();
-  outlet.stacks.forget_all();
-  outlet.strings.forget_all();
-  outlet.codes.forget_all();
+  outlet.no_ring = false;
+  outlet.overhead = OverheadMeter();
+  outlet.stacks.clear_all();
+  outlet.strings.clear_all();
+  outlet.codes.clear_all();
 }
 
 bool map_thread_blocks() {
@@ -81,37 +81,37 @@ void for_each_slot(void (*visitor)(ThreadSlot& slot, void* argument), void* argu
     if (slot.tid.load(std::memory_order_acquire) != 0) visitor(slot, argument);
 }
 
-std::uint32_t this_tid() {
-  if (t_here.tid == 0) t_here.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-  return t_here.tid;
+std::uint32_t current_tid() {
+  if (t_local.tid == 0) t_local.tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  return t_local.tid;
 }
 
 ThreadSlot* claim_slot(std::uint32_t tid) {
-  if (!alive()) return nullptr;
+  if (!is_owner_process()) return nullptr;
   // Noted before the claim: a signal in the middle finds no place and drops its sample instead of
   // claiming a second one.
   const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
-  const bool asked = t_here.asked == epoch;
-  t_here.asked = epoch;
+  const bool asked = t_local.asked == epoch;
+  t_local.asked = epoch;
   if (!asked) {
     // A child of fork inherits the parent's cached id.
     if (tid == 0) tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
-    t_here.tid = tid;
+    t_local.tid = tid;
     // Start at a place of the thread's own: 200 threads do not walk the same 200 taken slots.
     for (std::uint32_t i = 0; i < kMaxThreadBlocks; ++i) {
       ThreadSlot& slot = g_slots[(tid + i) % kMaxThreadBlocks];
       std::uint32_t free = 0;
       if (slot.tid.load(std::memory_order_relaxed) == 0 &&
           slot.tid.compare_exchange_strong(free, tid, std::memory_order_acq_rel))
-        return t_here.slot = &slot;
+        return t_local.slot = &slot;
     }
-    count(wire::Counter::kThreadsWithoutLane);
+    count(wire::Counter::kThreadsWithoutRing);
   }
-  count(wire::Counter::kDroppedNoLane);
+  count(wire::Counter::kDroppedNoRing);
   return nullptr;
 }
 
-bool renew_block(ThreadSlot& slot) {
+bool prepare_block(ThreadSlot& slot) {
   const std::uint32_t epoch = g_state.epoch.load(std::memory_order_acquire);
   if (slot.block != nullptr) slot.block = nullptr;
   // Before the block is there: a signal in the middle drops its sample.
@@ -122,12 +122,12 @@ bool renew_block(ThreadSlot& slot) {
   if (!is_present(epoch)) return false;
   const auto index = static_cast<std::uint32_t>(&slot - g_slots);
   ThreadBlock& block = g_blocks.load(std::memory_order_acquire)[index];
-  block.directory = Directory{g_state.segment.load(std::memory_order_relaxed),
-                              g_state.segment_bytes,
-                              g_state.lanes,
-                              g_state.lane_count,
-                              g_state.large_lanes,
-                              epoch};
+  block.directory = RingDirectory{g_state.segment.load(std::memory_order_relaxed),
+                                  g_state.segment_bytes,
+                                  g_state.rings,
+                                  g_state.lane_count,
+                                  g_state.large_lanes,
+                                  epoch};
   std::atomic_thread_fence(std::memory_order_acquire);
   // Held up here for longer than the worker waits, it may have copied half of the next one.
   if (!is_present(epoch)) return false;
@@ -137,7 +137,7 @@ bool renew_block(ThreadSlot& slot) {
   block.open_call = {};
   block.graphs = {};
   slot.step_ops.store(0, std::memory_order_relaxed);
-  block.ticks = Ticks{};
+  block.clock = TscClock{};
   block.owner = g_next_owner.fetch_add(1, std::memory_order_relaxed);
   reset(block.callback);
   reset(block.signal);
@@ -146,9 +146,9 @@ bool renew_block(ThreadSlot& slot) {
   return true;
 }
 
-void forget_this_thread() { t_here = Here{}; }
+void reset_this_thread() { t_local = ThreadLocal{}; }
 
-bool thread_has_ended(std::uint32_t tid) {
+bool thread_exited(std::uint32_t tid) {
   const int saved = errno;
   const bool ended = ::syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
   errno = saved;
@@ -162,7 +162,7 @@ void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg) {
   }
 }
 
-void forget_threads_after_fork() {
+void reset_threads_after_fork() {
   // All of it is ours alone here.
   for (ThreadSlot& slot : g_slots) {
     if (slot.tid.load(std::memory_order_relaxed) == 0) continue;
@@ -171,7 +171,7 @@ void forget_threads_after_fork() {
     for (std::atomic<std::uint8_t>& mark : slot.inside) mark.store(0, std::memory_order_relaxed);
     slot.tid.store(0, std::memory_order_relaxed);
   }
-  t_here = Here{};
+  t_local = ThreadLocal{};
   unmap_thread_blocks();
 }
 

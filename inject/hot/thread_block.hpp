@@ -24,36 +24,36 @@ template <std::uint32_t kSlots>
 class SentTable {
  public:
   /// True if `id` was sent in this epoch.
-  bool sent(std::uint64_t id, std::uint32_t lane_epoch) {
-    if (epoch_ != lane_epoch) clear(lane_epoch);
+  bool contains(std::uint64_t id, std::uint32_t ring_epoch) {
+    if (epoch_ != ring_epoch) clear(ring_epoch);
     const std::uint64_t* pair = &ids_[place(id)];
     return pair[0] == id || pair[1] == id;
   }
   /// Its definition was sent, after sent() said that it was not.
-  void add(std::uint64_t id) {
+  void insert(std::uint64_t id) {
     std::uint64_t* pair = &ids_[place(id)];
     pair[1] = pair[0];
     pair[0] = id;
   }
   /// Another lane, perhaps of another daemon: nothing was sent yet. No lane's epoch is 0.
-  void forget_all() { epoch_ = 0; }
+  void clear_all() { epoch_ = 0; }
 
  private:
   static std::uint64_t place(std::uint64_t id) { return (id & (kSlots / 2 - 1)) * 2; }
-  [[gnu::noinline, gnu::cold]] void clear(std::uint32_t lane_epoch) {
+  [[gnu::noinline, gnu::cold]] void clear(std::uint32_t ring_epoch) {
     for (std::uint64_t& id : ids_) id = 0;
-    epoch_ = lane_epoch;
+    epoch_ = ring_epoch;
   }
   std::uint32_t epoch_ = 0;
   alignas(16) std::uint64_t ids_[kSlots] = {};  // a pair lies in one line of the cache
 };
 
 /// One lane's producer end and what went through it.
-struct Outlet {
-  wire::LaneWriter lane;
+struct RingProducer {
+  wire::RingWriter ring;
   std::uint32_t entry = 0;  // index in the directory
-  bool refused = false;     // no lane was free: asked once, counted once
-  Cost cost;                // of our code that writes here
+  bool no_ring = false;     // no lane was free: asked once, counted once
+  OverheadMeter overhead;   // of our code that writes here
   SentTable<1024> stacks;
   SentTable<512> strings;
   SentTable<1024> codes;
@@ -63,20 +63,20 @@ struct Outlet {
   alignas(8) std::byte names[2 * wire::kMaxNameBytes];
 };
 
-enum class Role : std::uint32_t { kCallback = 1, kSignal = 2 };
+enum class RingRole : std::uint32_t { kCallback = 1, kSignal = 2 };
 
 /// Where the lanes of one segment are. Each block has a copy: a thread that is still inside when
 /// its session is over must not meet the next one's.
-struct Directory {
+struct RingDirectory {
   std::uint8_t* segment;
   std::uint64_t segment_bytes;
-  wire::LaneEntry* lanes;
+  wire::RingEntry* lanes;
   std::uint32_t lane_count, large_lanes;
   std::uint32_t epoch;
 };
 
 /// A call of CUDA's that has not returned.
-struct OpenCall {
+struct PendingApiCall {
   std::uint64_t begun_ns;
   std::uint32_t correlation;  // 0: none
   std::uint16_t cbid;
@@ -84,14 +84,14 @@ struct OpenCall {
 };
 
 /// What the thread does with CUDA graphs, while callbacks tell. For whoever looks for steps.
-struct GraphCalls {
+struct GraphCallState {
   std::uint32_t launches;
   std::uint32_t captures;      // begun
-  std::uint32_t capturing_in;  // State::graphs_unseen then, and 1; 0: none is under way
+  std::uint32_t capturing_in;  // State::graph_callback_gaps then, and 1; 0: none is under way
 
   bool any() const { return (launches | captures) != 0; }
   bool capturing() const {
-    return capturing_in == g_state.graphs_unseen.load(std::memory_order_relaxed) + 1;
+    return capturing_in == g_state.graph_callback_gaps.load(std::memory_order_relaxed) + 1;
   }
 };
 
@@ -103,15 +103,17 @@ struct ThreadBlock {
   std::uint32_t owner;
   /// Its place in the table: rooms keep what they have for a thread by it.
   std::uint32_t index;
-  Directory directory;
+  RingDirectory directory;
   /// For callbacks.
-  OpenCall open_call;
-  GraphCalls graphs;
-  Ticks ticks;
-  Outlet callback;
-  Outlet signal;
+  PendingApiCall open_call;
+  GraphCallState graphs;
+  TscClock clock;
+  RingProducer callback;
+  RingProducer signal;
 
-  Outlet& outlet_of(Role role) { return role == Role::kCallback ? callback : signal; }
+  RingProducer& producer_of(RingRole role) {
+    return role == RingRole::kCallback ? callback : signal;
+  }
 };
 
 inline constexpr std::uint32_t kMaxThreadBlocks = 256;
@@ -130,7 +132,7 @@ struct alignas(64) ThreadSlot {
   /// One a Role: our code runs there and may use block and segment (segment_lifetime.hpp).
   std::atomic<std::uint8_t> inside[2]{};
 
-  std::atomic<std::uint8_t>& mark_of(Role role) {
+  std::atomic<std::uint8_t>& inside_flag(RingRole role) {
     return inside[static_cast<std::uint32_t>(role) - 1];
   }
 };
@@ -145,12 +147,12 @@ void unmap_thread_blocks();
 void for_each_slot(void (*visitor)(ThreadSlot& slot, void* argument), void* argument);
 
 /// What a thread knows of itself: nearly all of the library's thread-local data, no destructor.
-struct Here {
+struct ThreadLocal {
   ThreadSlot* slot;
   std::uint32_t tid;    // 0: not asked for yet
   std::uint32_t asked;  // for a place in this epoch
 };
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local Here t_here;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadLocal t_local;
 
 /// Takes a place for this thread, at its first use. Null: none left (counted), or not alive.
 /// @param tid  this thread's kernel id where the caller knows it, which saves a system call:
@@ -160,23 +162,23 @@ ThreadSlot* claim_slot(std::uint32_t tid = 0);
 
 /// Makes this thread's block ready for what is published now. The thread is marked inside, in one
 /// role. False: nothing is published any more.
-bool renew_block(ThreadSlot& slot);
+bool prepare_block(ThreadSlot& slot);
 
 /// The calling thread becomes another one for the kernel: what it had stays with the old id.
 /// Worker.
-void forget_this_thread();
+void reset_this_thread();
 
 /// This thread's kernel id without a system call after the first look.
-std::uint32_t this_tid();
+std::uint32_t current_tid();
 
 /// The kernel knows no such thread of this process any more. Keeps errno. Any context.
-bool thread_has_ended(std::uint32_t tid);
+bool thread_exited(std::uint32_t tid);
 
 /// Gives back the lanes and places of threads for which `gone(tid, arg)` says true: they have
 /// ended. Worker.
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
 
 /// In the child of a fork: forget every block (the memory is ours alone there). Boundary.
-void forget_threads_after_fork();
+void reset_threads_after_fork();
 
 }  // namespace gpuprof::hot

@@ -24,7 +24,7 @@
 namespace gpuprof::modules {
 namespace {
 
-constexpr std::uint64_t kMostNamespaces = 16;
+constexpr std::uint64_t kMaxNamespaces = 16;
 constexpr std::size_t kMutex = sizeof(pthread_mutex_t);
 constexpr int kLooks = 6;
 constexpr long kBetweenLooksNs = 50'000;
@@ -58,7 +58,7 @@ bool looks_like_load_lock(std::uintptr_t at) {
   const auto mutex = base::load<pthread_mutex_t>(reinterpret_cast<const void*>(at));
   const auto namespaces = base::load<std::uint64_t>(reinterpret_cast<const void*>(at - 8));
   return mutex.__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP && namespaces >= 1 &&
-         namespaces <= kMostNamespaces;
+         namespaces <= kMaxNamespaces;
 }
 
 int search_loader(dl_phdr_info* module, std::size_t, void* data) {
@@ -66,7 +66,7 @@ int search_loader(dl_phdr_info* module, std::size_t, void* data) {
   if (!is_loader(*module)) return 0;
   std::uint64_t bytes = 0;
   const std::uintptr_t begin = ModuleSymbols(*module).find("_rtld_global", &bytes);
-  if (begin == 0 || bytes < 2 * kMutex + 8 || !lies_in(*module, begin, bytes, PF_R)) return 1;
+  if (begin == 0 || bytes < 2 * kMutex + 8 || !is_mapped_in(*module, begin, bytes, PF_R)) return 1;
   for (std::uintptr_t at = begin + 8 + kMutex; at + kMutex <= begin + bytes; at += 8) {
     if (!is_list_lock(at, search.owner)) continue;
     ++search.count;
@@ -78,7 +78,7 @@ int search_loader(dl_phdr_info* module, std::size_t, void* data) {
 const pthread_mutex_t* load_lock() {
   if (g_searched.load(std::memory_order_acquire)) return g_lock.load(std::memory_order_relaxed);
   Search search{owner_here(), 0, 0};
-  visit_listed(search_loader, &search);
+  visit_listed_modules(search_loader, &search);
   const auto* lock = reinterpret_cast<const pthread_mutex_t*>(search.count == 1 ? search.found : 0);
   g_lock.store(lock, std::memory_order_relaxed);
   g_searched.store(true, std::memory_order_release);
@@ -95,13 +95,13 @@ int holder(const pthread_mutex_t* lock) {
 
 }  // namespace
 
-LockState look_at_loader_lock() {
+LockState loader_lock_state() {
   const pthread_mutex_t* lock = load_lock();
   if (lock == nullptr) return LockState::kNotFound;
   return holder(lock) == 0 ? LockState::kFree : LockState::kHeld;
 }
 
-bool loads_are_over() {
+bool pending_loads_done() {
   const pthread_mutex_t* lock = load_lock();
   if (lock == nullptr) {
     if (void* program = dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); program != nullptr)

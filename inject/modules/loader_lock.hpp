@@ -16,11 +16,11 @@ namespace gpuprof::modules {
 
 /// Whether every load that was under way when this began is over. Asks for a quarter of a
 /// millisecond at the most; waits for these loads only where the lock was not found.
-bool loads_are_over();
+bool pending_loads_done();
 
 enum class LockState : std::uint8_t { kFree, kHeld, kNotFound };
 
 /// The loader's lock at this moment.
-LockState look_at_loader_lock();
+LockState loader_lock_state();
 
 }  // namespace gpuprof::modules

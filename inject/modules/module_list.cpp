@@ -16,7 +16,7 @@ namespace {
 constexpr int kTries = 3;
 
 /// A walk that ends where it began if the list is another one than it was.
-struct Walk {
+struct SteadyWalk {
   Visitor visitor;
   void* data;
   base::LoaderCounts wanted;
@@ -24,7 +24,7 @@ struct Walk {
 };
 
 int visit_if_steady(dl_phdr_info* module, std::size_t size, void* data) {
-  auto& walk = *static_cast<Walk*>(data);
+  auto& walk = *static_cast<SteadyWalk*>(data);
   if (!walk.begun) {
     walk.begun = true;
     // The counters cannot change while we are here.
@@ -35,25 +35,25 @@ int visit_if_steady(dl_phdr_info* module, std::size_t size, void* data) {
 
 }  // namespace
 
-int visit_listed(Visitor visitor, void* data) { return dl_iterate_phdr(visitor, data); }
+int visit_listed_modules(Visitor visitor, void* data) { return dl_iterate_phdr(visitor, data); }
 
 // Who loads holds the loader's lock from before the first of its modules is listed until after the
 // last constructor has returned. So: what was listed, and then the lock was free: all of that is
 // loaded. It is all there is as long as the counters are the same.
-Visit visit_loaded(Visitor visitor, void* data, base::LoaderCounts* counts) {
+VisitResult visit_loaded_modules(Visitor visitor, void* data, base::LoaderCounts* counts) {
   for (int i = 0; i < kTries; ++i) {
-    Walk walk{visitor, data, base::loader_counts()};
-    if (!loads_are_over()) return Visit::kLater;
+    SteadyWalk walk{visitor, data, base::loader_counts()};
+    if (!pending_loads_done()) return VisitResult::kLoaderBusy;
     dl_iterate_phdr(visit_if_steady, &walk);
     if (!walk.steady) continue;
     if (counts != nullptr) *counts = walk.wanted;
-    return Visit::kDone;
+    return VisitResult::kDone;
   }
-  return Visit::kLater;
+  return VisitResult::kLoaderBusy;
 }
 
-bool lies_in(const dl_phdr_info& module, std::uintptr_t at, std::size_t bytes,
-             std::uint32_t rights) {
+bool is_mapped_in(const dl_phdr_info& module, std::uintptr_t at, std::size_t bytes,
+                  std::uint32_t rights) {
   for (int i = 0; i < module.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = module.dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & rights) != rights) continue;
@@ -63,8 +63,8 @@ bool lies_in(const dl_phdr_info& module, std::uintptr_t at, std::size_t bytes,
   return false;
 }
 
-bool holds(const dl_phdr_info& module, const void* address) {
-  return lies_in(module, reinterpret_cast<std::uintptr_t>(address), 1, 0);
+bool contains_address(const dl_phdr_info& module, const void* address) {
+  return is_mapped_in(module, reinterpret_cast<std::uintptr_t>(address), 1, 0);
 }
 
 const char* file_name(const dl_phdr_info& module) {
@@ -78,11 +78,11 @@ bool is_loader(const dl_phdr_info& module) {
   return std::strncmp(file_name(module), kName, sizeof kName - 1) == 0;
 }
 
-std::uint32_t count_of_first_modules() {
+std::uint32_t initial_module_count() {
   struct Look {
     std::uint32_t seen = 0, first = 1;
   } look;
-  visit_listed(
+  visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void* data) {
         auto& to = *static_cast<Look*>(data);
         ++to.seen;

@@ -2,9 +2,10 @@
 //
 // The loader's list, and what may be done with a module that stands in it.
 //
-// Context:  visit_listed: worker | boundary; visit_loaded: worker
+// Context:  visit_listed_modules: worker | boundary; visit_loaded_modules: worker
 // Owns:     nothing
-// Promises: nothing is unmapped while a visitor runs; visit_loaded waits for nobody who is inside
+// Promises: nothing is unmapped while a visitor runs; visit_loaded_modules waits for nobody who is
+// inside
 //           dlopen where the loader's lock can be seen (loader_lock.hpp)
 // Not here: addresses that outlive a visit, and calls (pinned_module.hpp)
 //
@@ -30,22 +31,22 @@ using Visitor = int (*)(dl_phdr_info* module, std::size_t size, void* data);
 /// headers and what lies in its file as it is in memory: symbol tables, notes, unwind tables.
 ///
 /// @return What the last visitor returned.
-int visit_listed(Visitor visitor, void* data);
+int visit_listed_modules(Visitor visitor, void* data);
 
-enum class Visit : std::uint8_t {
+enum class VisitResult : std::uint8_t {
   kDone,
-  kLater,  // somebody is inside dlopen or dlclose: nothing was visited; come again
+  kLoaderBusy,  // somebody is inside dlopen or dlclose: nothing was visited; come again
 };
 
 /// Visits all that is listed if each one's load is known to be over: its data may be read and
 /// written as well.
 ///
 /// @param counts  If not null: what the list was like (kDone).
-Visit visit_loaded(Visitor visitor, void* data, base::LoaderCounts* counts = nullptr);
+VisitResult visit_loaded_modules(Visitor visitor, void* data, base::LoaderCounts* counts = nullptr);
 
 /// Whether an address range lies in what is mapped of the module with these rights (PF_R, PF_W).
-bool lies_in(const dl_phdr_info& module, std::uintptr_t at, std::size_t bytes,
-             std::uint32_t rights);
+bool is_mapped_in(const dl_phdr_info& module, std::uintptr_t at, std::size_t bytes,
+                  std::uint32_t rights);
 
 /// Last part of a module's path; "" for the program.
 const char* file_name(const dl_phdr_info& module);
@@ -54,10 +55,10 @@ const char* file_name(const dl_phdr_info& module);
 bool is_loader(const dl_phdr_info& module);
 
 /// Whether an address lies in what is mapped of the module.
-bool holds(const dl_phdr_info& module, const void* address);
+bool contains_address(const dl_phdr_info& module, const void* address);
 
 /// How many modules at the beginning of the list came with the program: relocated, all of them,
 /// before any code of it ran. Nearly always the loader is the last of them.
-std::uint32_t count_of_first_modules();
+std::uint32_t initial_module_count();
 
 }  // namespace gpuprof::modules

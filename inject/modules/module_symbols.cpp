@@ -13,7 +13,7 @@ namespace gpuprof::modules {
 namespace {
 
 // Longer chains than any hash makes are those of a table that leads in circles.
-constexpr std::uint32_t kLongestChain = 65536;
+constexpr std::uint32_t kMaxChain = 65536;
 constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 
 const ElfW(Phdr) * dynamic_of(const dl_phdr_info& module) {
@@ -58,7 +58,7 @@ ModuleSymbols::ModuleSymbols(const dl_phdr_info& module)
   }
 }
 
-std::uint64_t ModuleSymbols::room_at(std::uint64_t at) const {
+std::uint64_t ModuleSymbols::bytes_mapped_at(std::uint64_t at) const {
   for (std::uint32_t i = 0; i < part_count_; ++i) {
     const std::uint64_t into = at - (bias_ + parts_[i].p_vaddr);
     if (parts_[i].p_type == PT_LOAD && into < parts_[i].p_memsz) return parts_[i].p_memsz - into;
@@ -68,7 +68,7 @@ std::uint64_t ModuleSymbols::room_at(std::uint64_t at) const {
 
 template <typename T>
 bool ModuleSymbols::read(std::uint64_t at, T* to) const {
-  if (room_at(at) < sizeof(T)) return false;
+  if (bytes_mapped_at(at) < sizeof(T)) return false;
   std::memcpy(to, reinterpret_cast<const void*>(at), sizeof(T));
   return true;
 }
@@ -96,9 +96,9 @@ std::uint64_t ModuleSymbols::find(const char* name, std::uint64_t* bytes) const 
   return bias_ + symbol.st_value;
 }
 
-const char* ModuleSymbols::own_name() const {
+const char* ModuleSymbols::soname() const {
   if (strings_ == 0 || name_ == 0) return nullptr;
-  const std::uint64_t room = room_at(strings_ + name_);
+  const std::uint64_t room = bytes_mapped_at(strings_ + name_);
   const auto* name = reinterpret_cast<const char*>(strings_ + name_);
   return strnlen(name, room) < room ? name : nullptr;
 }
@@ -109,7 +109,7 @@ bool ModuleSymbols::defines(std::uint32_t index, const char* name) const {
   if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0) return false;
   const std::size_t bytes = std::strlen(name) + 1;
   const std::uint64_t text = strings_ + symbol.st_name;
-  return room_at(text) >= bytes &&
+  return bytes_mapped_at(text) >= bytes &&
          std::memcmp(reinterpret_cast<const void*>(text), name, bytes) == 0;
 }
 
@@ -124,7 +124,7 @@ std::uint32_t ModuleSymbols::gnu_lookup(const char* name) const {
   const std::uint32_t hash = gnu_hash_of(name);
   std::uint32_t index = 0, entry = 0;
   if (!read(buckets + hash % head.buckets * kWord, &index) || index < head.first_symbol) return 0;
-  for (std::uint32_t looked = 0; looked < kLongestChain; ++looked, ++index) {
+  for (std::uint32_t looked = 0; looked < kMaxChain; ++looked, ++index) {
     if (!read(chains + (index - head.first_symbol) * kWord, &entry)) return 0;
     if ((entry | 1) == (hash | 1) && defines(index, name)) return index;
     if ((entry & 1) != 0) return 0;
@@ -141,7 +141,7 @@ std::uint32_t ModuleSymbols::sysv_lookup(const char* name) const {
   const std::uint64_t chains = buckets + head.buckets * kWord;
   std::uint32_t index = 0;
   if (!read(buckets + sysv_hash_of(name) % head.buckets * kWord, &index)) return 0;
-  for (std::uint32_t looked = 0; looked < kLongestChain; ++looked) {
+  for (std::uint32_t looked = 0; looked < kMaxChain; ++looked) {
     if (index == 0 || index >= head.symbols) return 0;
     if (defines(index, name)) return index;
     if (!read(chains + index * kWord, &index)) return 0;

@@ -2,8 +2,8 @@
 //
 // Looks a symbol up in one mapped module's own dynamic symbol table.
 //
-// Context:  worker | boundary, inside visit_listed or visit_loaded (the loader keeps the module
-// mapped
+// Context:  worker | boundary, inside visit_listed_modules or visit_loaded_modules (the loader
+// keeps the module mapped
 //           there)
 // Owns:     nothing
 // Promises: calls nothing of the loader; finds symbols of RTLD_LOCAL modules too; whatever the
@@ -31,7 +31,7 @@ class ModuleSymbols {
   std::uint64_t find(const char* name, std::uint64_t* bytes) const;
 
   /// The name it goes by (DT_SONAME), in its own memory; null: it has none.
-  const char* own_name() const;
+  const char* soname() const;
 
  private:
   std::uint32_t gnu_lookup(const char* name) const;
@@ -39,7 +39,7 @@ class ModuleSymbols {
   bool look_up(const char* name, ElfW(Sym) * symbol) const;
   bool defines(std::uint32_t index, const char* name) const;
   /// Bytes of the module from `at` on, 0 where nothing of it is mapped.
-  std::uint64_t room_at(std::uint64_t at) const;
+  std::uint64_t bytes_mapped_at(std::uint64_t at) const;
   template <typename T>
   bool read(std::uint64_t at, T* to) const;
 

@@ -39,28 +39,32 @@ void* keep(void* handle) {
 }  // namespace
 
 // Somebody may enter dlopen in between; then this waits for that one load.
-Held Held::mapped(const char* path) {
-  return loads_are_over() ? Held(keep(open_mapped(path))) : Held();
+PinnedModule PinnedModule::pin(const char* path) {
+  return pending_loads_done() ? PinnedModule(keep(open_mapped(path))) : PinnedModule();
 }
 
-Held Held::mapped_here(const char* path) { return Held(keep(open_mapped(path))); }
+PinnedModule PinnedModule::pin_blocking(const char* path) {
+  return PinnedModule(keep(open_mapped(path)));
+}
 
-Held Held::load(const char* path) { return Held(keep(dlopen(path, RTLD_NOW | RTLD_LOCAL))); }
+PinnedModule PinnedModule::load_and_pin(const char* path) {
+  return PinnedModule(keep(dlopen(path, RTLD_NOW | RTLD_LOCAL)));
+}
 
-void* Held::symbol(const char* name) const {
+void* PinnedModule::symbol(const char* name) const {
   return handle_ != nullptr ? dlsym(handle_, name) : nullptr;
 }
 
 // Not dladdr, which takes the loader's lock.
-const char* path_of(const void* address) {
+const char* module_path_of(const void* address) {
   struct Look {
     const void* address;
     const char* path;
   } look{address, nullptr};
-  visit_listed(
+  visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void* data) {
         auto& to = *static_cast<Look*>(data);
-        if (!holds(*module, to.address)) return 0;
+        if (!contains_address(*module, to.address)) return 0;
         to.path = module->dlpi_name != nullptr ? module->dlpi_name : "";
         return 1;
       },
@@ -68,8 +72,8 @@ const char* path_of(const void* address) {
   return look.path;
 }
 
-void* symbol_seen_from(const void* caller, const char* name) {
-  const char* path = path_of(caller);
+void* symbol_from_caller(const void* caller, const char* name) {
+  const char* path = module_path_of(caller);
   void* handle = path != nullptr ? open_mapped(path) : nullptr;
   if (handle == nullptr) return nullptr;
   void* found = dlsym(handle, name);

@@ -16,20 +16,20 @@
 
 namespace gpuprof::modules {
 
-class Held {
+class PinnedModule {
  public:
-  Held() = default;
+  PinnedModule() = default;
 
   /// A mapped module, by its path ("": the program). Empty while somebody is inside dlopen or
   /// dlclose (ask again later), or if it is gone. Worker.
-  static Held mapped(const char* path);
+  static PinnedModule pin(const char* path);
 
   /// The same on a thread of the program: waits for others who are inside dlopen. Boundary.
-  static Held mapped_here(const char* path);
+  static PinnedModule pin_blocking(const char* path);
 
   /// Loads a library (flags of dlopen beside RTLD_NOW | RTLD_LOCAL), or holds it if it is mapped.
   /// Worker | boundary.
-  static Held load(const char* path);
+  static PinnedModule load_and_pin(const char* path);
 
   explicit operator bool() const { return handle_ != nullptr; }
 
@@ -41,17 +41,17 @@ class Held {
   }
 
  private:
-  explicit Held(void* handle) : handle_(handle) {}
+  explicit PinnedModule(void* handle) : handle_(handle) {}
   void* handle_ = nullptr;
 };
 
 /// Path of the module that holds an address of code that is running or held ("": the program);
 /// null: none does. Takes the lock of the list only.
-const char* path_of(const void* address);
+const char* module_path_of(const void* address);
 
 /// A symbol of the module that is calling us, or of what it depends on. On its own thread.
 /// Boundary.
-void* symbol_seen_from(const void* caller, const char* name);
+void* symbol_from_caller(const void* caller, const char* name);
 
 /// What a function of ours stands before: the next definition of the name. For constructors of this
 /// library and, where they were too early, at a call of the program. Boundary.

@@ -22,8 +22,8 @@ namespace gpuprof::modules {
 namespace {
 
 // Of a file that is mapped from its beginning.
-MappedFile file_at(std::uintptr_t header, const char* path) {
-  MappedFile file;
+MappedModule file_at(std::uintptr_t header, const char* path) {
+  MappedModule file;
   const auto* elf = reinterpret_cast<const ElfW(Ehdr)*>(header);
   if (header == 0 || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0) return file;
   file.info.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(header + elf->e_phoff);
@@ -64,9 +64,9 @@ const link_map* first_module() {
 
 // The first of the initial modules that `is` true of; the loader is the last of them.
 template <typename Condition>
-MappedFile find_initial(Condition is) {
+MappedModule find_initial(Condition is) {
   for (const link_map* at = first_module(); at != nullptr; at = at->l_next) {
-    const MappedFile file = file_at(at->l_addr, at->l_name);
+    const MappedModule file = file_at(at->l_addr, at->l_name);
     if (file.known() && is(file)) return file;
     dl_phdr_info named{};
     named.dlpi_name = at->l_name;
@@ -77,19 +77,19 @@ MappedFile find_initial(Condition is) {
 
 using FindObject = int (*)(void*, dl_find_object*);
 
-struct Initial {
-  MappedFile c_library, loader;
+struct InitialModules {
+  MappedModule c_library, dynamic_loader;
   FindObject find_object = nullptr;
 };
 
-const Initial& initial() {
+const InitialModules& initial() {
   static constinit std::atomic<bool> ready{false};
-  static constinit Initial all{};
+  static constinit InitialModules all{};
   if (ready.load(std::memory_order_acquire)) return all;
   // Of two threads both find the same.
   all.c_library =
-      find_initial([](const MappedFile& file) { return strcmp(file.name(), "libc.so.6") == 0; });
-  all.loader = find_initial([](const MappedFile& file) { return is_loader(file.info); });
+      find_initial([](const MappedModule& file) { return strcmp(file.name(), "libc.so.6") == 0; });
+  all.dynamic_loader = find_initial([](const MappedModule& file) { return is_loader(file.info); });
   if (all.c_library.known())
     all.find_object =
         reinterpret_cast<FindObject>(ModuleSymbols(all.c_library.info).find("_dl_find_object"));
@@ -99,15 +99,15 @@ const Initial& initial() {
 
 }  // namespace
 
-const char* MappedFile::name() const { return file_name(info); }
+const char* MappedModule::name() const { return file_name(info); }
 
-const MappedFile& c_library() { return initial().c_library; }
-const MappedFile& loader() { return initial().loader; }
+const MappedModule& c_library() { return initial().c_library; }
+const MappedModule& dynamic_loader() { return initial().dynamic_loader; }
 
-MappedFile running_module(std::uintptr_t pc) {
+MappedModule running_module(std::uintptr_t pc) {
   const FindObject find_object = initial().find_object;
   if (find_object == nullptr)
-    return find_initial([pc](const MappedFile& file) { return file.holds(pc); });
+    return find_initial([pc](const MappedModule& file) { return file.holds(pc); });
   dl_find_object found;
   memset(&found, 0, sizeof found);
   if (find_object(reinterpret_cast<void*>(pc), &found) != 0) return {};
@@ -115,7 +115,7 @@ MappedFile running_module(std::uintptr_t pc) {
                  found.dlfo_link_map->l_name);
 }
 
-bool runs_generated_code(std::uintptr_t pc) {
+bool runs_jit_code(std::uintptr_t pc) {
   const FindObject find_object = initial().find_object;
   dl_find_object found;
   memset(&found, 0, sizeof found);

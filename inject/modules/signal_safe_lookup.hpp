@@ -20,7 +20,7 @@
 namespace gpuprof::modules {
 
 /// A module as it is in memory.
-struct MappedFile {
+struct MappedModule {
   dl_phdr_info info{};  // program headers, bias and path alone
   std::uintptr_t begin = 0, end = 0;
 
@@ -31,15 +31,15 @@ struct MappedFile {
 };
 
 /// The C library and the dynamic loader of the program; not known() where it has none.
-const MappedFile& c_library();
-const MappedFile& loader();
+const MappedModule& c_library();
+const MappedModule& dynamic_loader();
 
 /// The module of code that the calling thread runs. Not known(): none; with a C library older than
 /// glibc 2.35: or one that came by dlopen.
-MappedFile running_module(std::uintptr_t pc);
+MappedModule running_module(std::uintptr_t pc);
 
 /// The code that the calling thread runs is of no module: it was made at run time. False where that
 /// is not known (a C library older than glibc 2.35).
-bool runs_generated_code(std::uintptr_t pc);
+bool runs_jit_code(std::uintptr_t pc);
 
 }  // namespace gpuprof::modules

@@ -47,17 +47,17 @@ int needs_nothing(dl_phdr_info* info, std::size_t, void*) {
 
 }  // namespace
 
-bool is_made_by_go(const dl_phdr_info& module) {
+bool is_go_module(const dl_phdr_info& module) {
   for (int i = 0; i < module.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = module.dlpi_phdr[i];
     const std::uintptr_t at = module.dlpi_addr + part.p_vaddr;
-    if (part.p_type == PT_NOTE && lies_in(module, at, part.p_memsz, PF_R) &&
+    if (part.p_type == PT_NOTE && is_mapped_in(module, at, part.p_memsz, PF_R) &&
         has_note_of_go(reinterpret_cast<const unsigned char*>(at), part.p_memsz))
       return true;
   }
   return false;
 }
 
-bool program_needs_no_library() { return visit_listed(needs_nothing, nullptr) == 2; }
+bool program_has_no_needed() { return visit_listed_modules(needs_nothing, nullptr) == 2; }
 
 }  // namespace gpuprof::modules

@@ -12,10 +12,10 @@
 namespace gpuprof::modules {
 
 /// Whether the Go toolchain made it: its stacks may be smaller than a signal's frame.
-bool is_made_by_go(const dl_phdr_info& module);
+bool is_go_module(const dl_phdr_info& module);
 
 /// Whether the program needs no library, though it was started by the loader. Its threads are not
 /// the C library's then: something else may lie where ours expects thread-local storage.
-bool program_needs_no_library();
+bool program_has_no_needed();
 
 }  // namespace gpuprof::modules

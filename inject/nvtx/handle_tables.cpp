@@ -21,7 +21,7 @@ constexpr std::uint32_t kNameBytes = 120;
 constexpr std::uint32_t kThreadNames = 256;
 constexpr std::uint32_t kTextPool = 2u << 20;
 
-enum : std::uint32_t { kFree = 0, kWriting = 1, kReady = 2, kTold = 3 };
+enum : std::uint32_t { kFree = 0, kWriting = 1, kReady = 2, kSent = 3 };
 
 struct NamedDomain {
   std::atomic<std::uint32_t> state;
@@ -62,7 +62,7 @@ std::uint32_t slot_of(const void* handle, const Slot* first, std::uint32_t count
 
 std::uint32_t cut(std::uint32_t bytes, std::uint32_t room) { return bytes < room ? bytes : room; }
 
-bool same(const NamedDomain& domain, Text name) {
+bool same(const NamedDomain& domain, TextView name) {
   return domain.state.load(std::memory_order_acquire) >= kReady &&
          domain.bytes == cut(name.bytes, kNameBytes) &&
          std::memcmp(domain.name, name.data, domain.bytes) == 0;
@@ -101,7 +101,7 @@ bool map_tables() {
   return true;
 }
 
-nvtxDomainHandle_t add_domain(Text name) {
+nvtxDomainHandle_t add_domain(TextView name) {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr) return nullptr;
   const std::uint32_t used = cut(tables->domains_used.load(std::memory_order_acquire), kDomains);
@@ -127,7 +127,7 @@ std::uint32_t domain_index(nvtxDomainHandle_t handle) {
   return index < kDomains ? index : 0;
 }
 
-nvtxStringHandle_t add_string(Text text) {
+nvtxStringHandle_t add_string(TextView text) {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr) return nullptr;
   const std::uint32_t index = tables->strings_used.fetch_add(1, std::memory_order_relaxed);
@@ -144,7 +144,7 @@ nvtxStringHandle_t add_string(Text text) {
   return reinterpret_cast<nvtxStringHandle_t>(&slot);
 }
 
-Text string_text(nvtxStringHandle_t handle) {
+TextView string_text(nvtxStringHandle_t handle) {
   const Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr || handle == nullptr) return {"", 0};
   const std::uint32_t index = slot_of(handle, tables->strings, kStrings);
@@ -155,7 +155,7 @@ Text string_text(nvtxStringHandle_t handle) {
   return {tables->text + slot.offset, bytes - 1};
 }
 
-void add_thread_name(std::uint32_t tid, Text name) {
+void add_thread_name(std::uint32_t tid, TextView name) {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr) return;
   for (ThreadName& slot : tables->threads) {
@@ -171,7 +171,7 @@ void add_thread_name(std::uint32_t tid, Text name) {
   }
 }
 
-void tell_names() {
+void send_names() {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr) return;
   char name[kNameBytes + 1];
@@ -183,7 +183,7 @@ void tell_names() {
     std::memcpy(name, domain.name, domain.bytes);
     name[domain.bytes] = '\0';
     hot::g_outbox.domain(i, name);
-    domain.state.store(kTold, std::memory_order_release);
+    domain.state.store(kSent, std::memory_order_release);
   }
   for (ThreadName& slot : tables->threads) {
     std::uint32_t state = kReady;
@@ -192,20 +192,20 @@ void tell_names() {
     std::memcpy(name, slot.name, slot.bytes);
     name[slot.bytes] = '\0';
     hot::g_outbox.thread(wire::Thread{slot.tid, 0, base::mono_ns(), slot.bytes, 0}, name);
-    slot.state.store(kTold, std::memory_order_release);
+    slot.state.store(kSent, std::memory_order_release);
   }
 }
 
-void tell_names_again() {
+void resend_names() {
   Tables* tables = g_tables.load(std::memory_order_acquire);
   if (tables == nullptr) return;
   for (NamedDomain& domain : tables->domains) {
-    std::uint32_t state = kTold;
+    std::uint32_t state = kSent;
     domain.state.compare_exchange_strong(state, kReady, std::memory_order_acq_rel);
   }
 }
 
-Text to_utf8(const wchar_t* wide, char* to, std::uint32_t room) {
+TextView to_utf8(const wchar_t* wide, char* to, std::uint32_t room) {
   std::uint32_t bytes = 0;
   if (wide == nullptr) return {to, 0};
   for (; *wide != 0; ++wide) {
@@ -220,7 +220,7 @@ Text to_utf8(const wchar_t* wide, char* to, std::uint32_t room) {
   return {to, bytes};
 }
 
-Text plain(const char* text) {
+TextView as_text(const char* text) {
   if (text == nullptr) return {"", 0};
   return {text, static_cast<std::uint32_t>(std::strlen(text))};
 }

@@ -16,7 +16,7 @@
 namespace gpuprof::nvtx {
 
 /// Piece of text in UTF-8, not NUL-terminated.
-struct Text {
+struct TextView {
   const char* data;
   std::uint32_t bytes;
 };
@@ -29,24 +29,24 @@ inline constexpr std::uint32_t kWideBytes = 512;
 bool map_tables();
 
 /// Handle of a domain of this name; the same name gives the same handle.
-nvtxDomainHandle_t add_domain(Text name);
+nvtxDomainHandle_t add_domain(TextView name);
 /// Its number on the wire; 0: the default domain, or none of our handles.
 std::uint32_t domain_index(nvtxDomainHandle_t handle);
 
-nvtxStringHandle_t add_string(Text text);
+nvtxStringHandle_t add_string(TextView text);
 /// Text of one of our handles; empty for anything else.
-Text string_text(nvtxStringHandle_t handle);
+TextView string_text(nvtxStringHandle_t handle);
 
-void add_thread_name(std::uint32_t tid, Text name);
+void add_thread_name(std::uint32_t tid, TextView name);
 
 /// Sends what was named since the last call, to the outbox. Worker.
-void tell_names();
+void send_names();
 
-/// The next tell_names() tells of domains again, to another daemon. Worker.
-void tell_names_again();
+/// The next send_names() tells of domains again, to another daemon. Worker.
+void resend_names();
 
 /// Wide characters (UTF-32) as UTF-8, cut to `room` bytes at a character's border.
-Text to_utf8(const wchar_t* wide, char* to, std::uint32_t room);
-Text plain(const char* text);
+TextView to_utf8(const wchar_t* wide, char* to, std::uint32_t room);
+TextView as_text(const char* text);
 
 }  // namespace gpuprof::nvtx

@@ -32,14 +32,14 @@ struct PushState {
 };
 static_assert(sizeof(PushState) == 8 && kDomains <= 256);
 thread_local PushState t_push_state = {};
-// Which forget_open_ranges() the state has heard of.
-thread_local std::uint32_t t_push_era = 0;
-constinit std::atomic<std::uint32_t> g_push_era{0};
+// Which reset_open_ranges() the state has heard of.
+thread_local std::uint32_t t_push_generation = 0;
+constinit std::atomic<std::uint32_t> g_push_generation{0};
 
 PushState& push_state() {
-  const std::uint32_t era = g_push_era.load(std::memory_order_relaxed);
-  if (t_push_era != era) {
-    t_push_era = era;
+  const std::uint32_t era = g_push_generation.load(std::memory_order_relaxed);
+  if (t_push_generation != era) {
+    t_push_generation = era;
     t_push_state = {};
   }
   return t_push_state;
@@ -53,7 +53,7 @@ constinit std::atomic<std::uint64_t> g_step_range_number{0};
 
 /// What one event says, whichever of NVTX's forms it came in.
 struct Event {
-  Text message{"", 0};
+  TextView message{"", 0};
   std::uint32_t domain = 0;
   std::uint32_t category = 0;
   std::uint32_t color = 0;
@@ -63,10 +63,10 @@ struct Event {
 
 // Of a kind that is not known nothing is looked at.
 template <typename Attributes>
-Text message_of(const Attributes& from, char* wide) {
+TextView message_of(const Attributes& from, char* wide) {
   switch (from.messageType) {
     case NVTX_MESSAGE_TYPE_ASCII:
-      return plain(from.message.ascii);
+      return as_text(from.message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
       return to_utf8(from.message.unicode, wide, kWideBytes);
     case NVTX_MESSAGE_TYPE_REGISTERED:
@@ -104,7 +104,7 @@ Event event_of(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* from, cha
   return event;
 }
 
-Event event_of(Text message) {
+Event event_of(TextView message) {
   Event event;
   event.message = message;
   return event;
@@ -122,10 +122,10 @@ void fill(R* record, const hot::Guard& guard, const Event& event, std::uint64_t 
 }
 
 bool is_step(const Event& event) {
-  return hot::on(hot::kOnNvtxSteps) && matches_step(event.message);
+  return hot::on(hot::kOnNvtxSteps) && matches_step_pattern(event.message);
 }
 
-int push_quiet() {
+int push_unrecorded() {
   PushState& mine = push_state();
   mine.step_open = 0;
   return static_cast<int>(mine.depth++);
@@ -136,7 +136,7 @@ int push(const Event& event) {
   const int depth = static_cast<int>(mine.depth++);
   const bool in_step = mine.step_open != 0;
   if (in_step && mine.step_domain == event.domain) ++mine.step_open;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return depth;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
@@ -165,7 +165,7 @@ int pop(nvtxDomainHandle_t handle) {
     mine.step_open--;
     ends_step = mine.step_open == 0;
   }
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return depth;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
@@ -176,7 +176,7 @@ int pop(nvtxDomainHandle_t handle) {
 
 nvtxRangeId_t start(const Event& event) {
   const std::uint64_t id = g_next_range.fetch_add(1, std::memory_order_relaxed);
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return id;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
@@ -192,11 +192,11 @@ nvtxRangeId_t start(const Event& event) {
   return id;
 }
 
-nvtxRangeId_t start_quiet() { return g_next_range.fetch_add(1, std::memory_order_relaxed); }
+nvtxRangeId_t start_unrecorded() { return g_next_range.fetch_add(1, std::memory_order_relaxed); }
 
 void end(nvtxRangeId_t id) {
   if (!hot::on(kAnyUse)) return;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
@@ -207,13 +207,13 @@ void end(nvtxRangeId_t id) {
 }
 
 void mark(const Event& event) {
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
   hot::count(wire::Counter::kNvtxCalls);
   const std::uint64_t now_ns = base::mono_ns();
   if (is_step(event)) hot::step_begin(guard, kStep, now_ns);
   if (!hot::on(hot::kOnNvtx)) return;
-  wire::MarkEvent record{};
+  wire::NvtxMark record{};
   fill(&record, guard, event, now_ns);
   hot::record(guard, record, now_ns);
 }
@@ -225,7 +225,7 @@ void NVTX_API mark_ex(const nvtxEventAttributes_t* event) {
   if (hot::on(kAnyUse)) mark(event_of(nullptr, event, wide));
 }
 void NVTX_API mark_a(const char* message) {
-  if (hot::on(kAnyUse)) mark(event_of(plain(message)));
+  if (hot::on(kAnyUse)) mark(event_of(as_text(message)));
 }
 void NVTX_API mark_w(const wchar_t* message) {
   char wide[kWideBytes];
@@ -233,31 +233,32 @@ void NVTX_API mark_w(const wchar_t* message) {
 }
 nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t* event) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? start(event_of(nullptr, event, wide)) : start_quiet();
+  return hot::on(kAnyUse) ? start(event_of(nullptr, event, wide)) : start_unrecorded();
 }
 nvtxRangeId_t NVTX_API start_a(const char* message) {
-  return hot::on(kAnyUse) ? start(event_of(plain(message))) : start_quiet();
+  return hot::on(kAnyUse) ? start(event_of(as_text(message))) : start_unrecorded();
 }
 nvtxRangeId_t NVTX_API start_w(const wchar_t* message) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? start(event_of(to_utf8(message, wide, kWideBytes))) : start_quiet();
+  return hot::on(kAnyUse) ? start(event_of(to_utf8(message, wide, kWideBytes)))
+                          : start_unrecorded();
 }
 void NVTX_API range_end(nvtxRangeId_t id) { end(id); }
 int NVTX_API push_ex(const nvtxEventAttributes_t* event) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? push(event_of(nullptr, event, wide)) : push_quiet();
+  return hot::on(kAnyUse) ? push(event_of(nullptr, event, wide)) : push_unrecorded();
 }
 int NVTX_API push_a(const char* message) {
-  return hot::on(kAnyUse) ? push(event_of(plain(message))) : push_quiet();
+  return hot::on(kAnyUse) ? push(event_of(as_text(message))) : push_unrecorded();
 }
 int NVTX_API push_w(const wchar_t* message) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? push(event_of(to_utf8(message, wide, kWideBytes))) : push_quiet();
+  return hot::on(kAnyUse) ? push(event_of(to_utf8(message, wide, kWideBytes))) : push_unrecorded();
 }
 int NVTX_API range_pop() { return pop(nullptr); }
 
 void NVTX_API name_thread_a(std::uint32_t tid, const char* name) {
-  add_thread_name(tid, plain(name));
+  add_thread_name(tid, as_text(name));
 }
 void NVTX_API name_thread_w(std::uint32_t tid, const wchar_t* name) {
   char wide[kWideBytes];
@@ -274,12 +275,12 @@ void NVTX_API domain_mark_ex(nvtxDomainHandle_t domain, const nvtxEventAttribute
 nvtxRangeId_t NVTX_API domain_start_ex(nvtxDomainHandle_t domain,
                                        const nvtxEventAttributes_t* event) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? start(event_of(domain, event, wide)) : start_quiet();
+  return hot::on(kAnyUse) ? start(event_of(domain, event, wide)) : start_unrecorded();
 }
 void NVTX_API domain_end(nvtxDomainHandle_t, nvtxRangeId_t id) { end(id); }
 int NVTX_API domain_push_ex(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   char wide[kWideBytes];
-  return hot::on(kAnyUse) ? push(event_of(domain, event, wide)) : push_quiet();
+  return hot::on(kAnyUse) ? push(event_of(domain, event, wide)) : push_unrecorded();
 }
 int NVTX_API domain_pop(nvtxDomainHandle_t domain) { return pop(domain); }
 nvtxResourceHandle_t NVTX_API resource_create(nvtxDomainHandle_t, nvtxResourceAttributes_t* from) {
@@ -294,13 +295,13 @@ void NVTX_API resource_destroy(nvtxResourceHandle_t) {}
 void NVTX_API domain_category_a(nvtxDomainHandle_t, std::uint32_t, const char*) {}
 void NVTX_API domain_category_w(nvtxDomainHandle_t, std::uint32_t, const wchar_t*) {}
 nvtxStringHandle_t NVTX_API register_a(nvtxDomainHandle_t, const char* text) {
-  return add_string(plain(text));
+  return add_string(as_text(text));
 }
 nvtxStringHandle_t NVTX_API register_w(nvtxDomainHandle_t, const wchar_t* text) {
   char wide[kWideBytes];
   return add_string(to_utf8(text, wide, kWideBytes));
 }
-nvtxDomainHandle_t NVTX_API create_a(const char* name) { return add_domain(plain(name)); }
+nvtxDomainHandle_t NVTX_API create_a(const char* name) { return add_domain(as_text(name)); }
 nvtxDomainHandle_t NVTX_API create_w(const wchar_t* name) {
   char wide[kWideBytes];
   return add_domain(to_utf8(name, wide, kWideBytes));
@@ -316,14 +317,14 @@ NvtxFunctionPointer as_entry(F function) {
 
 // Checked against NVIDIA's prototypes, then stored as the uncallable type of the tables.
 #define GPUPROF_ENTRY(module, name, type, function) \
-  Entry { NVTX_CBID_##module##_##name, as_entry(static_cast<type>(function)) }
+  TableEntry { NVTX_CBID_##module##_##name, as_entry(static_cast<type>(function)) }
 
 }  // namespace
 
-void forget_open_ranges() { g_push_era.fetch_add(1, std::memory_order_relaxed); }
+void reset_open_ranges() { g_push_generation.fetch_add(1, std::memory_order_relaxed); }
 
-Entries core_entries() {
-  static const Entry entries[] = {
+TableEntries core_entries() {
+  static const TableEntry entries[] = {
       GPUPROF_ENTRY(CORE, MarkEx, nvtxMarkEx_impl_fntype, mark_ex),
       GPUPROF_ENTRY(CORE, MarkA, nvtxMarkA_impl_fntype, mark_a),
       GPUPROF_ENTRY(CORE, MarkW, nvtxMarkW_impl_fntype, mark_w),
@@ -343,8 +344,8 @@ Entries core_entries() {
   return {entries, sizeof entries / sizeof entries[0]};
 }
 
-Entries core2_entries() {
-  static const Entry entries[] = {
+TableEntries core2_entries() {
+  static const TableEntry entries[] = {
       GPUPROF_ENTRY(CORE2, DomainMarkEx, nvtxDomainMarkEx_impl_fntype, domain_mark_ex),
       GPUPROF_ENTRY(CORE2, DomainRangeStartEx, nvtxDomainRangeStartEx_impl_fntype, domain_start_ex),
       GPUPROF_ENTRY(CORE2, DomainRangeEnd, nvtxDomainRangeEnd_impl_fntype, domain_end),

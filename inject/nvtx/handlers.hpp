@@ -16,19 +16,19 @@
 namespace gpuprof::nvtx {
 
 /// A handler and the place in a module's table it belongs to.
-struct Entry {
+struct TableEntry {
   unsigned index;
   NvtxFunctionPointer function;
 };
 
-struct Entries {
-  const Entry* first;
+struct TableEntries {
+  const TableEntry* first;
   std::size_t count;
 };
-Entries core_entries();
-Entries core2_entries();
+TableEntries core_entries();
+TableEntries core2_entries();
 
 /// Ranges that are open will not be seen to end: each thread's depth begins anew. Worker.
-void forget_open_ranges();
+void reset_open_ranges();
 
 }  // namespace gpuprof::nvtx

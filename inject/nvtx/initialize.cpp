@@ -22,13 +22,14 @@ constinit std::atomic<bool> g_seen{false};
 
 // Every copy of the header is served, whatever its version: a table shorter than ours takes what
 // fits, one longer keeps its own answers for the rest.
-bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module, Entries entries) {
+bool fill(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module,
+          TableEntries entries) {
   NvtxFunctionTable table = nullptr;
   unsigned size = 0;
   if (callbacks.GetModuleFunctionTable(module, &table, &size) != 1 || table == nullptr)
     return false;
   for (std::size_t i = 0; i < entries.count; ++i) {
-    const Entry& entry = entries.first[i];
+    const TableEntry& entry = entries.first[i];
     // Another thread may be calling through the table already.
     if (entry.index < size && table[entry.index] != nullptr)
       __atomic_store_n(table[entry.index], entry.function, __ATOMIC_RELEASE);
@@ -52,18 +53,19 @@ int initialize(void* get_export_table) {
   return core || core2 ? 1 : 0;
 }
 
-bool was_seen() { return g_seen.load(std::memory_order_acquire); }
+bool is_in_use() { return g_seen.load(std::memory_order_acquire); }
 
 void tick() {
   // Preloaded, NVTX looks for us itself.
-  if (hot::on(hot::kOnNvtx | hot::kOnNvtxSteps) && !got::in_front()) follow_late(base::mono_ns());
-  tell_names();
+  if (hot::on(hot::kOnNvtx | hot::kOnNvtxSteps) && !got::is_preloaded())
+    fill_late_tables(base::mono_ns());
+  send_names();
 }
 
 void release() {
-  release_late();
-  forget_open_ranges();
-  tell_names_again();
+  release_late_tables();
+  reset_open_ranges();
+  resend_names();
 }
 
 }  // namespace gpuprof::nvtx

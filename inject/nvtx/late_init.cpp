@@ -21,27 +21,27 @@ namespace gpuprof::nvtx {
 
 namespace {
 
-constexpr std::uint32_t kMostFound = 64;
+constexpr std::uint32_t kMaxFound = 64;
 constexpr std::uint64_t kLookNs = 100'000'000;
 
-enum class Use : std::uint8_t { kWaits, kOurs, kOthers };
+enum class TableOwner : std::uint8_t { kPending, kOurs, kOthers };
 struct Found {
-  Globals* at;
+  NvtxGlobals* at;
   std::uintptr_t base;  // of its module
-  Use use;
+  TableOwner use;
 };
-constinit Found g_found[kMostFound] = {};
+constinit Found g_found[kMaxFound] = {};
 constinit std::uint32_t g_found_count = 0;
 constinit SeenModules g_seen{};
 constinit std::uint64_t g_next_look_ns = 0;
 
-void put(NvtxFunctionPointer* slots, Entries entries) {
+void put(NvtxFunctionPointer* slots, TableEntries entries) {
   for (std::size_t i = 0; i < entries.count; ++i)
     __atomic_store_n(&slots[entries.first[i].index - 1], entries.first[i].function,
                      __ATOMIC_RELEASE);
 }
 
-void take_out(NvtxFunctionPointer* slots, Entries entries) {
+void take_out(NvtxFunctionPointer* slots, TableEntries entries) {
   for (std::size_t i = 0; i < entries.count; ++i) {
     NvtxFunctionPointer expected = entries.first[i].function;
     __atomic_compare_exchange_n(&slots[entries.first[i].index - 1], &expected,
@@ -49,19 +49,19 @@ void take_out(NvtxFunctionPointer* slots, Entries entries) {
   }
 }
 
-void say_filled(const char* names) {
+void report_filled(const char* names) {
   char text[512];
   snprintf(text, sizeof text,
            "NVTX ranges of %s are recorded from now on: it looked for a tool before gpuprof came. "
            "Their domains and registered texts from before are not known.",
            names);
-  hot::notice(wire::Feature::kNvtx, wire::NoticeLevel::kInfo, 0, text);
+  hot::send_notice(wire::Feature::kNvtx, wire::NoticeLevel::kInfo, 0, text);
 }
 
-void say_left_alone(const char* name, const char* why) {
+void report_skipped(const char* name, const char* why) {
   char text[512];
   snprintf(text, sizeof text, "NVTX ranges of %s are not recorded: %s.", name, why);
-  hot::notice(wire::Feature::kNvtx, wire::NoticeLevel::kMissing, 0, text);
+  hot::send_notice(wire::Feature::kNvtx, wire::NoticeLevel::kMissing, 0, text);
 }
 
 /// Names of modules for one sentence.
@@ -81,20 +81,21 @@ struct Filling {
   Names filled, others;
 };
 
-bool lies_in_data(const dl_phdr_info& module, const Globals* at) {
-  return modules::lies_in(module, reinterpret_cast<std::uintptr_t>(at), sizeof *at, PF_R | PF_W);
+bool lies_in_data(const dl_phdr_info& module, const NvtxGlobals* at) {
+  return modules::is_mapped_in(module, reinterpret_cast<std::uintptr_t>(at), sizeof *at,
+                               PF_R | PF_W);
 }
 
 int fill_in_module(dl_phdr_info* info, std::size_t, void* data) {
   auto& filling = *static_cast<Filling*>(data);
   for (std::uint32_t i = 0; i < g_found_count; ++i) {
     Found& found = g_found[i];
-    if (found.base != info->dlpi_addr || found.use != Use::kWaits) continue;
+    if (found.base != info->dlpi_addr || found.use != TableOwner::kPending) continue;
     // Still mapped, as its module is in the list; still what it was, unless that is another one.
     if (!lies_in_data(*info, found.at) || !valid_globals(*found.at)) continue;
     if (__atomic_load_n(&found.at->state, __ATOMIC_ACQUIRE) != kComplete) continue;
-    found.use = has_no_tool(*found.at) ? Use::kOurs : Use::kOthers;
-    if (found.use == Use::kOurs) {
+    found.use = has_no_tool(*found.at) ? TableOwner::kOurs : TableOwner::kOthers;
+    if (found.use == TableOwner::kOurs) {
       put(found.at->core, core_entries());
       put(found.at->core2, core2_entries());
       filling.filled.add(info->dlpi_name);
@@ -109,7 +110,7 @@ int fill_in_module(dl_phdr_info* info, std::size_t, void* data) {
 int take_out_of_module(dl_phdr_info* info, std::size_t, void*) {
   for (std::uint32_t i = 0; i < g_found_count; ++i) {
     const Found& found = g_found[i];
-    if (found.base != info->dlpi_addr || found.use != Use::kOurs) continue;
+    if (found.base != info->dlpi_addr || found.use != TableOwner::kOurs) continue;
     if (!lies_in_data(*info, found.at) || !valid_globals(*found.at)) continue;
     take_out(found.at->core, core_entries());
     take_out(found.at->core2, core2_entries());
@@ -117,17 +118,17 @@ int take_out_of_module(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-void keep(Globals* at, std::uintptr_t base) {
-  if (g_found_count < kMostFound) g_found[g_found_count++] = {at, base, Use::kWaits};
+void keep(NvtxGlobals* at, std::uintptr_t base) {
+  if (g_found_count < kMaxFound) g_found[g_found_count++] = {at, base, TableOwner::kPending};
 }
 
 void search(const ModuleData& module) {
   // Objects that the linker left out of use lead to the one in use.
   bool odd = false, known = false;
   for (std::uint32_t i = 0; i < module.parts; ++i)
-    for (std::uintptr_t at = module.part[i].begin; at + sizeof(Globals) <= module.part[i].end;
-         at += alignof(Globals)) {
-      auto* globals = reinterpret_cast<Globals*>(at);
+    for (std::uintptr_t at = module.part[i].begin; at + sizeof(NvtxGlobals) <= module.part[i].end;
+         at += alignof(NvtxGlobals)) {
+      auto* globals = reinterpret_cast<NvtxGlobals*>(at);
       if (!looks_like_globals(globals)) continue;
       const bool valid = valid_globals(*globals);
       if (valid) keep(globals, module.base);
@@ -136,12 +137,12 @@ void search(const ModuleData& module) {
   if (!odd || known) return;
   Names name;
   name.add(module.path);
-  say_left_alone(name.text, "its copy of NVTX is laid out in a way that is not known");
+  report_skipped(name.text, "its copy of NVTX is laid out in a way that is not known");
 }
 
 bool anything_waits() {
   for (std::uint32_t i = 0; i < g_found_count; ++i)
-    if (g_found[i].use == Use::kWaits) return true;
+    if (g_found[i].use == TableOwner::kPending) return true;
   return false;
 }
 
@@ -149,7 +150,7 @@ bool anything_waits() {
 
 // Looks at all data of a module, whatever objects it consists of and whoever writes to them.
 __attribute__((no_sanitize("address", "thread"))) bool looks_like_globals(const void* at) {
-  const auto* globals = static_cast<const Globals*>(at);
+  const auto* globals = static_cast<const NvtxGlobals*>(at);
   return globals->callbacks.struct_size == sizeof(NvtxExportTableCallbacks) &&
          globals->version.struct_size == sizeof(NvtxExportTableVersionInfo) &&
          globals->state <= kComplete && globals->version.reserved0 == 0 &&
@@ -173,7 +174,7 @@ bool all_empty(const NvtxFunctionPointer (&functions)[N]) {
 }
 }  // namespace
 
-bool valid_globals(const Globals& globals) {
+bool valid_globals(const NvtxGlobals& globals) {
   return looks_like_globals(&globals) && leads_to(globals.core_table, globals.core) &&
          leads_to(globals.cuda_table, globals.cuda) &&
          leads_to(globals.opencl_table, globals.opencl) &&
@@ -181,25 +182,26 @@ bool valid_globals(const Globals& globals) {
          leads_to(globals.core2_table, globals.core2) && leads_to(globals.sync_table, globals.sync);
 }
 
-bool has_no_tool(const Globals& globals) {
+bool has_no_tool(const NvtxGlobals& globals) {
   return all_empty(globals.core) && all_empty(globals.core2);
 }
 
-void follow_late(std::uint64_t now_ns) {
+void fill_late_tables(std::uint64_t now_ns) {
   if (now_ns < g_next_look_ns || !map_tables()) return;
   g_next_look_ns = now_ns + kLookNs;
-  if (g_seen.unloaded()) g_found_count = 0;
-  if (g_seen.for_some_new(search)) g_next_look_ns = now_ns;
+  if (g_seen.some_unloaded()) g_found_count = 0;
+  if (g_seen.visit_new(search)) g_next_look_ns = now_ns;
   if (!anything_waits()) return;
   Filling filling;
-  if (modules::visit_loaded(fill_in_module, &filling) == modules::Visit::kLater) return;
-  if (filling.filled.text[0] != '\0') say_filled(filling.filled.text);
-  if (filling.others.text[0] != '\0') say_left_alone(filling.others.text, "another tool has them");
+  if (modules::visit_loaded_modules(fill_in_module, &filling) == modules::VisitResult::kLoaderBusy)
+    return;
+  if (filling.filled.text[0] != '\0') report_filled(filling.filled.text);
+  if (filling.others.text[0] != '\0') report_skipped(filling.others.text, "another tool has them");
 }
 
-void release_late() {
+void release_late_tables() {
   // What is taken out was put in when its module was loaded.
-  modules::visit_listed(take_out_of_module, nullptr);
+  modules::visit_listed_modules(take_out_of_module, nullptr);
   g_found_count = 0;
   g_seen = SeenModules{};
   g_next_look_ns = 0;

@@ -7,7 +7,7 @@
 // Owns:     a list of such objects
 // Promises: an object is only touched if every size, table and function in it is what the header
 //           makes of it, its initialisation is complete, and no tool has it; what was written is
-//           taken back by release_late()
+//           taken back by release_late_tables()
 // Not here: copies that look for us themselves (attach.cpp)
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace gpuprof::nvtx {
 
 /// The object nvtxGlobals_v3 of one copy of the header, as NVTX 3 lays it out.
-struct Globals {
+struct NvtxGlobals {
   std::uint32_t state, padding;
   NvtxExportTableCallbacks callbacks;
   NvtxExportTableVersionInfo version;
@@ -31,22 +31,22 @@ struct Globals {
   NvtxFunctionPointer* core2_table[NVTX_CBID_CORE2_SIZE + 1];
   NvtxFunctionPointer* sync_table[NVTX_CBID_SYNC_SIZE + 1];
 };
-static_assert(sizeof(Globals) == 1168 && offsetof(Globals, core_table) == 560);
+static_assert(sizeof(NvtxGlobals) == 1168 && offsetof(NvtxGlobals, core_table) == 560);
 
 inline constexpr std::uint32_t kComplete = 2;  // Globals::state: it has looked for a tool
 
 /// Whether the words at `at` begin as such an object does; there must be 48 bytes.
 bool looks_like_globals(const void* at);
 /// Whether it is one: its tables lead to its own functions, and to nothing else.
-bool valid_globals(const Globals& globals);
+bool valid_globals(const NvtxGlobals& globals);
 /// Whether no tool has filled it.
-bool has_no_tool(const Globals& globals);
+bool has_no_tool(const NvtxGlobals& globals);
 
 /// Fills what has come to be fit for it since the last call. Costs a question of the loader where
 /// nothing is new.
-void follow_late(std::uint64_t now_ns);
+void fill_late_tables(std::uint64_t now_ns);
 
-/// Takes our functions out again. The next follow_late() begins anew.
-void release_late();
+/// Takes our functions out again. The next fill_late_tables() begins anew.
+void release_late_tables();
 
 }  // namespace gpuprof::nvtx

@@ -29,7 +29,7 @@ bool describe(const dl_phdr_info& info, ModuleData* module) {
   module->base = info.dlpi_addr;
   module->parts = 0;
   const std::uintptr_t is_protected = end_of_protected(info);
-  for (int i = 0; i < info.dlpi_phnum && module->parts < ModuleData::kMostParts; ++i) {
+  for (int i = 0; i < info.dlpi_phnum && module->parts < ModuleData::kMaxParts; ++i) {
     const auto& part = info.dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
     const std::uintptr_t at = info.dlpi_addr + part.p_vaddr, end = at + part.p_filesz;
@@ -56,7 +56,7 @@ struct Walk {
 bool SeenModules::is_new(std::uintptr_t base) const {
   for (std::uint32_t i = 0; i < count_; ++i)
     if (bases_[i] == base) return false;
-  return count_ < kMost;
+  return count_ < kMax;
 }
 
 int SeenModules::look_into(dl_phdr_info* info, std::size_t, void* data) {
@@ -74,7 +74,7 @@ int SeenModules::look_into(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-bool SeenModules::unloaded() {
+bool SeenModules::some_unloaded() {
   const base::LoaderCounts now = base::loader_counts();
   if (now.subs == subs_) return false;
   subs_ = now.subs;
@@ -83,11 +83,12 @@ bool SeenModules::unloaded() {
   return true;
 }
 
-bool SeenModules::for_some_new(void (*f)(const ModuleData&)) {
+bool SeenModules::visit_new(void (*f)(const ModuleData&)) {
   const base::LoaderCounts now = base::loader_counts();
   if (now.adds == adds_) return false;
   Walk walk{this, f};
-  if (modules::visit_loaded(look_into, &walk) == modules::Visit::kLater) return false;
+  if (modules::visit_loaded_modules(look_into, &walk) == modules::VisitResult::kLoaderBusy)
+    return false;
   if (!walk.more) adds_ = now.adds;
   return walk.more;
 }

@@ -16,31 +16,31 @@
 namespace gpuprof::nvtx {
 
 struct ModuleData {
-  static constexpr std::uint32_t kMostParts = 8;
+  static constexpr std::uint32_t kMaxParts = 8;
   struct Part {
     std::uintptr_t begin, end;
   };
   char path[512];
   std::uintptr_t base;
-  Part part[kMostParts];  // writable, from the file
+  Part part[kMaxParts];  // writable, from the file
   std::uint32_t parts;
 };
 
 class SeenModules {
  public:
   /// Whether modules went since the last look: what was found may be gone, all are new again.
-  bool unloaded();
+  bool some_unloaded();
   /// Calls f for some modules not seen before: as many as take a millisecond or so. f calls nothing
   /// of the loader. While somebody is inside dlopen none is looked into: a later call does.
   /// @return whether there are more to look into at once.
-  bool for_some_new(void (*f)(const ModuleData&));
+  bool visit_new(void (*f)(const ModuleData&));
 
  private:
-  static constexpr std::uint32_t kMost = 2048;
+  static constexpr std::uint32_t kMax = 2048;
   bool is_new(std::uintptr_t base) const;
   static int look_into(dl_phdr_info* info, std::size_t, void* data);
 
-  std::uintptr_t bases_[kMost] = {};
+  std::uintptr_t bases_[kMax] = {};
   std::uint32_t count_ = 0;
   std::uint64_t adds_ = 0, subs_ = 0;
 };

@@ -2,7 +2,7 @@
 //
 // NVTX v3 injection: fills the caller's export table with our handlers.
 //
-// Context:  initialize: boundary (any thread, many times); set_step_name, tick: worker
+// Context:  initialize: boundary (any thread, many times); set_step_pattern, tick: worker
 // Owns:     the domain and registered-string tables (fixed size, never freed)
 // Promises: works without CUDA and without a daemon; handlers are callback context
 #pragma once
@@ -15,10 +15,10 @@ namespace gpuprof::nvtx {
 int initialize(void* get_export_table);
 
 /// True once any component of the process has asked for NVTX.
-bool was_seen();
+bool is_in_use();
 
 /// nvtx:NAME of the step source; NAME may hold * and ?; empty: none.
-void set_step_name(const char* name);
+void set_step_pattern(const char* name);
 
 /// Sends names of domains first seen since the last call.
 void tick();

@@ -22,11 +22,11 @@ struct Pattern {
   char text[kPatternBytes];
 };
 constinit Pattern g_patterns[2] = {};
-// release; pairs with the acquire in matches_step. Null: no pattern.
+// release; pairs with the acquire in matches_step_pattern. Null: no pattern.
 constinit std::atomic<const Pattern*> g_pattern{nullptr};
 
 // Past one character: continuation bytes of UTF-8 belong to the byte before.
-std::uint32_t next_character(Text text, std::uint32_t at) {
+std::uint32_t next_character(TextView text, std::uint32_t at) {
   ++at;
   while (at < text.bytes && (static_cast<unsigned char>(text.data[at]) & 0xC0u) == 0x80u) ++at;
   return at;
@@ -34,7 +34,7 @@ std::uint32_t next_character(Text text, std::uint32_t at) {
 
 }  // namespace
 
-bool glob_matches(Text pattern, Text text) {
+bool glob_matches(TextView pattern, TextView text) {
   std::uint32_t p = 0, t = 0;
   std::uint32_t star = pattern.bytes, resume = 0;  // last '*' seen, and where its text ends
   while (t < text.bytes) {
@@ -58,13 +58,13 @@ bool glob_matches(Text pattern, Text text) {
   return p == pattern.bytes;
 }
 
-bool matches_step(Text message) {
+bool matches_step_pattern(TextView message) {
   const Pattern* pattern = g_pattern.load(std::memory_order_acquire);
   return pattern != nullptr && glob_matches({pattern->text, pattern->bytes}, message);
 }
 
-void set_step_name(const char* name) {
-  const Text wanted = plain(name);
+void set_step_pattern(const char* name) {
+  const TextView wanted = as_text(name);
   if (wanted.bytes == 0) {
     g_pattern.store(nullptr, std::memory_order_release);
     return;

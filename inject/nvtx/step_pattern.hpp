@@ -2,7 +2,7 @@
 //
 // nvtx:NAME as a step source: does a message match.
 //
-// Context:  matches_step: callback; set_step_name (nvtx.hpp): worker
+// Context:  matches_step_pattern: callback; set_step_pattern (nvtx.hpp): worker
 // Owns:     two copies of the pattern: one in use, one to write
 // Promises: a handler never sees half a pattern; matching is linear but for one backtrack point
 // Not here: the step counter (hot/steps.hpp)
@@ -13,9 +13,9 @@
 namespace gpuprof::nvtx {
 
 /// True if the whole message matches the pattern (`*` any text, `?` one character).
-bool matches_step(Text message);
+bool matches_step_pattern(TextView message);
 
 /// The matcher itself. `?` is one byte of ASCII or one UTF-8 character.
-bool glob_matches(Text pattern, Text text);
+bool glob_matches(TextView pattern, TextView text);
 
 }  // namespace gpuprof::nvtx

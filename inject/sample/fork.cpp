@@ -28,7 +28,7 @@ namespace gpuprof::sample {
 
 namespace {
 
-constexpr std::uint32_t kLongestWaitMs = 5;
+constexpr std::uint32_t kMaxWaitMs = 5;
 
 // The number may be the program's by now.
 void close_if_ours(int fd, std::uint64_t event_id) {
@@ -39,28 +39,28 @@ void close_if_ours(int fd, std::uint64_t event_id) {
 }  // namespace
 
 void before_fork() {
-  hold_handler(true);
+  suspend_handler(true);
   // A handler at work may hold a lock of libunwind's pools, which the child would never see freed.
   const int saved = errno;
-  wait_for_snapshot_users(kLongestWaitMs);
+  wait_for_snapshot_readers(kMaxWaitMs);
   errno = saved;
 }
 
-void after_fork_parent() { hold_handler(false); }
+void after_fork_parent() { suspend_handler(false); }
 
 void after_fork_child() {
-  close_handler();
-  hold_handler(false);
+  disable_handler();
+  suspend_handler(false);
   g_perf_descriptors.clear(close_if_ours);
   g_interrupted_waits.clear();
-  snapshot_forget_users();
-  forget_sampling();
-  forget_threads();
-  forget_alt_stacks();
-  forget_launch_memos();
+  reset_snapshot_readers();
+  reset_sampler();
+  reset_threads_after_fork();
+  reset_alt_stacks_after_fork();
+  reset_launch_stack_caches();
   disarm_guard();
-  unwatch_queue_end();
-  forget_shield();
+  unwatch_sigqueue_limit();
+  reset_handler_masks_after_fork();
 }
 
 }  // namespace gpuprof::sample

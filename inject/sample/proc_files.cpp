@@ -94,7 +94,7 @@ void mapped_file_of(std::uintptr_t address, char* path, std::size_t room) {
   for_each_mapping(take_path_if_held, &wanted);
 }
 
-int move_to_top(int fd) {
+int move_fd_high(int fd) {
   if (fd < 0) return -1;
   const rlim_t top = usable_top();
   const int from = static_cast<int>(top / 2);

@@ -30,7 +30,7 @@ void for_each_mapping(bool (*visitor)(const char* line, void* argument), void* a
 void mapped_file_of(std::uintptr_t address, char* path, std::size_t room);
 
 /// Moves `fd` into our part of the descriptor range. Returns the new one, or -1 (then closed).
-int move_to_top(int fd);
+int move_fd_high(int fd);
 
 /// How many descriptors the sampler may hold under the present RLIMIT_NOFILE.
 std::uint32_t descriptor_budget();

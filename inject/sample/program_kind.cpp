@@ -15,21 +15,21 @@
 
 namespace gpuprof::sample {
 
-bool note_stack_needs(const Snapshot& snapshot) {
+bool detect_alt_stack_needs(const Snapshot& snapshot) {
   const SnapshotModule* const begin = snapshot.modules;
   const SnapshotModule* const end = begin + snapshot.module_count;
   const bool fragile = std::any_of(begin, end, [](const SnapshotModule& module) {
-    return base::is_fragile_file(module.info.dlpi_name);
+    return base::is_red_zone_file(module.info.dlpi_name);
   });
-  return (fragile || has_go(&snapshot)) && want_alt_stacks(fragile);
+  return (fragile || has_go(&snapshot)) && enable_alt_stacks(fragile);
 }
 
-void note_listed_stack_needs() {
-  modules::visit_listed(
+void detect_listed_alt_stack_needs() {
+  modules::visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void*) {
         const char* path = module->dlpi_name;
-        const bool fragile = path != nullptr && base::is_fragile_file(path);
-        if (fragile || modules::is_made_by_go(*module)) want_alt_stacks(fragile);
+        const bool fragile = path != nullptr && base::is_red_zone_file(path);
+        if (fragile || modules::is_go_module(*module)) enable_alt_stacks(fragile);
         return 0;
       },
       nullptr);
@@ -46,8 +46,8 @@ bool is_go(const Snapshot* snapshot) {
   return snapshot != nullptr && snapshot->module_count != 0 && snapshot->modules[0].is_go;
 }
 
-bool has_threads_of_its_own(const Snapshot* snapshot) {
-  return has_go(snapshot) && modules::program_needs_no_library();
+bool has_non_libc_threads(const Snapshot* snapshot) {
+  return has_go(snapshot) && modules::program_has_no_needed();
 }
 
 }  // namespace gpuprof::sample

@@ -12,9 +12,9 @@ namespace gpuprof::sample {
 
 /// Looks for code that needs alternate stacks (alt_stacks.hpp). True: something was found that was
 /// not there before.
-bool note_stack_needs(const Snapshot& snapshot);
+bool detect_alt_stack_needs(const Snapshot& snapshot);
 /// The same in the loader's list at this moment. Boundary.
-void note_listed_stack_needs();
+void detect_listed_alt_stack_needs();
 
 /// Some module was made by the Go toolchain.
 bool has_go(const Snapshot* snapshot);
@@ -24,6 +24,6 @@ bool is_go(const Snapshot* snapshot);
 
 /// Its threads are not the C library's: Go without cgo, whose program needs no library and keeps
 /// something of its own where ours expects thread-local storage.
-bool has_threads_of_its_own(const Snapshot* snapshot);
+bool has_non_libc_threads(const Snapshot* snapshot);
 
 }  // namespace gpuprof::sample

@@ -20,13 +20,13 @@ namespace {
 // LeakSanitizer and crash handlers trace a process for a moment.
 constexpr std::uint32_t kTracedScans = 3;
 
-struct Obstacles {
+struct Restrictions {
   bool known = false;
   std::uint64_t seccomp_mode = 0, filters = 0;
   std::uint32_t traced_scans = 0;
-  bool told_traced = false, told_filtered = false, told_lacking = false, told_hidden = false;
+  bool reported_traced = false, told_filtered = false, told_lacking = false, told_hidden = false;
 };
-constinit Obstacles g_obstacles;
+constinit Restrictions g_obstacles;
 
 // The first thread's number is the process's, also when it has ended. A scan may lack it for want
 // of a descriptor, too.
@@ -44,7 +44,7 @@ bool threads_are_hidden() {
 
 }  // namespace
 
-void note_own_filters() {
+void save_initial_filters() {
   ThreadStatus status;
   if (g_obstacles.known || !read_own_status(&status)) return;
   g_obstacles.known = true;
@@ -63,9 +63,9 @@ bool is_traced() {
   return read_own_status(&status) && status.tracer != 0;
 }
 
-void tell_of_obstacles(bool filtered, bool traced) {
+void report_restrictions(bool filtered, bool traced) {
   const auto say = [](const char* text) {
-    hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
+    hot::send_notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
   };
   if (!g_obstacles.told_hidden && threads_are_hidden()) {
     g_obstacles.told_hidden = true;
@@ -73,8 +73,8 @@ void tell_of_obstacles(bool filtered, bool traced) {
         "do not have their own numbers: they are not sampled; mount one (`unshare --mount-proc`)");
   }
   g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
-  if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.told_traced) {
-    g_obstacles.told_traced = true;
+  if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.reported_traced) {
+    g_obstacles.reported_traced = true;
     say("a debugger or another tracer holds the program and would be stopped by our signal: "
         "running threads are not sampled for as long");
   }
@@ -85,19 +85,20 @@ void tell_of_obstacles(bool filtered, bool traced) {
   }
 }
 
-void begin_obstacles() {
+void reset_restrictions() {
   g_obstacles.traced_scans = 0;
-  g_obstacles.told_traced = g_obstacles.told_filtered = g_obstacles.told_lacking =
+  g_obstacles.reported_traced = g_obstacles.told_filtered = g_obstacles.told_lacking =
       g_obstacles.told_hidden = false;
 }
 
-void tell_of_lacking_stacks(bool some) {
+void report_missing_alt_stacks(bool some) {
   if (!some || g_obstacles.told_lacking) return;
   g_obstacles.told_lacking = true;
-  hot::notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
-              "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
-              "running threads are sampled only if they were made, or made others, under gpuprof "
-              "run and after that code was loaded");
+  hot::send_notice(
+      wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
+      "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
+      "running threads are sampled only if they were made, or made others, under gpuprof "
+      "run and after that code was loaded");
 }
 
 }  // namespace gpuprof::sample

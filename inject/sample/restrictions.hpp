@@ -14,7 +14,7 @@ namespace gpuprof::sample {
 
 /// Filters that are there now were there before us; later calls change nothing, in a forked child
 /// neither.
-void note_own_filters();
+void save_initial_filters();
 
 /// Whether the thread has filters, or the strict mode, that came after us: what our handler or the
 /// program's own exit needs may end it.
@@ -24,12 +24,12 @@ bool has_new_filter(const ThreadStatus& status);
 /// debugger without a user, end it.
 bool is_traced();
 
-/// Says what was found since begin_obstacles(): `filtered`: some thread has a new filter;
+/// Says what was found since reset_restrictions(): `filtered`: some thread has a new filter;
 /// `traced`: at this scan. And, once, that the scan did not find the process's first thread.
-void tell_of_obstacles(bool filtered, bool traced);
-void begin_obstacles();
+void report_restrictions(bool filtered, bool traced);
+void reset_restrictions();
 
 /// Says once, if some lack one, that threads are not sampled without an alternate stack.
-void tell_of_lacking_stacks(bool some);
+void report_missing_alt_stacks(bool some);
 
 }  // namespace gpuprof::sample

@@ -45,7 +45,7 @@
 
 namespace gpuprof::sample {
 
-constinit StackParts g_parts{};
+constinit StackParts g_stack_parts{};
 
 namespace {
 
@@ -53,7 +53,7 @@ constexpr std::uint64_t kScanNs = 40'000'000;
 constexpr std::uint64_t kBeginningLookNs = 5'000'000;
 /// A thread that makes steps and rests is looked at once a sampling period, but for very short
 /// ones.
-constexpr std::uint64_t kShortestRestNs = 5'000'000;
+constexpr std::uint64_t kMinRestNs = 5'000'000;
 constexpr std::uint32_t kHighestRate = 20'000;
 // A walk is over within a millisecond; longer waits only who has no processor.
 constexpr std::uint32_t kStopWaitMs = 100, kReleaseWaitMs = 1000;
@@ -63,12 +63,12 @@ struct Sampler {
   bool on = false;
   bool own_threads = false;  // none of the C library's
   bool no_perf = false;      // its signals might become SIGIO
-  bool guard_lost_told = false, guard_left = false, blocked_refused = false;
+  bool guard_lost_reported = false, guard_released = false, off_cpu_refused = false;
   Settings settings;
   TriggerPlan plan;
   const TriggerKind* kind = nullptr;
   bool some_step = false;  // some thread makes steps
-  std::uint64_t rested_ns = 0;
+  std::uint64_t idle_steps_sampled_ns = 0;
   std::uint64_t shielded_ns = 0, scanned_ns = 0, look_ns = 0, kept_ns = 0, turned_ns = 0,
                 reclaimed_ns = 0;
 };
@@ -92,54 +92,54 @@ void publish_rate() {
            "sampler %s gives at most %u samples per second and running thread here, %u were asked "
            "for",
            kind->name, hz, g_sampler.plan.rate_hz);
-  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0, text);
+  hot::send_notice(Feature::kNative, NoticeLevel::kInfo, 0, text);
 }
 
-void keep_guard() {
+void update_fault_guard() {
   if (!hot::on(hot::kOnSamples | hot::kOnLaunchStacks)) return;
   if (!program_has_begun(g_sampler.settings.guard_from_ns)) return;
-  const char* why = watch_guard(g_sampler.own_threads, &g_sampler.guard_left);
-  if (why == nullptr || g_sampler.guard_lost_told) return;
-  g_sampler.guard_lost_told = true;
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, why);
+  const char* why = update_guard(g_sampler.own_threads, &g_sampler.guard_released);
+  if (why == nullptr || g_sampler.guard_lost_reported) return;
+  g_sampler.guard_lost_reported = true;
+  hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, why);
 }
 
 void begin_triggers();
 
 // What carries it came just now, and none of it has run yet.
-void look_for_fragile_code() {
-  if (!note_stack_needs(*current_snapshot()) || !g_sampler.on) return;
+void check_red_zone_code() {
+  if (!detect_alt_stack_needs(*current_snapshot()) || !g_sampler.on) return;
   close_threads();
-  flush_pending_signals();
+  discard_pending_signals();
   install_handler();
   begin_triggers();
 }
 
 void reclaim_signal_stacks(std::uint64_t now_ns) {
   constexpr std::uint64_t kPeriodNs = 200'000'000;
-  if (!alt_stacks_wanted() || now_ns - g_sampler.reclaimed_ns < kPeriodNs) return;
+  if (!alt_stacks_enabled() || now_ns - g_sampler.reclaimed_ns < kPeriodNs) return;
   g_sampler.reclaimed_ns = now_ns;
   reclaim_alt_stacks();
 }
 
 void begin_triggers() {
-  g_sampler.plan.signal = handled_signal();
-  shield_handlers(handled_signal());
+  g_sampler.plan.signal = sampling_signal();
+  mask_all_handlers(sampling_signal());
   g_sampler.kind = choose_trigger(g_sampler.settings.kind, g_sampler.plan, g_sampler.no_perf);
   publish_rate();
   open_threads(g_sampler.kind, g_sampler.plan);
 }
 
-void heed_queue_end() {
+void handle_sigqueue_limit() {
   if (g_sampler.kind != &kPerfTrigger || !program_has_begun(g_sampler.settings.guard_from_ns))
     return;
-  const bool ended = take_queue_end();
+  const bool ended = take_sigqueue_limit();
   const bool choice = g_sampler.settings.kind == wire::SamplerKind::kAuto;
-  if (!ended && (watch_queue_end() || !choice)) return;
+  if (!ended && (watch_sigqueue_limit() || !choice)) return;
   g_sampler.no_perf = true;
   close_threads();
-  flush_pending_signals();
-  hot::notice(
+  discard_pending_signals();
+  hot::send_notice(
       Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
       ended ? "SIGIO came from the kernel, as where the user's pending signals reach their limit "
               "(ulimit -i) and perf's samples are lost: none are taken by perf any more"
@@ -148,75 +148,77 @@ void heed_queue_end() {
   begin_triggers();
 }
 
-void keep_shield(std::uint64_t now_ns) {
+void update_handler_masks(std::uint64_t now_ns) {
   constexpr std::uint64_t kPeriodNs = 1'000'000'000;
   if (now_ns - g_sampler.shielded_ns < kPeriodNs) return;
   g_sampler.shielded_ns = now_ns;
-  shield_handlers(handled_signal());
+  mask_all_handlers(sampling_signal());
 }
 
-void sample_by_another(int except, const char* why) {
+void switch_signal(int except, const char* why) {
   install_handler(except);
-  hot::notice(Feature::kNative, NoticeLevel::kInfo, 0, why);
+  hot::send_notice(Feature::kNative, NoticeLevel::kInfo, 0, why);
   begin_triggers();
 }
 
 // The program took our signal for itself, or is about to, or means it.
-void keep_signal() {
-  const SignalClaims claims = take_claims();
+void update_signal() {
+  const SignalConflicts claims = take_signal_conflicts();
   // Once the program has it, it is not touched any more: what is pending may be the program's.
   const bool replaced = handler_was_replaced();
-  const int ours = handled_signal();
-  const bool give = !replaced && ours != 0 && claims.taken == ours;
-  const bool leave = !replaced && ours != 0 && claims.named == ours;
+  const int ours = sampling_signal();
+  const bool give = !replaced && ours != 0 && claims.handled == ours;
+  const bool leave = !replaced && ours != 0 && claims.awaited == ours;
   if (!give && !replaced && !leave) return;
   close_threads();
   // What waits for the process is the program's own.
   if (give && is_pending_for_process(ours))
-    leave_handler();
+    retire_handler();
   else if (give)
     remove_handler();
   else if (leave)
-    leave_handler();
-  sample_by_another(claims.taken,
-                    leave && !give
-                        ? "the program waits for the signal used for sampling; another signal is "
-                          "used now"
-                        : "the program installed a handler for the signal used for sampling; "
-                          "another signal is used now");
+    retire_handler();
+  switch_signal(claims.handled,
+                leave && !give
+                    ? "the program waits for the signal used for sampling; another signal is "
+                      "used now"
+                    : "the program installed a handler for the signal used for sampling; "
+                      "another signal is used now");
 }
 
 void turn_of(ThreadEntry& entry, void*) {
-  if (entry.has_trigger) g_sampler.kind->turn(g_sampler.plan, entry.tid, &entry.slot);
+  if (entry.has_trigger) g_sampler.kind->poll(g_sampler.plan, entry.tid, &entry.slot);
 }
 
 void refill(ThreadEntry& entry, void*) {
   if (entry.has_trigger) g_sampler.kind->refill(g_sampler.plan, entry.tid, &entry.slot);
 }
 
-bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->turn != nullptr; }
+bool has_turns() { return g_sampler.kind != nullptr && g_sampler.kind->poll != nullptr; }
 
-std::uint64_t rest_ns() { return std::clamp(g_sampler.plan.period_ns, kShortestRestNs, kScanNs); }
+std::uint64_t idle_step_period_ns() {
+  return std::clamp(g_sampler.plan.period_ns, kMinRestNs, kScanNs);
+}
 
-void look_at_blocked(std::uint64_t now_ns, bool last) {
-  if (!g_sampler.settings.blocked_threads || g_sampler.blocked_refused) return;
+void sample_off_cpu(std::uint64_t now_ns, bool last) {
+  if (!g_sampler.settings.blocked_threads || g_sampler.off_cpu_refused) return;
   const std::uint64_t period_ns = g_sampler.plan.period_ns;
   bool allowed = true;
   if (last || now_ns >= g_sampler.look_ns) {
-    g_sampler.look_ns = look_at_blocked_threads(g_parts, period_ns, now_ns, last);
+    g_sampler.look_ns = sample_off_cpu_threads(g_stack_parts, period_ns, now_ns, last);
     allowed = g_sampler.look_ns != 0;
   }
-  if (allowed && !last && now_ns - g_sampler.rested_ns >= rest_ns()) {
-    g_sampler.rested_ns = now_ns;
-    allowed = look_at_resting_threads(g_parts, period_ns, now_ns, &g_sampler.some_step);
+  if (allowed && !last && now_ns - g_sampler.idle_steps_sampled_ns >= idle_step_period_ns()) {
+    g_sampler.idle_steps_sampled_ns = now_ns;
+    allowed = sample_idle_step_threads(g_stack_parts, period_ns, now_ns, &g_sampler.some_step);
   }
   if (allowed) return;
-  g_sampler.blocked_refused = true;
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-              "process_vm_readv is not allowed here: blocked threads are not sampled");
+  g_sampler.off_cpu_refused = true;
+  hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0,
+                   "process_vm_readv is not allowed here: blocked threads are not sampled");
 }
 
-void keep_modules(std::uint64_t now_ns) {
+void update_modules(std::uint64_t now_ns) {
   if (now_ns - g_sampler.kept_ns < kScanNs - 5'000'000) return;
   g_sampler.kept_ns = now_ns;
   refresh_modules();
@@ -225,9 +227,9 @@ void keep_modules(std::uint64_t now_ns) {
 
 std::uint32_t next_turn_ms(std::uint64_t now_ns) {
   std::uint64_t wait_ns = has_turns() ? std::min(kScanNs, g_sampler.plan.period_ns) : kScanNs;
-  if (g_sampler.settings.blocked_threads && !g_sampler.blocked_refused) {
+  if (g_sampler.settings.blocked_threads && !g_sampler.off_cpu_refused) {
     wait_ns = std::min(wait_ns, g_sampler.look_ns - std::min(g_sampler.look_ns, now_ns));
-    if (g_sampler.some_step) wait_ns = std::min(wait_ns, rest_ns());
+    if (g_sampler.some_step) wait_ns = std::min(wait_ns, idle_step_period_ns());
   }
   if (!program_has_begun(g_sampler.settings.guard_from_ns))
     wait_ns = std::min(wait_ns, kBeginningLookNs);
@@ -242,20 +244,20 @@ bool prepare() {
   if (snapshot == nullptr) return false;
   report_modules(nullptr, snapshot, now_ns);
   publish_snapshot(snapshot);
-  unwind_forget();
-  frames::refresh_registered(now_ns, retire);
-  look_for_fragile_code();
-  g_sampler.native = unwind_prepare() && map_own_stacks();
-  map_launch_memos();
+  unwind_invalidate();
+  frames::rebuild_index(now_ns, retire_mapping);
+  check_red_zone_code();
+  g_sampler.native = unwind_prepare() && map_handler_stacks();
+  map_launch_stack_caches();
   install_handler();
-  g_sampler.own_threads = has_threads_of_its_own(snapshot);
+  g_sampler.own_threads = has_non_libc_threads(snapshot);
   python::find_runtime();
-  note_own_filters();
+  save_initial_filters();
   g_sampler.prepared = true;
   return g_sampler.native;
 }
 
-int signal_number() { return handled_signal(); }
+int signal_number() { return sampling_signal(); }
 
 int claim_signal() { return install_handler(); }
 
@@ -264,15 +266,15 @@ void refresh_modules() {
   const Snapshot* before = current_snapshot();
   const base::LoaderCounts counts = base::loader_counts();
   if (before != nullptr && counts == base::LoaderCounts{before->adds, before->subs}) {
-    if (python::waits_for_runtime()) python::find_runtime();
+    if (python::is_runtime_pending()) python::find_runtime();
     return;
   }
   Snapshot* after = build_snapshot();
   if (after == nullptr) return;
   report_modules(before, after, base::mono_ns());
   publish_snapshot(after);
-  unwind_forget();
-  look_for_fragile_code();
+  unwind_invalidate();
+  check_red_zone_code();
   if (!python::ready()) python::find_runtime();
 }
 
@@ -282,66 +284,66 @@ bool start(const Settings& settings) {
   g_sampler.settings = settings;
   g_sampler.plan.rate_hz = std::min(settings.rate_hz, kHighestRate);
   g_sampler.plan.period_ns = 1'000'000'000u / g_sampler.plan.rate_hz;
-  g_parts = StackParts{settings.native && g_sampler.native, settings.python};
+  g_stack_parts = StackParts{settings.native && g_sampler.native, settings.python};
   g_sampler.no_perf = false;
-  take_claims();  // of a session that is over
-  shield_handlers(install_handler());
-  open_handler(HandlerSettings{g_parts, g_sampler.plan.period_ns});
-  begin_obstacles();
+  take_signal_conflicts();  // of a session that is over
+  mask_all_handlers(install_handler());
+  enable_handler(HandlerSettings{g_stack_parts, g_sampler.plan.period_ns});
+  reset_restrictions();
   begin_triggers();
   g_sampler.on = true;
   g_sampler.scanned_ns = base::mono_ns();
   scan_threads(g_sampler.scanned_ns);
-  look_at_blocked(g_sampler.scanned_ns, false);
-  keep_guard();  // it asks whether a thread is filtered
+  sample_off_cpu(g_sampler.scanned_ns, false);
+  update_fault_guard();  // it asks whether a thread is filtered
   return g_sampler.kind != nullptr;
 }
 
 void stop() {
   if (g_sampler.on) {
-    look_at_blocked(base::mono_ns(), true);
+    sample_off_cpu(base::mono_ns(), true);
     close_threads();
-    close_handler();
-    flush_pending_signals();
-    unwatch_queue_end();
+    disable_handler();
+    discard_pending_signals();
+    unwatch_sigqueue_limit();
     g_sampler.on = false;
   }
-  close_guard();
+  deactivate_guard();
   // A walk may still be under way; its faults would be the program's. One that stays keeps the
   // guard where it is, which harms nobody.
-  if (wait_for_snapshot_users(kStopWaitMs)) disarm_guard();
+  if (wait_for_snapshot_readers(kStopWaitMs)) disarm_guard();
   reclaim_snapshots();
 }
 
-void give_up_signal() {
-  hot::worker_resume_timer_done();
-  if (handled_signal() != 0 && is_pending_for_process(handled_signal())) leave_handler();
+void release_signal() {
+  hot::worker_clear_resume_timer();
+  if (sampling_signal() != 0 && is_pending_for_process(sampling_signal())) retire_handler();
   remove_handler();
-  remove_left_handlers();
-  unshield_handlers();
+  remove_retired_handlers();
+  unmask_all_handlers();
 }
 
 bool release() {
   stop();
-  give_up_signal();
+  release_signal();
   release_threads();
   // Launch stacks end here; behind it no handler or walk looks at what is unmapped below.
   publish_snapshot(nullptr);
-  const bool empty = wait_for_snapshot_users(kReleaseWaitMs);
+  const bool empty = wait_for_snapshot_readers(kReleaseWaitMs);
   if (empty) {
     disarm_guard();
-    forget_generated_code();
-    frames::forget_registered(retire);
+    clear_jit_code();
+    frames::drop_index(retire_mapping);
     unwind_release();
-    unmap_launch_memos();
-    unmap_own_stacks();
+    unmap_launch_stack_caches();
+    unmap_handler_stacks();
   }
   reclaim_snapshots();
   g_sampler = Sampler{};
   return empty;
 }
 
-void forget_sampling() { g_sampler = Sampler{}; }
+void reset_sampler() { g_sampler = Sampler{}; }
 
 void retire_ended_threads(std::uint64_t now_ns) {
   constexpr std::uint64_t kPeriodNs = 30'000'000;
@@ -349,47 +351,47 @@ void retire_ended_threads(std::uint64_t now_ns) {
   static std::uint64_t looked_ns = 0;
   if (g_sampler.on || now_ns - looked_ns < kPeriodNs) return;
   looked_ns = now_ns;
-  hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); }, nullptr);
+  hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_exited(tid); }, nullptr);
 }
 
-void leave_signal(bool forked) {
+void abandon_signal(bool forked) {
   const int saved = errno;
   // In a forked child nothing but that timer can have sent ours.
-  const bool timer = hot::worker_resume_timer_off();
-  const int ours = handled_signal();
-  if (ours != 0) drop_own_pending(ours, false);
+  const bool timer = hot::worker_delete_resume_timer();
+  const int ours = sampling_signal();
+  if (ours != 0) discard_own_pending(ours, false);
   if (ours != 0 && (pending_signals() & signal_bit(ours)) != 0)
-    leave_handler();
+    retire_handler();
   else
     remove_handler(timer || !forked);
   errno = saved;
 }
 
 std::uint32_t tick(std::uint64_t now_ns) {
-  keep_modules(now_ns);
+  update_modules(now_ns);
   if (g_sampler.prepared) {
-    refresh_generated_code(now_ns);
-    frames::refresh_registered(now_ns, retire);
+    scan_jit_code(now_ns);
+    frames::rebuild_index(now_ns, retire_mapping);
   }
-  keep_guard();
+  update_fault_guard();
   reclaim_signal_stacks(now_ns);
   if (!g_sampler.on) return kScanNs / 1'000'000;
-  heed_interrupted_waits(now_ns);
-  if (some_are_claimed()) keep_signal();
-  heed_queue_end();
+  handle_interrupted_waits(now_ns);
+  if (has_signal_conflicts()) update_signal();
+  handle_sigqueue_limit();
   if (now_ns - g_sampler.scanned_ns >= kScanNs) {
     g_sampler.scanned_ns = now_ns;
-    keep_signal();
-    keep_shield(now_ns);
+    update_signal();
+    update_handler_masks(now_ns);
     scan_threads(now_ns);
-    follow_affinity(now_ns);
-    if (some_are_claimed()) keep_signal();
-    tell_of_lacking_stacks(some_lack_a_stack());
-    tell_of_obstacles(some_are_filtered(), was_traced());
+    update_affinity(now_ns);
+    if (has_signal_conflicts()) update_signal();
+    report_missing_alt_stacks(any_needs_alt_stack());
+    report_restrictions(any_filtered(), was_traced());
     if (g_sampler.kind != nullptr && g_sampler.kind->refill != nullptr)
       for_each_thread(refill, nullptr);
   }
-  look_at_blocked(now_ns, false);
+  sample_off_cpu(now_ns, false);
   if (has_turns() && now_ns - g_sampler.turned_ns >= g_sampler.plan.period_ns) {
     g_sampler.turned_ns = now_ns;
     for_each_thread(turn_of, nullptr);

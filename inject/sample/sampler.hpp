@@ -50,15 +50,16 @@ constexpr int neighbour_signal(int ours) {
 
 /// A call that takes signals without a handler has taken this one: true if it is ours, which then
 /// has had its effect. Any thread.
-bool take_back(int signal, const siginfo_t& info);
+bool consume_own_signal(int signal, const siginfo_t& info);
 
 /// Takes ours off the calling thread, where it blocks that signal; the program's stay, in their
-/// order. heed: they have their effect, as of take_back. Boundary, also in signal handlers.
-void drop_own_pending(int signal, bool heed = true);
+/// order. heed: they have their effect, as of consume_own_signal. Boundary, also in signal
+/// handlers.
+void discard_own_pending(int signal, bool heed = true);
 
 /// What the program asked the C library about that signal, without us: `action` is what it was
 /// told. Boundary, also in signal handlers.
-void show_programs_action(int signal, struct sigaction* action);
+void restore_program_action(int signal, struct sigaction* action);
 
 /// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
 /// boundary while the worker is parked.
@@ -67,21 +68,21 @@ int claim_signal();
 /// The program is about to take that signal for itself, be it for its default action, which would
 /// end the process: while samples are taken, waits until they come by another one, 0.5 s at the
 /// most. Keeps errno. Boundary, also in signal handlers.
-void give_way(int number);
+void yield_signal(int number);
 
 /// The program waits for that signal, which it was not to be disturbed by: the same, but our
 /// handler stays there and what is pending, too. Boundary.
-void leave_to_program(int number);
+void yield_signal_keep_handler(int number);
 
-/// As give_way where the worker is parked, or a forked child has none yet: our handler is gone, and
-/// what is pending, too, unless some of the program's waits here: then it is left, as by
-/// leave_to_program. Boundary, also in signal handlers.
-void leave_signal(bool forked);
+/// As yield_signal where the worker is parked, or a forked child has none yet: our handler is gone,
+/// and what is pending, too, unless some of the program's waits here: then it is left, as by
+/// yield_signal_keep_handler. Boundary, also in signal handlers.
+void abandon_signal(bool forked);
 
 /// Takes the handler back, where there is no session: the signal's disposition is again what it was
 /// before us, a timer of worker_resume_after_cpu is deleted, nothing stays pending. Not while a
 /// fork is under way: the agent may be about to arm that timer. Worker.
-void give_up_signal();
+void release_signal();
 
 /// Ends a session: stops, gives the signal up, disarms the fault guard, closes every descriptor,
 /// unmaps lists, snapshots, caches and stacks. prepare() makes all of it again. What stays: a few

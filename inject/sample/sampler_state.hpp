@@ -10,9 +10,9 @@
 
 namespace gpuprof::sample {
 
-extern StackParts g_parts;
+extern StackParts g_stack_parts;
 
 /// In the child of a fork: nothing is on. Boundary.
-void forget_sampling();
+void reset_sampler();
 
 }  // namespace gpuprof::sample

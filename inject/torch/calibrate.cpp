@@ -79,12 +79,12 @@ const char* look_at_probe() {
 }
 
 // Registered for all threads: ranges of the program's own pass by.
-NoContext probe_begins(const std::byte* function) {
+NullObserverContext probe_begins(const std::byte* function) {
   if (function == g_probe.object && !g_probe.seen) {
     g_probe.seen = true;
     g_probe.why = look_at_probe();
   }
-  return NoContext{};
+  return NullObserverContext{};
 }
 
 void probe_ends(const std::byte*, void*) {}
@@ -109,9 +109,9 @@ std::uint32_t time_ranges(const Functions& call) {
     if (end - begin < range_ns) range_ns = end - begin;
     if (again - end < clock_ns) clock_ns = again - end;
   }
-  constexpr std::uint64_t kMost = 2'000;
+  constexpr std::uint64_t kMax = 2'000;
   const std::uint64_t ns = range_ns > clock_ns ? range_ns - clock_ns : 0;
-  return static_cast<std::uint32_t>(ns < kMost ? ns : kMost);
+  return static_cast<std::uint32_t>(ns < kMax ? ns : kMax);
 }
 
 }  // namespace

@@ -54,11 +54,11 @@ bool known(std::uint64_t add) {
 }
 
 template <typename F>
-void take(const modules::Held& library, const char* name, F* to) {
+void take(const modules::PinnedModule& library, const char* name, F* to) {
   *to = library.function<F>(name);
 }
 
-void take_functions(const modules::Held& library, Functions* to) {
+void take_functions(const modules::PinnedModule& library, Functions* to) {
   take(library, kAddGlobal, &to->add_global);
   take(library, "_ZN2at14removeCallbackEm", &to->remove);
   take(library, "_ZNK2at14RecordFunction4nameEv", &to->name);
@@ -84,17 +84,17 @@ void refuse(const char* version) {
            "PyTorch %s does not export what observing its operators needs (2.1 or later does): "
            "there are none in the trace.",
            version);
-  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
+  hot::send_notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
 }
 
 bool add_library(const char* path) {
   // What was mapped at the start of the program has been initialised before this library was.
-  const modules::Held held = modules::Held::mapped(path);
-  if (!held) return look_again(), false;
+  const modules::PinnedModule held = modules::PinnedModule::pin(path);
+  if (!held) return force_rescan(), false;
   Library& library = g_libraries[s_count];
   take_functions(held, &library.call);
   const Functions& call = library.call;
-  read_version(path, library.version, sizeof library.version);
+  read_torch_version(path, library.version, sizeof library.version);
   if (call.add_global == nullptr || call.remove == nullptr || call.name == nullptr) {
     refuse(library.version);
     library.call = Functions{};
@@ -118,20 +118,20 @@ std::uint32_t find_libraries(std::uint64_t now_ns) {
   static const std::uint64_t s_first_ns = now_ns;
   Candidates found;
   found.count = 0;
-  if (modules::visit_loaded(look_into, &found) == modules::Visit::kLater) {
-    look_again();
+  if (modules::visit_loaded_modules(look_into, &found) == modules::VisitResult::kLoaderBusy) {
+    force_rescan();
     return s_count;
   }
   for (std::uint32_t i = 0; i < found.count && s_count < kMaxLibraries; ++i) {
     if (known(found.adds[i])) continue;
     if (found.paths[i][0] == '\0' && now_ns - s_first_ns < kConstructorsNs)
-      look_again();
+      force_rescan();
     else
       add_library(found.paths[i]);
   }
   return s_count;
 }
 
-void look_again() { s_seen_adds = 0; }
+void force_rescan() { s_seen_adds = 0; }
 
 }  // namespace gpuprof::torch

@@ -21,6 +21,6 @@ bool modules_changed();
 std::uint32_t find_libraries(std::uint64_t now_ns);
 
 /// Makes modules_changed() say yes once more.
-void look_again();
+void force_rescan();
 
 }  // namespace gpuprof::torch

@@ -18,15 +18,16 @@ namespace gpuprof::torch {
 
 /// std::unique_ptr<at::ObserverContext>, of which there is none: its destructor, which does
 /// nothing, makes it a class that is returned in memory, where each processor wants that to be.
-struct NoContext {
+struct NullObserverContext {
   void* nothing = nullptr;
-  ~NoContext() {}
+  ~NullObserverContext() {}
 };
-static_assert(!std::is_trivially_copyable_v<NoContext> && sizeof(NoContext) == 8);
+static_assert(!std::is_trivially_copyable_v<NullObserverContext> &&
+              sizeof(NullObserverContext) == 8);
 
 /// at::RecordFunctionCallback as libtorch takes it: by value.
 struct RecordFunctionCallback {
-  NoContext (*start)(const std::byte* function);
+  NullObserverContext (*start)(const std::byte* function);
   void (*end)(const std::byte* function, void* context);
   double probability = 1;
   bool scopes[10] = {};
@@ -74,21 +75,21 @@ struct FunctionLayout {
 
 /// A place, in bytes from an object's start, that is found out by looking at objects that come by.
 /// Threads that look at once lose some: that only takes a few objects more.
-class Learnt {
+class LearnedOffset {
  public:
   /// 0: not known yet, kRefused: never will be.
-  std::uint32_t place() const { return place_.load(std::memory_order_acquire); }
+  std::uint32_t offset() const { return place_.load(std::memory_order_acquire); }
   void refuse() { place_.store(kRefused, std::memory_order_relaxed); }
 
   /// An object fitted this place and no other; `enough` in a row decide.
-  void agrees(std::uint32_t place, std::uint32_t enough) {
+  void add_match(std::uint32_t place, std::uint32_t enough) {
     std::uint32_t seen = agreeing_.load(std::memory_order_relaxed);
     seen = seen >> 16 == place ? seen + 1 : (place << 16) + 1;
     agreeing_.store(seen, std::memory_order_relaxed);
     if ((seen & 0xffff) >= enough) place_.store(place, std::memory_order_release);
   }
   /// An object fitted none or several.
-  void says_nothing(std::uint32_t too_many) {
+  void add_mismatch(std::uint32_t too_many) {
     if (in_vain_.fetch_add(1, std::memory_order_relaxed) >= too_many) refuse();
   }
   static constexpr std::uint32_t kRefused = ~0u;
@@ -105,8 +106,8 @@ struct InputLayout {
   std::uint64_t tensor_type = 0;       // address of the type of tensors, as lists name it
   std::uint32_t list_tag = 0;          // of an IValue; 0: lists are not followed
   std::uint32_t bool_tag = 0;
-  Learnt sizes;  // of a tensor
-  Learnt items;  // of a list: {begin, end, capacity}, then their type
+  LearnedOffset sizes;  // of a tensor
+  LearnedOffset items;  // of a list: {begin, end, capacity}, then their type
   // Where libtorch's own tensor that stands for none has them; 0: nobody knows before `sizes` and
   // `items` do. Believed of objects that make sense there.
   std::uint32_t expected_sizes = 0, expected_items = 0;

@@ -13,14 +13,14 @@
 
 namespace gpuprof::torch {
 
-enum class Wanted : std::uint32_t {
+enum class ObserveMode : std::uint32_t {
   kOff,
   kSteps,      // top-level operators are looked at for steps, nothing else is recorded
   kOperators,  // every operator is recorded; steps, too, if they are looked for
 };
 
 /// What to observe from now on. @param detail wire::kTorch… bits.
-void want(Wanted wanted, std::uint32_t detail);
+void set_mode(ObserveMode wanted, std::uint32_t detail);
 
 /// Looks for libtorch among newly mapped modules and does what want() asked for.
 /// @return milliseconds until it wants to look again.
@@ -30,7 +30,7 @@ std::uint32_t tick(std::uint64_t now_ns);
 bool observed();
 
 /// Lets go of PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
-/// inside our code and none can come (hot::nobody_inside, after the segment was withdrawn). The
+/// inside our code and none can come (hot::no_thread_inside, after the segment was withdrawn). The
 /// next want() begins anew.
 /// @return False: somebody is inside, the memory is kept.
 bool release();

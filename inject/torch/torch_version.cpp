@@ -24,7 +24,7 @@ bool go_up(char* path) {
 
 }  // namespace
 
-void read_version(const char* library_path, char* to, std::size_t room) {
+void read_torch_version(const char* library_path, char* to, std::size_t room) {
   snprintf(to, room, "unknown");
   char path[600];
   snprintf(path, sizeof path - sizeof "/version.py", "%s", library_path);

@@ -11,6 +11,6 @@
 namespace gpuprof::torch {
 
 /// Reads version.py beside a wheel's lib folder; writes "unknown" where there is none.
-void read_version(const char* library_path, char* to, std::size_t room);
+void read_torch_version(const char* library_path, char* to, std::size_t room);
 
 }  // namespace gpuprof::torch

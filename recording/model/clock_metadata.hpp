@@ -10,11 +10,11 @@ namespace gpuprof::model {
 /// Records that came while CUPTI's clock changed and fit both clocks.
 inline constexpr char kClockAmbiguous[] = "clock.ambiguous_records";
 /// By how many nanoseconds their times may be off.
-inline constexpr char kClockAmbiguousBy[] = "clock.ambiguous_by_ns";
+inline constexpr char kClockAmbiguousNs[] = "clock.ambiguous_by_ns";
 
 /// Records whose times were converted before the rate of their clock was known to 1 ppm.
-inline constexpr char kClockRough[] = "clock.rough_records";
+inline constexpr char kClockImprecise[] = "clock.rough_records";
 /// To how many millionths it was known, at worst.
-inline constexpr char kClockRoughPpm[] = "clock.rough_ppm";
+inline constexpr char kClockImprecisePpm[] = "clock.rough_ppm";
 
 }  // namespace gpuprof::model

@@ -75,7 +75,7 @@ struct Inputs {
   std::uint32_t flags;  // kInputsCut
   std::span<const std::uint64_t> words;
 };
-inline constexpr std::uint32_t kInputsCut = 1;
+inline constexpr std::uint32_t kInputsTruncated = 1;
 inline constexpr std::uint32_t kInputsLost = 2;  // referred to, never defined
 
 /// One nn.Module object.
@@ -108,8 +108,8 @@ struct Module {
   std::uint64_t load_bias, start, end, seen_ns;
   std::string_view build_id, path;
 };
-struct ModuleGone {
-  std::uint64_t load_bias, start, gone_ns;
+struct ModuleUnload {
+  std::uint64_t load_bias, start, unloaded_ns;
 };
 struct Domain {
   std::uint32_t domain;
@@ -133,7 +133,7 @@ struct StateChange {
   std::uint32_t state;  // wire::AgentState
   std::uint64_t ts_ns, steps, switch_ns;
 };
-struct ClockPair {
+struct ClockSnapshot {
   std::uint64_t mono_ns, real_ns, boot_ns, cupti_ns, gap_ns;
 };
 struct Device {
@@ -184,9 +184,9 @@ inline constexpr std::uint32_t kRangeUnfinished = 2;  // open when the recording
 inline constexpr std::uint32_t kRangeNoBegin = 4;     // opened before the recording began
 /// A copy of one that was open when a window was cut, for that window's file; later copies and the
 /// event itself have the same id.
-inline constexpr std::uint32_t kRangeStillOpen = 64;
+inline constexpr std::uint32_t kRangeOpenSnapshot = 64;
 /// Such a copy of one that may have ended at its end_ns, unseen.
-inline constexpr std::uint32_t kRangeInDoubt = 128;
+inline constexpr std::uint32_t kRangeEndUnknown = 128;
 inline constexpr std::uint32_t kRangeDeep = 32;  // below more than viewers' programs can nest
 
 /// An operator, autograd node or user range of PyTorch.
@@ -287,10 +287,11 @@ template <typename... E>
 struct EventList {};
 
 /// Every event. The spool writes them, exporters read them; both fold over this list.
-using Events = EventList<StringDef, StackDef, PythonCode, Process, ProcessEnd, ThreadName, Module,
-                         ModuleGone, Domain, Fact, Notice, Loss, StateChange, ClockPair, Device,
-                         Context, Stream, Sample, Range, Step, ApiCall, Kernel, MemCopy, MemSet,
-                         Sync, Overhead, GraphExec, Inputs, TorchModule, Operator, Allocation>;
+using Events =
+    EventList<StringDef, StackDef, PythonCode, Process, ProcessEnd, ThreadName, Module,
+              ModuleUnload, Domain, Fact, Notice, Loss, StateChange, ClockSnapshot, Device, Context,
+              Stream, Sample, Range, Step, ApiCall, Kernel, MemCopy, MemSet, Sync, Overhead,
+              GraphExec, Inputs, TorchModule, Operator, Allocation>;
 
 /// Receives events one by one. Generated from the list: forgetting one does not compile.
 template <typename List>

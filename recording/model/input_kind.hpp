@@ -10,7 +10,7 @@
 
 namespace gpuprof::model {
 
-enum InputForm : std::uint64_t {
+enum InputKind : std::uint64_t {
   kNothing,
   kTensor,
   kTensorList,

@@ -15,8 +15,8 @@ namespace gpuprof::model {
 /// Value of Loss::reason.
 enum class LossReason : std::uint32_t {
   kUnknown = 0,
-  kLaneFull = 1,          // the ring of a thread was full
-  kNoLane = 2,            // the thread got no ring
+  kRingFull = 1,          // the ring of a thread was full
+  kNoRing = 2,            // the thread got no ring
   kTooLong = 3,           // longer than a frame
   kCuptiDropped = 4,      // CUPTI's own count
   kCuptiBadTime = 5,      // zero or reversed GPU times
@@ -27,15 +27,15 @@ enum class LossReason : std::uint32_t {
   kNameUndefined = 10,
   kStackTableFull = 11,
   kNameTableFull = 12,
-  kLaneCorrupt = 13,
+  kRingCorrupt = 13,
   kUnknownRecord = 14,  // a kind this daemon does not know
   kSpoolFull = 15,      // the disk refused
   kSampleNoRoom = 16,   // too little stack left on the thread
   kUnwindFault = 17,
   kBlockedTorn = 18,  // the blocked thread moved while it was read: its sample was thrown away
   kPopWithoutPush = 19,
-  kJoinTableFull = 20,  // nothing is booked as this; the number stays taken
-  kDuplicateCall = 21,  // inner host call with the same correlation id
+  kLaunchTableFull = 20,  // nothing is booked as this; the number stays taken
+  kDuplicateCall = 21,    // inner host call with the same correlation id
   kPythonFault = 22,
   kCodeTableFull = 23,
   kRecordMalformed = 24,  // shorter than its kind
@@ -43,22 +43,22 @@ enum class LossReason : std::uint32_t {
   kRangeTooDeep = 26,
   kThreadMasked = 27,       // threads that block our signal
   kThreadNoTrigger = 28,    // threads without a sampling trigger
-  kThreadNoLane = 29,       // threads for which no ring was left
+  kThreadNoRing = 29,       // threads for which no ring was left
   kStepUnnumbered = 30,     // step marks whose kernel name was matched too late to be counted
   kSampleBusy = 31,         // our code was busy on the thread
   kTimeImplausible = 32,    // a time at which the process did not run
   kCountDamaged = 33,       // a count nobody can have reached: its word was overwritten
-  kNameCut = 34,            // names sent cut: they are there, but not whole
+  kNameTruncated = 34,      // names sent cut: they are there, but not whole
   kCuptiUnknownBytes = 35,  // bytes, from a record of unknown kind to the end of its buffer
   kInputsTableFull = 36,
   kInputsUndefined = 37,   // operators whose inputs never came
   kStepLost = 38,          // steps whose begin never came: the one before goes on through them
   kSampleAtFork = 39,      // held back while the process forked
-  kGraphNodeLeftOut = 40,  // after so many that later times may be wrong
+  kGraphNodeSkipped = 40,  // after so many that later times may be wrong
 };
 
 /// What people read.
-constexpr std::string_view name_of(LossReason reason) {
+constexpr std::string_view loss_name(LossReason reason) {
   constexpr std::array<std::string_view, 41> kNames = {
       "unknown",
       "ring full",
@@ -109,7 +109,7 @@ constexpr std::string_view name_of(LossReason reason) {
 /// Whether a count of this reason counts records, and not threads, names, bytes or steps.
 constexpr bool counts_records(LossReason reason) {
   return reason != LossReason::kThreadMasked && reason != LossReason::kThreadNoTrigger &&
-         reason != LossReason::kThreadNoLane && reason != LossReason::kNameCut &&
+         reason != LossReason::kThreadNoRing && reason != LossReason::kNameTruncated &&
          reason != LossReason::kCuptiUnknownBytes && reason != LossReason::kStepLost;
 }
 

@@ -19,24 +19,24 @@
 
 namespace gpuprof::model {
 
-class KeptNotices {
+class NoticeLog {
  public:
-  static constexpr std::size_t kMost = 200;
+  static constexpr std::size_t kMaxNotices = 200;
   /// Levels from here on say that something is missing.
   static constexpr std::uint32_t kMissing = 1;
 
-  struct Kept {
+  struct Entry {
     std::uint32_t feature, level, code;
     std::string text;
   };
 
   void add(std::uint32_t feature, std::uint32_t level, std::uint32_t code, std::string_view text) {
-    std::erase_if(kept_, [&](const Kept& kept) {
-      return kept.feature == feature && base::closes(code, kept.code);
+    std::erase_if(kept_, [&](const Entry& kept) {
+      return kept.feature == feature && base::supersedes(code, kept.code);
     });
-    for (const Kept& kept : kept_)
+    for (const Entry& kept : kept_)
       if (kept.feature == feature && kept.text == text) return;
-    if (kept_.size() >= kMost) make_room();
+    if (kept_.size() >= kMaxNotices) make_room();
     kept_.push_back({feature, level, code, std::string(text)});
   }
 
@@ -47,10 +47,11 @@ class KeptNotices {
   std::vector<std::string> missing(std::uint32_t pid) const {
     std::vector<std::string> texts;
     if (left_out_ != 0)
-      texts.push_back(support::counted(left_out_, "earlier sentence", "earlier sentences") +
+      texts.push_back(support::count_with_unit(left_out_, "earlier sentence", "earlier sentences") +
                       " about process " + std::to_string(pid) + (left_out_ == 1 ? " is" : " are") +
-                      " left out: of all only the last " + std::to_string(kMost) + " are kept");
-    for (const Kept& kept : kept_)
+                      " left out: of all only the last " + std::to_string(kMaxNotices) +
+                      " are kept");
+    for (const Entry& kept : kept_)
       if (kept.level >= kMissing) texts.push_back(kept.text);
     return texts;
   }
@@ -58,12 +59,12 @@ class KeptNotices {
  private:
   void make_room() {
     const auto told_only =
-        std::find_if(kept_.begin(), kept_.end(), [](const Kept& k) { return k.level < kMissing; });
+        std::find_if(kept_.begin(), kept_.end(), [](const Entry& k) { return k.level < kMissing; });
     kept_.erase(told_only != kept_.end() ? told_only : kept_.begin());
     ++left_out_;
   }
 
-  std::vector<Kept> kept_;  // oldest first
+  std::vector<Entry> kept_;  // oldest first
   std::uint64_t left_out_ = 0;
 };
 

@@ -14,11 +14,11 @@
 
 namespace gpuprof::exporter {
 
-class OpenCopies {
+class OpenSnapshots {
  public:
   /// First pass. True: a copy, which is looked at again when all events have come.
-  bool hold(const model::Range& e) { return hold(e, ranges_); }
-  bool hold(const model::Operator& e) { return hold(e, operators_); }
+  bool add_snapshot(const model::Range& e) { return add_snapshot(e, ranges_); }
+  bool add_snapshot(const model::Operator& e) { return add_snapshot(e, operators_); }
   template <typename Take>
   void for_each(Take&& take) const {
     for (const auto& [id, e] : ranges_) take(e);
@@ -26,40 +26,40 @@ class OpenCopies {
   }
   /// The copy says how long it was open at least, and no end was told since.
   template <typename E>
-  static bool lasts(const E& e) {
-    constexpr std::uint32_t kBoth = model::kRangeStillOpen | model::kRangeInDoubt;
-    return (e.flags & kBoth) == model::kRangeStillOpen;
+  static bool is_still_open(const E& e) {
+    constexpr std::uint32_t kBoth = model::kRangeOpenSnapshot | model::kRangeEndUnknown;
+    return (e.flags & kBoth) == model::kRangeOpenSnapshot;
   }
   /// One of the newest copies does.
-  bool any_lasts() const {
+  bool any_still_open() const {
     bool any = false;
-    for_each([&](const auto& e) { any = any || lasts(e); });
+    for_each([&](const auto& e) { any = any || is_still_open(e); });
     return any;
   }
 
   /// Later passes, in which the spool may have more than in the first: what was looked at then is
   /// what is drawn. True: another one is drawn in its place.
-  bool replaces(const model::Range& e) const { return replaces(e, ranges_); }
-  bool replaces(const model::Operator& e) const { return replaces(e, operators_); }
+  bool is_superseded(const model::Range& e) const { return is_superseded(e, ranges_); }
+  bool is_superseded(const model::Operator& e) const { return is_superseded(e, operators_); }
 
  private:
   /// A window has as many as are open at its end; a spool that claims more is damaged.
-  static constexpr std::size_t kMost = 100'000;
+  static constexpr std::size_t kMaxOpen = 100'000;
   template <typename E>
   using Newest = std::unordered_map<model::RangeId, E>;
 
   template <typename E>
-  static bool hold(const E& e, Newest<E>& newest) {
-    if ((e.flags & model::kRangeStillOpen) == 0) {
+  static bool add_snapshot(const E& e, Newest<E>& newest) {
+    if ((e.flags & model::kRangeOpenSnapshot) == 0) {
       if (!newest.empty()) newest.erase(e.id);
       return false;
     }
-    if (newest.size() < kMost || newest.contains(e.id)) newest.insert_or_assign(e.id, e);
+    if (newest.size() < kMaxOpen || newest.contains(e.id)) newest.insert_or_assign(e.id, e);
     return true;
   }
   template <typename E>
-  static bool replaces(const E& e, const Newest<E>& newest) {
-    const bool copy = (e.flags & model::kRangeStillOpen) != 0;
+  static bool is_superseded(const E& e, const Newest<E>& newest) {
+    const bool copy = (e.flags & model::kRangeOpenSnapshot) != 0;
     if (!copy && newest.empty()) return false;
     const auto at = newest.find(e.id);
     if (at == newest.end()) return copy;

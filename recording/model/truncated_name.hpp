@@ -15,7 +15,7 @@ namespace gpuprof::model {
 /// "…#1a2b3c4d".
 ///
 /// @param hash Of the whole name.
-inline std::string cut_mark(std::uint64_t hash) {
+inline std::string truncation_suffix(std::uint64_t hash) {
   char mark[16];
   std::snprintf(mark, sizeof mark, "\u2026#%08x", static_cast<std::uint32_t>(hash ^ (hash >> 32)));
   return mark;

@@ -10,6 +10,6 @@
 namespace gpuprof::model {
 
 /// So long after its window a GPU event that was launched in it may begin and still be looked for.
-inline constexpr std::uint64_t kLatestWorkNs = 5'000'000'000;
+inline constexpr std::uint64_t kMaxWorkLagNs = 5'000'000'000;
 
 }  // namespace gpuprof::model

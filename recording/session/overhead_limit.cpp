@@ -15,7 +15,7 @@
 namespace gpuprof::api {
 
 support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
-  constexpr double kLeast = 0.1, kMost = 50;
+  constexpr double kMin = 0.1, kMax = 50;
   if (text == "off") return std::uint64_t{0};
   std::string_view digits = text;
   if (!digits.empty() && digits.back() == '%') digits.remove_suffix(1);
@@ -23,7 +23,7 @@ support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
   double percent = 0;
   const char* end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, percent, std::chars_format::fixed);
-  if (read.ec != std::errc() || read.ptr != end || !(percent >= kLeast && percent <= kMost))
+  if (read.ec != std::errc() || read.ptr != end || !(percent >= kMin && percent <= kMax))
     return support::error("--max-overhead cannot be " + support::in_quotes(text) +
                           "; it takes a share of a thread's time between 0.1% and 50%, or off");
   return static_cast<std::uint64_t>(std::llround(percent * 10'000));

@@ -50,7 +50,7 @@ void for_each_field(Options& o, Visit&& visit) {
   visit("on_no_step", o.on_no_step);
   visit("step_timeout_ns", o.step_timeout_ns);
   visit("armed", o.armed);
-  visit("of_running", o.of_running);
+  visit("of_running", o.running_processes);
   visit("name", o.name);
   visit("wait_for", o.wait_for);
   visit("command_line", o.command_line);
@@ -159,7 +159,7 @@ bool keep_is_valid(const std::string& keep) {
   return false;
 }
 
-bool units_agree(const Schedule& schedule) {
+bool units_agree(const ScheduleOptions& schedule) {
   Extent::Unit seen = Extent::Unit::kNone;
   for (const Extent* extent :
        {&schedule.skip_first, &schedule.wait, &schedule.warmup, &schedule.active}) {

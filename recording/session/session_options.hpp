@@ -23,7 +23,7 @@ struct Extent {
   std::uint64_t value = 0;  // steps, or ns
 };
 
-struct Schedule {
+struct ScheduleOptions {
   Extent skip_first, wait, warmup, active;  // all in one unit
   std::uint64_t repeat = 0;                 // 0: until the end
   /// True if any of them was given: otherwise the whole run is recorded.
@@ -38,7 +38,7 @@ struct Schedule {
 };
 
 /// Longest --name; what the library keeps of it.
-inline constexpr std::size_t kMostNameBytes = 63;
+inline constexpr std::size_t kMaxNameBytes = 63;
 
 struct SessionOptions {
   // output
@@ -60,12 +60,12 @@ struct SessionOptions {
   std::string cuda_graph;               // node | graph | "" = node
   std::uint64_t buffer_size_bytes = 0;  // 0: default
   // when
-  Schedule schedule;
+  ScheduleOptions schedule;
   std::string step = "auto";  // --step as typed
   std::string on_no_step = "time";
   std::uint64_t step_timeout_ns = 30'000'000'000ULL;
   bool armed = false;
-  bool of_running = false;  // of processes that run already: ends with the schedule
+  bool running_processes = false;  // of processes that run already: ends with the schedule
   // who
   std::string name;  // --name
   std::string wait_for = "primary";

@@ -39,17 +39,17 @@ support::Result<StepSpec> loop_at(const std::string& text, std::string_view plac
 
 /// How many copies of a part the bounds in braces ask for, multiplied: they may be nested.
 std::uint64_t copies_in(std::string_view regex) {
-  constexpr std::uint64_t kMost = 1'000'000;
+  constexpr std::uint64_t kMax = 1'000'000;
   std::uint64_t copies = 1, number = 0, largest = 1;
   bool inside = false;
   for (const char c : regex) {
     if (c == '{') inside = true, number = 0, largest = 1;
     if (!inside) continue;
     const bool digit = c >= '0' && c <= '9';
-    number = digit ? std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), kMost) : 0;
+    number = digit ? std::min(number * 10 + static_cast<std::uint64_t>(c - '0'), kMax) : 0;
     largest = std::max(largest, number);
     if (c != '}') continue;
-    copies = std::min(copies * largest, kMost);
+    copies = std::min(copies * largest, kMax);
     inside = false;
   }
   return copies;
@@ -57,8 +57,8 @@ std::uint64_t copies_in(std::string_view regex) {
 
 support::Result<StepSpec> checked_regex(StepSpec spec) {
   // The C library makes the copies, also in the program: with (x{1,255}){1,255} gigabytes of them.
-  constexpr std::uint64_t kMostCharacters = 4096;
-  if (copies_in(spec.text) * spec.text.size() > kMostCharacters)
+  constexpr std::uint64_t kMaxCharacters = 4096;
+  if (copies_in(spec.text) * spec.text.size() > kMaxCharacters)
     return error(
         "--step kernel: " + in_quotes(spec.text) +
         " repeats too much for the memory of the program; write * or + for bounds in braces");
@@ -101,7 +101,7 @@ support::Result<StepSpec> parse_step(const std::string& text) {
   if (view.substr(0, 5) == "loop:") return loop_at(text, view.substr(5));
   if (view.substr(0, 5) == "nvtx:") return named(text, "nvtx:", Source::kNvtx);
   if (view.substr(0, 7) == "kernel:") return named(text, "kernel:", Source::kKernel);
-  return error("--step cannot be " + in_quotes(text) + "; it takes " + kStepWords);
+  return error("--step cannot be " + in_quotes(text) + "; it takes " + kStepSyntax);
 }
 
 }  // namespace gpuprof::api

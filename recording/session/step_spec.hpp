@@ -29,7 +29,7 @@ struct StepSpec {
 };
 
 /// What --step takes, for people.
-inline constexpr char kStepWords[] =
+inline constexpr char kStepSyntax[] =
     "auto, user, loop, loop:FILE:LINE, optimizer, nvtx:NAME, kernel:REGEX or none";
 
 /// Errors: anything the grammar does not have, an empty name, an expression that does not compile.

@@ -51,7 +51,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("highest_percent", s.highest_percent), visit("last_percent", s.last_percent);
 }
 template <typename S, typename Visit>
-requires std::is_same_v<std::remove_const_t<S>, SummaryLeftOut>
+requires std::is_same_v<std::remove_const_t<S>, SummaryReduction>
 void for_each_field(S& s, Visit&& visit) {
   visit("pid", s.pid), visit("tid", s.tid), visit("since_ns", s.since_ns);
   visit("percent", s.percent), visit("what", s.what);
@@ -63,7 +63,7 @@ void for_each_field(S& s, Visit&& visit) {
   visit("name", s.name);
   visit("complete", s.complete), visit("simulated", s.simulated);
   visit("drops_known", s.drops_known), visit("stopped", s.stopped);
-  visit("told_to_end", s.told_to_end), visit("nothing", s.nothing);
+  visit("told_to_end", s.terminated), visit("nothing", s.nothing);
   visit("spool_folder", s.spool_folder);
   visit("duration_ns", s.duration_ns), visit("files", s.files), visit("windows", s.windows);
   visit("events_by_kind", s.events_by_kind), visit("drops_by_reason", s.drops_by_reason);
@@ -165,7 +165,7 @@ std::string to_json(const Summary& summary) {
 
 support::Result<Summary> from_json(const std::string& text) {
   auto document = support::parse_json(text);
-  if (!document) return support::error("The summary is " + document.error().sentence + ".");
+  if (!document) return support::error("The summary is " + document.error().message + ".");
   Summary summary;
   if (!read(document.value(), &summary))
     return support::error("The summary holds a field of an unexpected type.");

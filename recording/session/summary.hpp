@@ -60,7 +60,7 @@ struct SummaryOverhead {
 };
 
 /// One thing that was left out to stay below --max-overhead.
-struct SummaryLeftOut {
+struct SummaryReduction {
   std::uint32_t pid = 0, tid = 0;
   std::uint64_t since_ns = 0;  // CLOCK_MONOTONIC
   double percent = 0;          // of the thread's time until then
@@ -73,7 +73,7 @@ struct Summary {
   bool complete = true;      // every file asked for was written
   bool drops_known = true;   // false: a spool lacks its end, and nobody counted what is lost
   bool stopped = false;      // before its time: `gpuprof stop`, Ctrl-C of a capture
-  bool told_to_end = false;  // the daemon, while there was something left to record
+  bool terminated = false;   // the daemon, while there was something left to record
   bool nothing = false;      // a capture that wrote no file, as nothing was recorded
   bool simulated = false;    // a traced process used a simulated GPU
   std::string spool_folder;  // kept for `gpuprof export`, empty if removed
@@ -86,7 +86,7 @@ struct Summary {
   std::vector<SummaryProcess> processes;
   std::uint64_t processes_seen = 0, processes_traced = 0, peers_refused = 0;
   SummaryOverhead overhead;
-  std::vector<SummaryLeftOut> left_out;
+  std::vector<SummaryReduction> left_out;
   std::vector<std::string> missing;    // sentences: what is missing and why
   std::vector<std::string> remarks;    // sentences: what else a reader should know
   std::vector<std::string> failures;   // sentences: what we could not do

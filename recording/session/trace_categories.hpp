@@ -13,20 +13,20 @@
 
 namespace gpuprof::api {
 
-struct TraceWord {
+struct TraceCategory {
   const char* word;
   std::uint32_t bit;
 };
 
-inline constexpr std::array kTraceWords = {
-    TraceWord{"cuda", wire::kTraceCuda}, TraceWord{"nvtx", wire::kTraceNvtx},
-    TraceWord{"torch", wire::kTraceTorch}, TraceWord{"python", wire::kTracePython},
-    TraceWord{"native", wire::kTraceNative}};
+inline constexpr std::array kTraceCategories = {
+    TraceCategory{"cuda", wire::kTraceCuda}, TraceCategory{"nvtx", wire::kTraceNvtx},
+    TraceCategory{"torch", wire::kTraceTorch}, TraceCategory{"python", wire::kTracePython},
+    TraceCategory{"native", wire::kTraceNative}};
 
 /// `cuda,nvtx` for its bits; "" for none.
-inline std::string trace_list(std::uint32_t bits) {
+inline std::string category_list(std::uint32_t bits) {
   std::string list;
-  for (const TraceWord& word : kTraceWords)
+  for (const TraceCategory& word : kTraceCategories)
     if ((bits & word.bit) != 0) list += (list.empty() ? "" : ",") + std::string(word.word);
   return list;
 }

@@ -68,7 +68,7 @@ constexpr std::uint64_t widen(T value) {
 }
 
 /// Collects an event's numbers and texts.
-class Gather {
+class FieldCollector {
  public:
   template <typename... T>
   void operator()(const T&... values) {
@@ -103,7 +103,7 @@ class EventEncoder {
   /// Upper limit of what put() writes for `event`.
   template <typename E>
   static std::size_t limit(const E& event) {
-    Gather gather;
+    FieldCollector gather;
     fields(gather, event);
     return limit_of(gather);
   }
@@ -111,7 +111,7 @@ class EventEncoder {
   /// Writes `event` at `to`, which has limit(event) bytes of room; returns the end.
   template <typename E>
   std::byte* put(std::byte* to, const E& event) {
-    Gather gather;
+    FieldCollector gather;
     fields(gather, event);
     constexpr std::uint8_t kTag = Kinds::tag<E>();
     static_assert(kTag < Kinds::kCount);
@@ -123,12 +123,12 @@ class EventEncoder {
   }
 
  private:
-  static std::size_t limit_of(const Gather& gather) {
+  static std::size_t limit_of(const FieldCollector& gather) {
     return kMaxHeadBytes + gather.texts_[0].size() + gather.texts_[1].size() + 20 +
            gather.native_.size() * 10 + gather.python_.size() * 15;
   }
 
-  static std::byte* put_numbers(std::byte* to, const Gather& gather, Numbers& last) {
+  static std::byte* put_numbers(std::byte* to, const FieldCollector& gather, Numbers& last) {
     std::uint32_t mask = 0;
     for (std::size_t i = 0; i < gather.count_; ++i)
       mask |= static_cast<std::uint32_t>(gather.numbers_[i] != last[i]) << i;
@@ -147,7 +147,7 @@ class EventEncoder {
     return to + text.size();
   }
 
-  static std::byte* put_lists(std::byte* to, const Gather& gather) {
+  static std::byte* put_lists(std::byte* to, const FieldCollector& gather) {
     to = put_varint(to, gather.native_.size());
     to = put_varint(to, gather.python_.size());
     std::uint64_t last = 0;
@@ -167,17 +167,17 @@ class EventEncoder {
 };
 
 /// 18 years after a machine's start; 208 days; 2 years of a whole recording.
-inline constexpr std::uint64_t kLatest_ns = 1ULL << 59, kLongest_ns = 1ULL << 54,
-                               kLongestWindow_ns = 1ULL << 56;
+inline constexpr std::uint64_t kMaxTimeNs = 1ULL << 59, kMaxDurationNs = 1ULL << 54,
+                               kMaxWindowNs = 1ULL << 56;
 
 /// Of one allocation or release, and of all of a device: more than any machine has, and sums of
 /// them stay numbers.
-inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 44;
 
 /// Gives an event its numbers and texts back.
-class Scatter {
+class FieldSetter {
  public:
-  explicit Scatter(const Numbers& numbers) : numbers_(numbers) {}
+  explicit FieldSetter(const Numbers& numbers) : numbers_(numbers) {}
 
   template <typename... T>
   void operator()(T&... values) {
@@ -188,8 +188,8 @@ class Scatter {
   void span(std::uint64_t& start, std::uint64_t& end) {
     std::uint64_t length = 0;
     (*this)(start, length);
-    start = std::min(start, kLatest_ns);
-    end = start + (length >> 63 != 0 ? 0 : std::min(length, kLongest_ns));
+    start = std::min(start, kMaxTimeNs);
+    end = start + (length >> 63 != 0 ? 0 : std::min(length, kMaxDurationNs));
   }
   void bytes16(std::array<std::uint8_t, 16>& bytes) {
     std::array<std::uint64_t, 2> halves;
@@ -213,8 +213,8 @@ class Scatter {
 /// How many numbers, texts and lists an event has.
 template <typename E>
 struct Shape {
-  static Gather gather() {
-    Gather g;
+  static FieldCollector gather() {
+    FieldCollector g;
     const E empty{};
     fields(g, empty);
     return g;
@@ -225,23 +225,23 @@ struct Shape {
 class EventDecoder {
  public:
   /// What of a block to hand on.
-  enum class Want { kAll, kDefinitions };
+  enum class Filter { kAll, kDefinitions };
 
   /// False if the bytes are not what a writer makes; events before the damage were delivered.
-  bool decode(std::span<const std::byte> bytes, Want want, model::EventSink& sink);
+  bool decode(std::span<const std::byte> bytes, Filter want, model::EventSink& sink);
 
  private:
   template <typename... E>
   static constexpr auto readers(model::EventList<E...>);
   template <typename E>
-  bool one(Want want, model::EventSink& sink);
+  bool one(Filter want, model::EventSink& sink);
   bool numbers(std::size_t count, Numbers& last);
   template <auto kRead>
   bool numbers_by(std::size_t count, Numbers& last);
   bool varint(std::uint64_t* value);
   bool varint_within(std::uint64_t* value);
   bool text(std::string_view* value);
-  bool lists(Scatter& scatter);
+  bool lists(FieldSetter& scatter);
 
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;

@@ -32,19 +32,19 @@ inline bool short_varint(const std::byte* at, std::uint64_t* value, std::size_t*
 /// What no clock shows and no machine has is brought near: whoever adds it up counts in 63 bits.
 /// Spans are already (Scatter::span).
 template <typename E>
-void bring_near(E& e) {
-  if constexpr (requires { e.ts_ns; }) e.ts_ns = std::min(e.ts_ns, kLatest_ns);
-  if constexpr (requires { e.start_real_ns; }) e.start_ns = std::min(e.start_ns, kLatest_ns);
-  if constexpr (requires { e.weight_ns; }) e.weight_ns = std::min(e.weight_ns, kLongest_ns);
+void clamp_fields(E& e) {
+  if constexpr (requires { e.ts_ns; }) e.ts_ns = std::min(e.ts_ns, kMaxTimeNs);
+  if constexpr (requires { e.start_real_ns; }) e.start_ns = std::min(e.start_ns, kMaxTimeNs);
+  if constexpr (requires { e.weight_ns; }) e.weight_ns = std::min(e.weight_ns, kMaxDurationNs);
   if constexpr (requires { e.last_ns; }) {
-    e.first_ns = std::min(e.first_ns, kLatest_ns);
-    e.last_ns = std::min(e.last_ns, kLatest_ns);
+    e.first_ns = std::min(e.first_ns, kMaxTimeNs);
+    e.last_ns = std::min(e.last_ns, kMaxTimeNs);
   }
   if constexpr (requires { e.total_reserved_bytes; }) {
-    constexpr auto kMost = static_cast<std::uint64_t>(kMostBytes);
-    e.bytes = std::clamp(e.bytes, -kMostBytes, kMostBytes);
-    e.total_allocated_bytes = std::min(e.total_allocated_bytes, kMost);
-    e.total_reserved_bytes = std::min(e.total_reserved_bytes, kMost);
+    constexpr auto kMax = static_cast<std::uint64_t>(kMaxBytes);
+    e.bytes = std::clamp(e.bytes, -kMaxBytes, kMaxBytes);
+    e.total_allocated_bytes = std::min(e.total_allocated_bytes, kMax);
+    e.total_reserved_bytes = std::min(e.total_reserved_bytes, kMax);
   }
 }
 
@@ -105,7 +105,7 @@ bool EventDecoder::text(std::string_view* value) {
   return true;
 }
 
-bool EventDecoder::lists(Scatter& scatter) {
+bool EventDecoder::lists(FieldSetter& scatter) {
   std::uint64_t native = 0, python = 0;
   if (!varint(&native) || !varint(&python)) return false;
   // Each entry takes at least a byte: a length beyond that is a lie that would cost memory.
@@ -130,18 +130,18 @@ bool EventDecoder::lists(Scatter& scatter) {
 }
 
 template <typename E>
-bool EventDecoder::one(Want want, model::EventSink& sink) {
-  static const Gather kShape = Shape<E>::gather();
+bool EventDecoder::one(Filter want, model::EventSink& sink) {
+  static const FieldCollector kShape = Shape<E>::gather();
   Numbers& last = last_[Kinds::tag<E>()];
   if (!numbers(kShape.count_, last)) return false;
-  Scatter scatter(last);
+  FieldSetter scatter(last);
   for (std::size_t i = 0; i < kShape.text_count_; ++i)
     if (!text(&scatter.texts_[i])) return false;
   if (kShape.has_lists_ && !lists(scatter)) return false;
-  if (model::Timed<E> && want == Want::kDefinitions) return true;
+  if (model::Timed<E> && want == Filter::kDefinitions) return true;
   E event{};
   fields(scatter, event);
-  bring_near(event);
+  clamp_fields(event);
   sink.on(event);
   return true;
 }
@@ -151,7 +151,7 @@ constexpr auto EventDecoder::readers(model::EventList<E...>) {
   return std::array{&EventDecoder::one<E>...};
 }
 
-bool EventDecoder::decode(std::span<const std::byte> bytes, Want want, model::EventSink& sink) {
+bool EventDecoder::decode(std::span<const std::byte> bytes, Filter want, model::EventSink& sink) {
   at_ = bytes.data();
   end_ = at_ + bytes.size();
   last_ = {};

@@ -61,9 +61,9 @@ void fields(F& f, E& e) {
   f.text(e.build_id);
   f.text(e.path);
 }
-template <class F, Is<model::ModuleGone> E>
+template <class F, Is<model::ModuleUnload> E>
 void fields(F& f, E& e) {
-  f(e.load_bias, e.start, e.gone_ns);
+  f(e.load_bias, e.start, e.unloaded_ns);
 }
 template <class F, Is<model::Domain> E>
 void fields(F& f, E& e) {
@@ -88,7 +88,7 @@ template <class F, Is<model::StateChange> E>
 void fields(F& f, E& e) {
   f(e.state, e.ts_ns, e.steps, e.switch_ns);
 }
-template <class F, Is<model::ClockPair> E>
+template <class F, Is<model::ClockSnapshot> E>
 void fields(F& f, E& e) {
   f(e.mono_ns, e.real_ns, e.boot_ns, e.cupti_ns, e.gap_ns);
 }
@@ -191,10 +191,10 @@ void fields(F& f, E& e) {
 static_assert(sizeof(model::StringDef) == 24 && sizeof(model::StackDef) == 40);
 static_assert(sizeof(model::PythonCode) == 40 && sizeof(model::Process) == 64);
 static_assert(sizeof(model::ProcessEnd) == 16 && sizeof(model::ThreadName) == 32);
-static_assert(sizeof(model::Module) == 64 && sizeof(model::ModuleGone) == 24);
+static_assert(sizeof(model::Module) == 64 && sizeof(model::ModuleUnload) == 24);
 static_assert(sizeof(model::Domain) == 24 && sizeof(model::Fact) == 32);
 static_assert(sizeof(model::Notice) == 40 && sizeof(model::Loss) == 32);
-static_assert(sizeof(model::StateChange) == 32 && sizeof(model::ClockPair) == 40);
+static_assert(sizeof(model::StateChange) == 32 && sizeof(model::ClockSnapshot) == 40);
 static_assert(sizeof(model::Device) == 104 && sizeof(model::Context) == 12);
 static_assert(sizeof(model::Stream) == 12 && sizeof(model::Sample) == 32);
 static_assert(sizeof(model::Range) == 88 && sizeof(model::Step) == 48);

@@ -132,7 +132,7 @@ class Core {
     while (done < bytes.size()) {
       const ssize_t n = ::write(fd_.get(), bytes.data() + done, bytes.size() - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return give_up(n < 0 ? errno : ENOSPC);
+      if (n <= 0) return fail(n < 0 ? errno : ENOSPC);
       done += static_cast<std::size_t>(n);
     }
     written_ += bytes.size();
@@ -159,7 +159,7 @@ class Core {
     block.clear();
   }
 
-  bool give_up(int why) {
+  bool fail(int why) {
     failed_with_ = why;
     failure_ = fmt::format(
         "the spool could not be written ({}); what was written before is kept, later events are "
@@ -243,8 +243,7 @@ support::Result<std::unique_ptr<ProcessWriter>> ProcessWriter::create(const std:
   const int failure = writer->failed_with();
   ::unlink(path.c_str());  // the process may ask again
   return support::error(fmt::format("cannot begin the spool file {}: {}{}", path,
-                                    std::strerror(failure),
-                                    support::advice_for_failed_write(failure)));
+                                    std::strerror(failure), support::write_error_hint(failure)));
 }
 
 }  // namespace gpuprof::spool

@@ -70,7 +70,7 @@ class Replay {
         sink_(sink),
         progress_(progress) {}
 
-  ReplayEnd run() {
+  ReplayResult run() {
     while (at_ < file_bytes_ && block()) {
     }
     return {at_ == file_bytes_, file_bytes_ - at_, damaged_};
@@ -91,7 +91,7 @@ class Replay {
       stored_.resize(header.stored_bytes);
       if (!read_at(fd_, at_ + sizeof header, stored_.data(), stored_.size())) return false;
       if (!unpack(header, stored_, raw_)) return false;
-      const auto want = outside ? EventDecoder::Want::kDefinitions : EventDecoder::Want::kAll;
+      const auto want = outside ? EventDecoder::Filter::kDefinitions : EventDecoder::Filter::kAll;
       if (!decoder_.decode(raw_, want, sink_)) return false;
       if (!outside && progress_) progress_(header.events);
     }
@@ -147,18 +147,18 @@ support::Result<OpenSpool> open_spool(const std::string& path) {
 
 }  // namespace
 
-support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
-                                  model::EventSink& sink,
-                                  const std::function<void(std::uint64_t)>& progress) {
+support::Result<ReplayResult> replay(const std::string& path, const ReplayRange& range,
+                                     model::EventSink& sink,
+                                     const std::function<void(std::uint64_t)>& progress) {
   GPUPROF_TRY(spool, open_spool(path));
-  if (!spool.whole_header) return ReplayEnd{false, spool.bytes, false};
+  if (!spool.whole_header) return ReplayResult{false, spool.bytes, false};
   const std::uint64_t bytes = std::min(spool.bytes, range.most_bytes);
   return Replay(spool.fd.get(), bytes, range, sink, progress).run();
 }
 
-support::Result<ReplayEnd> replay(const ProcessEntry& process, ReplayRange range,
-                                  model::EventSink& sink,
-                                  const std::function<void(std::uint64_t)>& progress) {
+support::Result<ReplayResult> replay(const ProcessEntry& process, ReplayRange range,
+                                     model::EventSink& sink,
+                                     const std::function<void(std::uint64_t)>& progress) {
   range.most_bytes = process.bytes;
   return replay(process.spool_path, range, sink, progress);
 }

@@ -101,8 +101,8 @@ class Log final : public SessionLog {
   void remark(const std::string& key, const std::string& sentence) override {
     append(Line(lines::kRemark).add("key", key).add("sentence", sentence));
   }
-  void chosen(const std::vector<std::uint32_t>& pids,
-              const std::vector<std::string>& spools) override {
+  void selected(const std::vector<std::uint32_t>& pids,
+                const std::vector<std::string>& spools) override {
     append(Line(lines::kChosen).add("pids", pids).add("spools", spools));
   }
   void ended(const std::string& how) override { append(Line(lines::kEnded).add("how", how)); }
@@ -110,8 +110,7 @@ class Log final : public SessionLog {
     if (unwritten_.empty()) return "";
     return fmt::format(
         "{}/{} could not be written to its end ({}{}): what it lacks is not exported", folder_,
-        lines::kFileName, std::strerror(failed_with_),
-        support::advice_for_failed_write(failed_with_));
+        lines::kFileName, std::strerror(failed_with_), support::write_error_hint(failed_with_));
   }
 
  private:

@@ -106,9 +106,9 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
     view.processes.push_back({static_cast<std::uint32_t>(line.number("pid")),
                               absolute ? name : view.folder + "/" + name});
   } else if (kind == lines::kWindow) {
-    const std::uint64_t start_ns = std::min(line.number("start_ns"), kLatest_ns);
+    const std::uint64_t start_ns = std::min(line.number("start_ns"), kMaxTimeNs);
     const std::uint64_t end_ns =
-        std::clamp(line.number("end_ns"), start_ns, start_ns + kLongestWindow_ns);
+        std::clamp(line.number("end_ns"), start_ns, start_ns + kMaxWindowNs);
     view.windows.push_back({static_cast<std::uint32_t>(line.number("index")), start_ns, end_ns,
                             line.number("stamp_real_ns"), line.number("first_step"),
                             line.number("first_label"), line.number("steps"), line.text("why"),
@@ -117,7 +117,7 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
   } else if (kind == lines::kRemark) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
   } else if (kind == lines::kChosen) {
-    view.chosen = line.numbers("pids");
+    view.selected = line.numbers("pids");
     view.chosen_spools = line.texts("spools");
   } else if (kind == lines::kEnded) {
     view.ended = true;
@@ -130,7 +130,7 @@ bool starts_with(const std::string& text, std::string_view start) {
 }
 
 /// Why a folder without session.jsonl is no spool, with the one that was probably meant.
-support::Error no_log(const std::string& folder) {
+support::Error missing_log_error(const std::string& folder) {
   std::error_code failed;
   std::size_t spools = 0;
   std::string inside;
@@ -144,14 +144,14 @@ support::Error no_log(const std::string& folder) {
   if (spools != 0)
     return support::error(fmt::format(
         "{} cannot be exported: its {} is gone, without which its {} cannot be read", folder,
-        lines::kFileName, support::counted(spools, "spool file", "spool files")));
+        lines::kFileName, support::count_with_unit(spools, "spool file", "spool files")));
   return support::error(
       fmt::format("{} is not a spool folder: it has no {}{}", folder, lines::kFileName,
                   inside.empty() ? std::string() : fmt::format("; did you mean {}?", inside)));
 }
 
 support::Error cannot_open(const std::string& folder, const std::string& path, int failure) {
-  if (failure == ENOENT && support::is_folder(folder)) return no_log(folder);
+  if (failure == ENOENT && support::is_folder(folder)) return missing_log_error(folder);
   if (failure == ENOENT) return support::error(fmt::format("there is no folder {}", folder));
   if (failure == ENOTDIR)
     return support::error(
@@ -201,7 +201,7 @@ support::Result<SessionView> open_session(const std::string& folder) {
     view.damage = fmt::format(
         "{} of {} {} damaged and left out, line {} {}: a process, a window or a sentence may be "
         "missing",
-        support::counted(damaged, "line", "lines"), path, damaged == 1 ? "is" : "are",
+        support::count_with_unit(damaged, "line", "lines"), path, damaged == 1 ? "is" : "are",
         first_damaged, damaged == 1 ? "it is" : "is the first");
   return view;
 }

@@ -49,7 +49,7 @@ struct ReplayRange {
   std::uint64_t to_ns = ~0ULL;  // blocks wholly outside are skipped, definitions in them are not
   std::uint64_t most_bytes = ~0ULL;  // of the file: what is behind may be half written
 };
-struct ReplayEnd {
+struct ReplayResult {
   bool complete = true;          // false: the file ends inside a block
   std::uint64_t bytes_left = 0;  // after the last whole block
   bool damaged = false;          // the block there is whole in length but not in content
@@ -57,9 +57,9 @@ struct ReplayEnd {
 
 /// Replays `path` into `sink` in file order. Memory: one block.
 /// @param progress Told of each block: the timed events in it.
-support::Result<ReplayEnd> replay(const std::string& path, const ReplayRange& range,
-                                  model::EventSink& sink,
-                                  const std::function<void(std::uint64_t)>& progress = {});
+support::Result<ReplayResult> replay(const std::string& path, const ReplayRange& range,
+                                     model::EventSink& sink,
+                                     const std::function<void(std::uint64_t)>& progress = {});
 
 /// What a block's header tells without its events.
 struct BlockSummary {
@@ -84,8 +84,8 @@ class SessionLog {
   virtual void remark(const std::string& key, const std::string& sentence) = 0;
   /// Which processes get a file (contract: CUDA, operators or steps; else most CPU time).
   /// @param spools  names of their files in the folder: after an exec a pid has several.
-  virtual void chosen(const std::vector<std::uint32_t>& pids,
-                      const std::vector<std::string>& spools) = 0;
+  virtual void selected(const std::vector<std::uint32_t>& pids,
+                        const std::vector<std::string>& spools) = 0;
   virtual void ended(const std::string& how) = 0;
   /// What is still not written and why; empty: all is.
   virtual std::string failure() const = 0;
@@ -95,7 +95,7 @@ struct ProcessEntry {
   std::uint32_t pid;
   std::string spool_path;
   /// Its spool was not written to its end: of what is later than this, something is lost.
-  std::uint64_t cut_ns = ~0ULL;
+  std::uint64_t truncated_at_ns = ~0ULL;
   /// Its whole blocks, where the daemon writes on while it is read.
   std::uint64_t bytes = ~0ULL;
 };
@@ -105,7 +105,7 @@ struct SessionView {
   api::SessionOptions options;
   std::vector<ProcessEntry> processes;
   std::vector<model::Window> windows;      // empty: derive one per process from its events
-  std::vector<std::uint32_t> chosen;       // empty and !ended: choose again
+  std::vector<std::uint32_t> selected;     // empty and !ended: choose again
   std::vector<std::string> chosen_spools;  // names of their files; empty: not told
   std::vector<std::pair<std::string, std::string>> remarks;
   bool ended = false;
@@ -114,9 +114,9 @@ struct SessionView {
 support::Result<SessionView> open_session(const std::string& folder);
 
 /// Of its whole blocks.
-support::Result<ReplayEnd> replay(const ProcessEntry& process, ReplayRange range,
-                                  model::EventSink& sink,
-                                  const std::function<void(std::uint64_t)>& progress = {});
+support::Result<ReplayResult> replay(const ProcessEntry& process, ReplayRange range,
+                                     model::EventSink& sink,
+                                     const std::function<void(std::uint64_t)>& progress = {});
 support::Result<std::vector<BlockSummary>> block_summaries(const ProcessEntry& process,
                                                            ReplayRange range);
 

@@ -31,7 +31,7 @@ Result<std::string> check_program(const std::string& path) {
 
 }  // namespace
 
-std::string own_executable() {
+std::string executable_path() {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
   return n > 0 ? std::string(path, static_cast<std::size_t>(n)) : "";
@@ -52,7 +52,7 @@ Result<std::string> find_program(const std::string& word, const std::string& pat
                127);
 }
 
-Result<std::vector<std::string>> make_folders(const std::string& path) {
+Result<std::vector<std::string>> create_folders(const std::string& path) {
   std::vector<std::string> made;
   for (std::size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at + 1);
@@ -107,7 +107,7 @@ std::string read_small_file(const std::string& path) {
   return text;
 }
 
-std::string closed_folder_above(const std::string& path) {
+std::string inaccessible_parent(const std::string& path) {
   std::string closed;
   std::string folder = path;
   do {

@@ -15,7 +15,7 @@
 namespace gpuprof::support {
 
 /// The running program's own file, links resolved.
-std::string own_executable();
+std::string executable_path();
 
 /// The file a shell would run for `word`: the word itself if it holds a slash, else the first
 /// executable of that name in `path_variable`.
@@ -24,7 +24,7 @@ std::string own_executable();
 Result<std::string> find_program(const std::string& word, const std::string& path_variable);
 
 /// Makes a folder and its parents. Returns those that were made, outermost first.
-Result<std::vector<std::string>> make_folders(const std::string& path);
+Result<std::vector<std::string>> create_folders(const std::string& path);
 
 /// Removes the folders again, as far as they are empty.
 void remove_if_empty(const std::vector<std::string>& made);
@@ -40,7 +40,7 @@ std::string read_small_file(const std::string& path);
 
 /// The outermost folder above the file that users other than its owner and group may not enter; ""
 /// if they may enter all of them.
-std::string closed_folder_above(const std::string& path);
+std::string inaccessible_parent(const std::string& path);
 
 /// An error in one sentence where something stands that must not be replaced by a file: a device, a
 /// pipe, a socket, also at the end of a link.

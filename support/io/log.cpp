@@ -26,7 +26,7 @@ void install(const std::string& program, spdlog::sink_ptr sink, const char* patt
 
 }  // namespace
 
-void log_silently() { install("gpuprof", std::make_shared<spdlog::sinks::null_sink_mt>(), "%v"); }
+void disable_log() { install("gpuprof", std::make_shared<spdlog::sinks::null_sink_mt>(), "%v"); }
 
 void log_to_stderr(const std::string& program) {
   install(program, std::make_shared<spdlog::sinks::stderr_sink_mt>(), "%n[%l] %v");

@@ -17,7 +17,7 @@
 namespace gpuprof::support {
 
 /// Until this or log_to_file is called, log lines are thrown away.
-void log_silently();
+void disable_log();
 
 /// Lines `PROGRAM[level] text` on stderr.
 void log_to_stderr(const std::string& program);

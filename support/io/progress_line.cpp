@@ -17,9 +17,9 @@ namespace gpuprof::support {
 namespace {
 
 constexpr std::size_t kBarWidth = 20;
-constexpr std::uint64_t kBetweenLines_ns = 100'000'000;
+constexpr std::uint64_t kBetweenLinesNs = 100'000'000;
 // Whoever reads a log then wonders why nothing happens.
-constexpr std::uint64_t kLong_ns = 15'000'000'000;
+constexpr std::uint64_t kLongNs = 15'000'000'000;
 
 void write_all(int fd, const std::string& text) {
   std::size_t done = 0;
@@ -40,19 +40,19 @@ std::size_t columns(int fd) {
 ProgressLine::ProgressLine(int fd, std::uint64_t silent_ns)
     : fd_(fd), terminal_(isatty(fd) == 1), start_ns_(base::mono_ns()), silent_ns_(silent_ns) {}
 
-void ProgressLine::show(const std::string& text) {
+void ProgressLine::update(const std::string& text) {
   const std::uint64_t now = base::mono_ns();
   if (!terminal_) {
-    if (fd_ < 0 || told_ || now - start_ns_ < kLong_ns) return;
-    told_ = true;
+    if (fd_ < 0 || logged_ || now - start_ns_ < kLongNs) return;
+    logged_ = true;
     write_all(fd_, "gpuprof: still " + text + "\n");
     return;
   }
-  if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLines_ns) return;
+  if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLinesNs) return;
   write(text, now);
 }
 
-void ProgressLine::stage(const std::string& text) {
+void ProgressLine::show_stage(const std::string& text) {
   const std::uint64_t now = base::mono_ns();
   if (terminal_ && now - start_ns_ >= silent_ns_) write(text, now);
 }
@@ -63,15 +63,15 @@ void ProgressLine::write(const std::string& text, std::uint64_t now_ns) {
   write_all(fd_, "\r\033[K" + text.substr(0, columns(fd_) - 1));
 }
 
-void ProgressLine::show(const std::string& text, std::uint64_t done, std::uint64_t total) {
-  if (total == 0) return show(text);
+void ProgressLine::update(const std::string& text, std::uint64_t done, std::uint64_t total) {
+  if (total == 0) return update(text);
   // Not rounded up: 100 % is the whole.
   const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
   const auto percent = static_cast<int>(share * 100);
-  if (!terminal_) return show(fmt::format("{}, {} % done", text, percent));
+  if (!terminal_) return update(fmt::format("{}, {} % done", text, percent));
   const auto full = static_cast<std::size_t>(share * kBarWidth);
-  show(fmt::format("{} {:3} % [{}{}]", text, percent, std::string(full, '#'),
-                   std::string(kBarWidth - full, '.')));
+  update(fmt::format("{} {:3} % [{}{}]", text, percent, std::string(full, '#'),
+                     std::string(kBarWidth - full, '.')));
 }
 
 void ProgressLine::clear() {

@@ -21,11 +21,11 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   /// Replaces the line; at most ten times a second.
-  void show(const std::string& text);
+  void update(const std::string& text);
   /// `TEXT  35 % [#######.............]`; total 0: how much it will be is not known.
-  void show(const std::string& text, std::uint64_t done, std::uint64_t total);
+  void update(const std::string& text, std::uint64_t done, std::uint64_t total);
   /// Replaces the line now, however young it is.
-  void stage(const std::string& text);
+  void show_stage(const std::string& text);
   void clear();
 
  private:
@@ -33,7 +33,7 @@ class ProgressLine {
 
   int fd_;
   bool terminal_;
-  bool shown_ = false, told_ = false;
+  bool shown_ = false, logged_ = false;
   std::uint64_t start_ns_, silent_ns_, last_ns_ = 0;
 };
 

@@ -25,14 +25,14 @@ struct ToRemove {
   bool if_empty;
 };
 
-struct List {
+struct CleanupList {
   std::mutex mutex;
   std::vector<ToRemove> entries;
 };
 
 /// Never destroyed: the thread may outlive main().
-List& list() {
-  static List& one = *new List;
+CleanupList& list() {
+  static CleanupList& one = *new CleanupList;
   return one;
 }
 
@@ -54,7 +54,7 @@ void remove_one(const ToRemove& entry) {
 void wait_and_remove(sigset_t ends) {
   int signal = 0;
   if (sigwait(&ends, &signal) != 0) return;
-  List& all = list();
+  CleanupList& all = list();
   all.mutex.lock();
   for (auto entry = all.entries.rbegin(); entry != all.entries.rend(); ++entry) remove_one(*entry);
   struct sigaction plain {};
@@ -69,7 +69,7 @@ void wait_and_remove(sigset_t ends) {
 
 }  // namespace
 
-void tidy_when_ended() {
+void install_signal_cleanup() {
   list();
   sigset_t ends;
   sigemptyset(&ends);
@@ -90,19 +90,19 @@ void tidy_when_ended() {
   }
 }
 
-std::string tidy(const std::function<std::string()>& make) {
+std::string create_with_cleanup(const std::function<std::string()>& make) {
   const std::lock_guard<std::mutex> held(list().mutex);
   std::string path = make();
   if (!path.empty()) list().entries.push_back({path, false});
   return path;
 }
 
-void tidy_if_empty(const std::vector<std::string>& folders) {
+void cleanup_if_empty(const std::vector<std::string>& folders) {
   const std::lock_guard<std::mutex> held(list().mutex);
   for (const std::string& folder : folders) list().entries.push_back({folder, true});
 }
 
-void forget_tidying(const std::string& path) {
+void cancel_cleanup(const std::string& path) {
   const std::lock_guard<std::mutex> held(list().mutex);
   std::erase_if(list().entries, [&](const ToRemove& entry) { return entry.path == path; });
 }

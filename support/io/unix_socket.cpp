@@ -14,7 +14,7 @@
 
 namespace gpuprof::support {
 
-base::UniqueFd connect_socket(const std::string& address, int type_flags) {
+base::UniqueFd connect_unix_socket(const std::string& address, int type_flags) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   if (address.size() < 2 || address.size() >= sizeof name.sun_path) {

@@ -15,6 +15,6 @@ namespace gpuprof::support {
 /// A SOCK_SEQPACKET connection to a path, or to `@NAME` (abstract). None: errno says why;
 /// ENAMETOOLONG stands for a name of less than 2 or more than 107 characters, too.
 /// @param type_flags  SOCK_NONBLOCK or 0.
-base::UniqueFd connect_socket(const std::string& address, int type_flags);
+base::UniqueFd connect_unix_socket(const std::string& address, int type_flags);
 
 }  // namespace gpuprof::support

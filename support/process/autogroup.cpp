@@ -15,7 +15,7 @@
 
 namespace gpuprof::support {
 
-void SessionNiceness::want(int niceness) {
+void AutogroupNice::set(int niceness) {
   if (niceness == is_ || ::getsid(0) != ::getpid()) return;
   const base::UniqueFd file(::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC));
   const std::string text = std::to_string(niceness);

@@ -16,11 +16,11 @@ namespace gpuprof::support {
 /// the way) a niceness tells threads of one session apart, and says nothing against those of
 /// another: a session with one nice thread gets as much as one with two busy ones. What counts
 /// among sessions is the niceness of the session.
-class SessionNiceness {
+class AutogroupNice {
  public:
   /// Makes it `niceness`, 0 to 19, for all threads of the calling process's session together. The
   /// kernel takes one change in 100 ms: where it refuses, the next call tries again.
-  void want(int niceness);
+  void set(int niceness);
 
  private:
   int is_ = 0;

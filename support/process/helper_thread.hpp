@@ -18,7 +18,7 @@ namespace gpuprof::support {
 
 /// Not joinable where none can be made: the caller does the work itself or says what is missing.
 template <typename Work>
-std::thread helper_thread(Work&& work) {
+std::thread try_start_thread(Work&& work) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -22,9 +22,9 @@ constexpr char kLibrary[] = "libgpuprof_inject.so";
 
 }  // namespace
 
-std::string lost_image_sentence(const std::string& recorded_exe, const std::string& exe,
-                                const std::string& not_preloadable,
-                                const std::string& environment) {
+std::string library_lost_message(const std::string& recorded_exe, const std::string& exe,
+                                 const std::string& not_preloadable,
+                                 const std::string& environment) {
   if (exe.empty()) return "";
   const std::string preloads = environment_get(split(environment, '\0'), "LD_PRELOAD");
   const bool dropped = preloads.find(kLibrary) == std::string::npos;
@@ -37,13 +37,13 @@ std::string lost_image_sentence(const std::string& recorded_exe, const std::stri
                      in_quotes(exe), why);
 }
 
-std::string why_image_is_lost(std::uint32_t pid, const std::string& recorded_exe) {
+std::string library_lost_reason(std::uint32_t pid, const std::string& recorded_exe) {
   const std::string folder = fmt::format("/proc/{}", pid);
   std::error_code failed;
   const std::string exe = std::filesystem::read_symlink(folder + "/exe", failed).string();
   if (failed) return "";
-  return lost_image_sentence(recorded_exe, exe, why_not_preloadable(probe_program(exe, "")),
-                             read_small_file(folder + "/environ"));
+  return library_lost_message(recorded_exe, exe, preload_obstacle(probe_program(exe, "")),
+                              read_small_file(folder + "/environ"));
 }
 
 }  // namespace gpuprof::support

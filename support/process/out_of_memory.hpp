@@ -17,7 +17,7 @@ namespace gpuprof::support {
 
 /// What `work` returns, a Result; without memory for it an error that names `what`.
 template <typename Work>
-auto within_memory(const char* what, Work&& work) -> decltype(work()) {
+auto catch_out_of_memory(const char* what, Work&& work) -> decltype(work()) {
   try {
     return std::forward<Work>(work)();
   } catch (const std::bad_alloc&) {

@@ -43,14 +43,14 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
 
 }  // namespace
 
-ProcessStat parse_stat(std::string_view line) {
+ProcessStat parse_process_stat(std::string_view line) {
   ProcessStat stat;
   // The name may hold blanks and brackets itself.
   const std::size_t bracket = line.rfind(") ");
   if (bracket == std::string_view::npos) return stat;
   const std::vector<std::string> fields = split(line.substr(bracket + 2), ' ');
   if (fields.size() <= kSystemTime || fields[kState].empty()) return stat;
-  stat.there = true;
+  stat.exists = true;
   stat.state = fields[kState][0];
   stat.parent = static_cast<pid_t>(to_number(fields[kParent]));
   stat.cpu_ticks = to_number(fields[kUserTime]) + to_number(fields[kSystemTime]);
@@ -59,36 +59,37 @@ ProcessStat parse_stat(std::string_view line) {
 }
 
 ProcessStat process_stat(pid_t pid) {
-  return parse_stat(read_small_file(fmt::format("/proc/{}/stat", pid)));
+  return parse_process_stat(read_small_file(fmt::format("/proc/{}/stat", pid)));
 }
 
 bool has_ended(pid_t pid) {
   const ProcessStat stat = process_stat(pid);
-  return !stat.there || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+  return !stat.exists || ((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
 }
 
 // Of addresses that the kernel chose when it started the program.
-std::uint32_t program_mark(pid_t pid) {
+std::uint32_t exec_fingerprint(pid_t pid) {
   const std::string chosen = read_small_file(fmt::format("/proc/{}/auxv", pid));
   if (chosen.empty()) return 0;
   return static_cast<std::uint32_t>(base::hash_bytes(chosen.data(), chosen.size())) | 1;
 }
 
-bool started_another_program(pid_t pid, std::uint32_t mark) {
-  const std::uint32_t now = program_mark(pid);
+bool has_execed(pid_t pid, std::uint32_t mark) {
+  const std::uint32_t now = exec_fingerprint(pid);
   return now != 0 && mark != 0 && now != mark;
 }
 
-bool any_thread_busy(pid_t pid) {
+bool any_thread_runnable(pid_t pid) {
   for (const pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
     const char state =
-        parse_stat(read_small_file(fmt::format("/proc/{}/task/{}/stat", pid, thread))).state;
+        parse_process_stat(read_small_file(fmt::format("/proc/{}/task/{}/stat", pid, thread)))
+            .state;
     if (state == 'R' || state == 'D') return true;
   }
   return false;
 }
 
-std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread) {
+std::optional<std::uint64_t> thread_runtime_ns(pid_t pid, pid_t thread) {
   const std::string text = read_small_file(fmt::format("/proc/{}/task/{}/schedstat", pid, thread));
   std::uint64_t ns = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), ns);
@@ -99,7 +100,7 @@ std::optional<std::uint64_t> thread_ran_ns(pid_t pid, pid_t thread) {
 std::vector<std::pair<pid_t, ProcessStat>> all_processes() {
   std::vector<std::pair<pid_t, ProcessStat>> all;
   for (const pid_t pid : numbers_in("/proc"))
-    if (const ProcessStat stat = process_stat(pid); stat.there) all.emplace_back(pid, stat);
+    if (const ProcessStat stat = process_stat(pid); stat.exists) all.emplace_back(pid, stat);
   return all;
 }
 

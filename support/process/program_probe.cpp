@@ -28,7 +28,7 @@
 namespace gpuprof::support {
 namespace {
 
-constexpr int kMostInterpreters = 5;
+constexpr int kMaxInterpreters = 5;
 constexpr std::string_view kSanitizerLibraries[] = {
     "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
     "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan"};
@@ -135,7 +135,7 @@ std::string sanitizer_of(Elf* elf) {
 }
 
 /// What makes the kernel start it in secure mode, for the user who asks; "" if nothing.
-std::string secure_reason(const std::string& path) {
+std::string secure_execution_reason(const std::string& path) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0) return "";
   struct statvfs mount {};
@@ -153,25 +153,25 @@ std::string secure_reason(const std::string& path) {
   return "";
 }
 
-ProgramFacts probe_elf(const std::string& path, Elf* elf) {
-  ProgramFacts facts;
+ProgramInfo probe_elf(const std::string& path, Elf* elf) {
+  ProgramInfo facts;
   facts.path = path;
   GElf_Ehdr header;
   if (gelf_getehdr(elf, &header) == nullptr) return facts;
   facts.interpreter = loader_of(elf);
   facts.kind = ProgramKind::kDynamic;
-  facts.detail = secure_reason(path);
+  facts.detail = secure_execution_reason(path);
   if (header.e_machine == EM_386) {
-    facts.kind = ProgramKind::kThirtyTwo;
+    facts.kind = ProgramKind::k32Bit;
   } else if (header.e_machine != EM_X86_64 || header.e_ident[EI_CLASS] == ELFCLASS32) {
-    facts.kind = ProgramKind::kOtherMachine;
+    facts.kind = ProgramKind::kForeignArchitecture;
   } else if (facts.interpreter.empty()) {
     // A static-pie has PT_DYNAMIC but no loader either.
     facts.kind = ProgramKind::kStatic;
   } else if (!facts.detail.empty()) {
-    facts.kind = ProgramKind::kSecure;
+    facts.kind = ProgramKind::kSecureExecution;
   } else if (facts.interpreter.find("ld-linux-x86-64") == std::string::npos) {
-    facts.kind = ProgramKind::kOtherLibc;
+    facts.kind = ProgramKind::kForeignLibc;
     facts.detail = facts.interpreter;
   } else if (facts.detail = sanitizer_of(elf); !facts.detail.empty()) {
     facts.kind = ProgramKind::kSanitizer;
@@ -180,7 +180,7 @@ ProgramFacts probe_elf(const std::string& path, Elf* elf) {
 }
 
 /// The words of a `#!` line, at most two as the kernel splits them; empty if it has none.
-std::vector<std::string> hash_bang(const std::string& path) {
+std::vector<std::string> read_shebang(const std::string& path) {
   const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char start[256];
   const ssize_t n = fd ? ::read(fd.get(), start, sizeof start) : 0;
@@ -195,7 +195,8 @@ std::vector<std::string> hash_bang(const std::string& path) {
 }
 
 /// `env [-S] [NAME=value] program`: the program's file, or env's own.
-std::string behind_env(const std::vector<std::string>& words, const std::string& path_variable) {
+std::string resolve_env_command(const std::vector<std::string>& words,
+                                const std::string& path_variable) {
   if (base_name(words[0]) != "env") return words[0];
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i][0] == '-' || words[i].find('=') != std::string::npos) continue;
@@ -207,41 +208,41 @@ std::string behind_env(const std::vector<std::string>& words, const std::string&
 
 }  // namespace
 
-ProgramFacts probe_program(const std::string& path, const std::string& path_variable) {
+ProgramInfo probe_program(const std::string& path, const std::string& path_variable) {
   std::string file = path;
   bool script = false;
-  for (int i = 0; i < kMostInterpreters; ++i) {
+  for (int i = 0; i < kMaxInterpreters; ++i) {
     const ElfFile elf(file);
     if (elf.get() != nullptr) {
-      ProgramFacts facts = probe_elf(file, elf.get());
+      ProgramInfo facts = probe_elf(file, elf.get());
       facts.script = script;
       return facts;
     }
-    const std::vector<std::string> words = hash_bang(file);
+    const std::vector<std::string> words = read_shebang(file);
     if (words.empty()) break;
     script = true;
-    file = behind_env(words, path_variable);
+    file = resolve_env_command(words, path_variable);
   }
-  ProgramFacts facts;
+  ProgramInfo facts;
   facts.path = file;
   facts.script = script;
   return facts;
 }
 
-std::string why_not_preloadable(const ProgramFacts& facts) {
+std::string preload_obstacle(const ProgramInfo& facts) {
   switch (facts.kind) {
     case ProgramKind::kStatic:
       return "it is statically linked, so nothing can be loaded into it";
-    case ProgramKind::kThirtyTwo:
+    case ProgramKind::k32Bit:
       return "it is a 32-bit program";
-    case ProgramKind::kOtherMachine:
+    case ProgramKind::kForeignArchitecture:
       return "it is built for another kind of processor";
     case ProgramKind::kSanitizer:
       return fmt::format("it is built with a sanitizer ({}), which must be the first library",
                          facts.detail);
-    case ProgramKind::kSecure:
+    case ProgramKind::kSecureExecution:
       return fmt::format("the loader ignores LD_PRELOAD for it ({})", facts.detail);
-    case ProgramKind::kOtherLibc:
+    case ProgramKind::kForeignLibc:
       return fmt::format("its loader {} is not glibc's", facts.detail);
     case ProgramKind::kDynamic:
     case ProgramKind::kUnknown:
@@ -255,7 +256,7 @@ std::vector<std::string> needed_libraries(const std::string& path) {
   return elf.get() == nullptr ? std::vector<std::string>{} : needed(elf.get());
 }
 
-std::string needed_glibc(const std::string& path) {
+std::string required_glibc_version(const std::string& path) {
   const ElfFile elf(path);
   std::pair<int, int> highest{0, 0};
   if (elf.get() == nullptr) return "";

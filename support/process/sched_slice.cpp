@@ -27,7 +27,7 @@ constexpr std::uint64_t kResetOnFork = 1;
 
 }  // namespace
 
-bool take_short_slices(std::uint64_t slice_ns) {
+bool set_sched_slice(std::uint64_t slice_ns) {
   Attributes now{};
   if (::syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 || now.policy != SCHED_OTHER)
     return false;

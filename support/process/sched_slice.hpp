@@ -15,6 +15,6 @@ namespace gpuprof::support {
 /// not wait for others to use up theirs (3 ms as a rule) when it wakes on a busy machine.
 /// @return false: not an ordinary thread, or the kernel refused. Kernels before 6.12 take it for
 ///         granted and change nothing.
-bool take_short_slices(std::uint64_t slice_ns);
+bool set_sched_slice(std::uint64_t slice_ns);
 
 }  // namespace gpuprof::support

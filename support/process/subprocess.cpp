@@ -74,11 +74,11 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
   return *report_fd < 0 ? errno : 0;
 }
 
-[[noreturn]] void run_child(Launch& launch, int report_fd) {
+[[noreturn]] void run_child(LaunchOptions& launch, int report_fd) {
   int failure = place_descriptors(launch.descriptors, &report_fd);
   if (failure == 0) {
-    give_back_write_signals();
-    if (launch.in_child) launch.in_child(launch);
+    restore_write_error_signals();
+    if (launch.pre_exec) launch.pre_exec(launch);
     const std::vector<char*> argv = pointers(launch.arguments);
     const std::vector<char*> envp = pointers(launch.environment);
     // execvpe with a slash: as execve, and a text file without #! goes to /bin/sh as in a shell.
@@ -91,7 +91,7 @@ int place_descriptors(const std::vector<std::pair<int, int>>& wanted, int* repor
 }
 
 std::string read_until(int fd, std::uint64_t deadline_ns, bool* timed_out) {
-  constexpr std::size_t kMost_bytes = 1 << 20;
+  constexpr std::size_t kMaxBytes = 1 << 20;
   std::string text;
   char chunk[4096];
   while (true) {
@@ -105,12 +105,12 @@ std::string read_until(int fd, std::uint64_t deadline_ns, bool* timed_out) {
     if (ready <= 0) continue;
     const ssize_t n = ::read(fd, chunk, sizeof chunk);
     if (n <= 0) return text;
-    if (text.size() < kMost_bytes) text.append(chunk, static_cast<std::size_t>(n));
+    if (text.size() < kMaxBytes) text.append(chunk, static_cast<std::size_t>(n));
   }
 }
 
-Captured collect(pid_t pid, int fd, std::uint64_t timeout_ns) {
-  Captured captured;
+CapturedOutput collect(pid_t pid, int fd, std::uint64_t timeout_ns) {
+  CapturedOutput captured;
   const std::uint64_t deadline = base::mono_ns() + timeout_ns;
   captured.out = read_until(fd, deadline, &captured.timed_out);
   if (captured.timed_out) kill(pid, SIGKILL);
@@ -143,13 +143,13 @@ Error exec_error(const std::string& path, int failure) {
   }
 }
 
-Result<pid_t> start(Launch launch) {
+Result<pid_t> launch_process(LaunchOptions launch) {
   GPUPROF_TRY(report, make_pipe());
   const pid_t pid = fork();
   if (pid < 0) return error(fmt::format("cannot start a process: {}", strerror(errno)));
   if (pid == 0) run_child(launch, report.write_end.get());
   report.write_end.reset();
-  if (launch.in_parent) launch.in_parent(pid);
+  if (launch.post_fork) launch.post_fork(pid);
   int failure = 0;
   if (!read_failure(report.read_end.get(), &failure)) return pid;
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
@@ -157,7 +157,7 @@ Result<pid_t> start(Launch launch) {
   return exec_error(launch.path, failure);
 }
 
-bool collect_child(pid_t pid, std::uint64_t timeout_ns) {
+bool reap_child(pid_t pid, std::uint64_t timeout_ns) {
   const std::uint64_t deadline = base::mono_ns() + timeout_ns;
   while (true) {
     const pid_t gone = waitpid(pid, nullptr, WNOHANG);
@@ -168,23 +168,24 @@ bool collect_child(pid_t pid, std::uint64_t timeout_ns) {
   }
 }
 
-Result<Captured> run_captured(const std::vector<std::string>& arguments,
-                              const std::vector<std::string>& environment,
-                              std::uint64_t timeout_ns) {
+Result<CapturedOutput> run_captured(const std::vector<std::string>& arguments,
+                                    const std::vector<std::string>& environment,
+                                    std::uint64_t timeout_ns) {
   GPUPROF_TRY(out, make_pipe());
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
-  Launch launch;
+  LaunchOptions launch;
   launch.path = arguments.front();
   launch.arguments = arguments;
   launch.environment = environment;
   launch.descriptors = {{0, null.get()}, {1, out.write_end.get()}, {2, null.get()}};
-  GPUPROF_TRY(pid, start(std::move(launch)));
+  GPUPROF_TRY(pid, launch_process(std::move(launch)));
   out.write_end.reset();
   return collect(pid, out.read_end.get(), timeout_ns);
 }
 
-Result<Captured> run_in_fork(const std::function<void(int out)>& work, std::uint64_t timeout_ns) {
+Result<CapturedOutput> run_in_fork(const std::function<void(int out)>& work,
+                                   std::uint64_t timeout_ns) {
   GPUPROF_TRY(out, make_pipe());
   const pid_t pid = fork();
   if (pid < 0) return error(fmt::format("cannot start a process: {}", strerror(errno)));
@@ -198,7 +199,7 @@ Result<Captured> run_in_fork(const std::function<void(int out)>& work, std::uint
   return collect(pid, out.read_end.get(), timeout_ns);
 }
 
-std::vector<std::string> environment_words() {
+std::vector<std::string> current_environment() {
   std::vector<std::string> words;
   for (char** word = environ; word != nullptr && *word != nullptr; ++word)
     words.emplace_back(*word);

@@ -20,7 +20,7 @@ bool g_ignored = false;
 
 }  // namespace
 
-void ignore_write_signals() {
+void ignore_write_error_signals() {
   if (g_ignored) return;
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
@@ -28,12 +28,12 @@ void ignore_write_signals() {
   g_ignored = true;
 }
 
-void give_back_write_signals() {
+void restore_write_error_signals() {
   if (!g_ignored) return;
   for (const Taken& taken : g_taken) sigaction(taken.signal, &taken.before, nullptr);
 }
 
-const char* advice_for_failed_write(int failure) {
+const char* write_error_hint(int failure) {
   switch (failure) {
     case ENOSPC:
       return "; free some space";

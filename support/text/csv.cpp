@@ -17,24 +17,24 @@ constexpr std::string_view kUnknown = "\xef\xbf\xbd";  // U+FFFD
 
 }  // namespace
 
-std::string_view csv_cell(std::string_view text, std::string& room) {
+std::string_view escape_csv_cell(std::string_view text, std::string& storage) {
   const bool formula = !text.empty() && kBeginsFormulas.find(text[0]) != std::string_view::npos;
   const bool quotes = text.find_first_of(kNeedsQuotes) != std::string_view::npos;
   const bool repair = !is_utf8(text) || text.find('\0') != std::string_view::npos;
   if (!formula && !quotes && !repair) return text;
-  room.clear();
-  if (quotes) room += '"';
-  if (formula) room += '\'';
-  for (const char c : repair ? as_utf8(text) : std::string(text)) {
-    if (c == '"') room += c;
+  storage.clear();
+  if (quotes) storage += '"';
+  if (formula) storage += '\'';
+  for (const char c : repair ? to_utf8(text) : std::string(text)) {
+    if (c == '"') storage += c;
     if (c == '\0') {
-      room += kUnknown;
+      storage += kUnknown;
     } else {
-      room += c;
+      storage += c;
     }
   }
-  if (quotes) room += '"';
-  return room;
+  if (quotes) storage += '"';
+  return storage;
 }
 
 }  // namespace gpuprof::support

@@ -17,6 +17,6 @@ namespace gpuprof::support {
 /// the program or the trace, and spreadsheets would carry it out. Numbers are no texts.
 ///
 /// @param room  holds what is returned where that is not `text` itself
-std::string_view csv_cell(std::string_view text, std::string& room);
+std::string_view escape_csv_cell(std::string_view text, std::string& storage);
 
 }  // namespace gpuprof::support

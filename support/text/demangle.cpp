@@ -18,7 +18,7 @@ struct TooLong {};
 
 void add(const char* piece, std::size_t bytes, void* to) {
   auto& name = *static_cast<std::string*>(to);
-  if (bytes > kMostDemangledBytes - name.size()) throw TooLong();
+  if (bytes > kMaxDemangledBytes - name.size()) throw TooLong();
   name.append(piece, bytes);
 }
 

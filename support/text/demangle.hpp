@@ -15,7 +15,7 @@
 namespace gpuprof::support {
 
 /// Longest name that is made of a symbol, in bytes.
-inline constexpr std::size_t kMostDemangledBytes = 64 * 1024;
+inline constexpr std::size_t kMaxDemangledBytes = 64 * 1024;
 
 /// A C++ name (or a Rust one mangled as C++) as written in the source. Other names, and those whose
 /// name would be longer than that, unchanged.

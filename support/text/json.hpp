@@ -35,13 +35,13 @@ class JsonWriter {
   JsonWriter& end_array() { return writer_.EndArray(), *this; }
   JsonWriter& key(std::string_view name) {
     std::string repaired;
-    if (!is_utf8(name)) name = repaired = as_utf8(name);
+    if (!is_utf8(name)) name = repaired = to_utf8(name);
     writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     return *this;
   }
   JsonWriter& value(std::string_view text) {
     std::string repaired;
-    if (!is_utf8(text)) text = repaired = as_utf8(text);
+    if (!is_utf8(text)) text = repaired = to_utf8(text);
     writer_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
     return *this;
   }

@@ -112,12 +112,12 @@ Result<std::uint64_t> parse_duration_ns(std::string_view word) {
   return with_units(word, kTimes, "a time such as 250us, 5ms, 1.5s or 2m");
 }
 
-Result<Quantity> parse_quantity(std::string_view word) {
+Result<StepsOrTime> parse_quantity(std::string_view word) {
   const bool digits_only =
       !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
   if (digits_only) {
     GPUPROF_TRY(steps, parse_unsigned(word));
-    return Quantity{false, steps};
+    return StepsOrTime{false, steps};
   }
   Parsed parsed;
   if (split_number(word, &parsed) && parsed.unit.empty()) {
@@ -126,7 +126,7 @@ Result<Quantity> parse_quantity(std::string_view word) {
   }
   auto time = with_units(word, kTimes, "steps as a bare number, or a time such as 5ms, 1.5s or 2m");
   if (!time) return time.error();
-  return Quantity{true, time.value()};
+  return StepsOrTime{true, time.value()};
 }
 
 Result<std::uint64_t> parse_size_bytes(std::string_view word) {
@@ -150,7 +150,7 @@ Result<std::uint64_t> parse_unsigned(std::string_view word) {
   return value;
 }
 
-std::string on_one_line(std::string_view text) {
+std::string escape_control_characters(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -165,7 +165,7 @@ std::string on_one_line(std::string_view text) {
   return out;
 }
 
-std::string harmless(std::string_view text) {
+std::string sanitize_for_terminal(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -180,7 +180,8 @@ std::string harmless(std::string_view text) {
 
 std::string in_quotes(std::string_view word) {
   constexpr std::size_t kShown = 120;
-  return "'" + on_one_line(word.substr(0, kShown)) + (word.size() > kShown ? "..." : "") + "'";
+  return "'" + escape_control_characters(word.substr(0, kShown)) +
+         (word.size() > kShown ? "..." : "") + "'";
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -197,13 +198,13 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-std::string listed(const std::vector<std::string>& words) {
+std::string join_with_and(const std::vector<std::string>& words) {
   if (words.size() < 2) return words.empty() ? "" : words.front();
   const std::vector<std::string> head(words.begin(), words.end() - 1);
   return join(head, ", ") + " and " + words.back();
 }
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+std::string closest_match(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -216,7 +217,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(word, candidates);
+  const std::string near = closest_match(word, candidates);
   return near.empty() ? "" : " (did you mean " + near + "?)";
 }
 
@@ -227,7 +228,7 @@ std::string human_count(std::uint64_t count) {
   return fmt::format("{:.4g} G", static_cast<double>(count) / 1e9);
 }
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+std::string count_with_unit(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
 }
 
@@ -252,13 +253,13 @@ std::string human_duration(std::uint64_t ns) {
   return fmt::format("{:.1f} min", value / 60e9);
 }
 
-std::string signal_text(int signal) {
+std::string signal_name(int signal) {
   const char* const name = ::sigabbrev_np(signal);
   return name == nullptr ? fmt::format("signal {}", signal)
                          : fmt::format("signal {} (SIG{})", signal, name);
 }
 
-std::string shell_joined(const std::vector<std::string>& words) {
+std::string shell_join(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) {
     if (!out.empty()) out += ' ';

@@ -11,7 +11,7 @@
 
 namespace gpuprof::support {
 
-std::size_t utf8_character(std::string_view text) {
+std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return 1;
@@ -32,18 +32,18 @@ bool is_utf8(std::string_view text) {
     std::uint64_t eight = ~0ULL;
     if (text.size() >= sizeof eight) std::memcpy(&eight, text.data(), sizeof eight);
     const std::size_t length =
-        (eight & 0x8080808080808080ULL) == 0 ? sizeof eight : utf8_character(text);
+        (eight & 0x8080808080808080ULL) == 0 ? sizeof eight : utf8_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
   return true;
 }
 
-std::string as_utf8(std::string_view text) {
+std::string to_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = utf8_character(text);
+    const std::size_t length = utf8_length(text);
     out.append(length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length));
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }

@@ -13,11 +13,11 @@
 namespace gpuprof::support {
 
 /// Bytes of the UTF-8 character at the begin of `text`, which is not empty; 0 if there is none.
-std::size_t utf8_character(std::string_view text);
+std::size_t utf8_length(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
 /// The text with U+FFFD for each byte that is not UTF-8.
-std::string as_utf8(std::string_view text);
+std::string to_utf8(std::string_view text);
 
 }  // namespace gpuprof::support

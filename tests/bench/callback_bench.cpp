@@ -54,7 +54,7 @@ void measure(const char* what, int depth, Callback callback, fakes::InProcessSeg
   std::vector<double> ns;
   auto body = [&] {
     for (int i = 0; i <= kRepetitions; ++i) {
-      segment.forget();  // empties the lane; the first turn only warms
+      segment.discard_records();  // empties the lane; the first turn only warms
       const double each = ns_per_call(callback, correlation);
       if (i > 0) ns.push_back(each);
     }
@@ -80,7 +80,7 @@ void measure_all(const char* clock, fakes::InProcessSegment& segment) {
 
 int main() {
   using namespace gpuprof;
-  cupti::g_live.api.cuptiGetCallbackName = name_of;
+  cupti::g_callback_state.api.cuptiGetCallbackName = name_of;
   sample::SamplerFixture sampler;
   sample::Settings settings;
   settings.kind = wire::SamplerKind::kTgkill;
@@ -90,8 +90,8 @@ int main() {
   sampler.start_sampling(settings);
   measure("baseline: empty callbacks       ", 0, empty_callback, sampler.segment);
   measure_all("the clock  ", sampler.segment);
-  hot::look_for_ticks();
+  hot::check_clocksource();
   measure_all("the counter", sampler.segment);
-  std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedLaneFull));
+  std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedRingFull));
   return 0;
 }

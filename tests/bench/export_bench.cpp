@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   if (argc > 4) session.options.formats = {argv[4]};
   session.options.span_size_events = ~0ULL;
   session.processes.push_back({4000, folder + "/p.spool"});
-  const auto windows = exporter::windows_by_size(session, {4000}).take();
+  const auto windows = exporter::split_by_event_count(session, {4000}).take();
   rusage before{}, after{};
   getrusage(RUSAGE_SELF, &before);
 

@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     operators ? test::OperatorEvents(*writer).send(events) : test::send_training(events, *writer);
     return true;
   });
-  windows = exporter::windows_by_size(session, {4000}).take();
+  windows = exporter::split_by_event_count(session, {4000}).take();
   std::printf("%llu events, %s\n%-22s %10s %10s %11s %11s\n",
               static_cast<unsigned long long>(events), operators ? "operators" : "CUDA", "format",
               "time", "CPU", "peak", "file");

@@ -20,7 +20,7 @@ template <typename Body>
 void measure(const char* what, fakes::InProcessSegment& segment, Body&& body) {
   std::vector<double> ns;
   for (int i = 0; i <= kRepetitions; ++i) {
-    segment.forget();  // empties the lane; the first turn only warms
+    segment.discard_records();  // empties the lane; the first turn only warms
     const double seconds = test::seconds_of([&] {
       for (int call = 0; call < kCalls; ++call) body(static_cast<std::uint64_t>(call));
     });
@@ -36,12 +36,12 @@ int main() {
   using namespace gpuprof;
   fakes::InProcessSegment segment;
   measure("guard alone      ", segment, [](std::uint64_t) {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     if (!guard) std::abort();
     asm volatile("" ::: "memory");
   });
   measure("guard and record ", segment, [](std::uint64_t ts_ns) {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     hot::record(guard, wire::RangePop{ts_ns, 1, 0}, ts_ns);
   });
   measure("counter          ", segment, [](std::uint64_t) { hot::count(wire::Counter::kFlushes); });

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 int import_one(const std::string& path) {
   const auto imported = importer::import_traces({path}, {});
-  if (!imported) return std::fprintf(stderr, "%s\n", imported.error().sentence.c_str()), 1;
+  if (!imported) return std::fprintf(stderr, "%s\n", imported.error().message.c_str()), 1;
   return 0;
 }
 

@@ -25,9 +25,9 @@ struct Result {
 };
 
 Result once(const std::string& folder) {
-  auto host = ingest::SegmentHost::create({4, 4}, 1).take();
+  auto host = ingest::SharedSegment::create({4, 4}, 1).take();
   host.entry(0).state.store(1);
-  wire::LaneWriter lane(host.lane_header(0), host.ring(0), host.capacity(0));
+  wire::RingWriter lane(host.ring_header(0), host.ring_data(0), host.capacity(0));
   const std::string path = folder + "/bench.spool";
   auto writer = spool::ProcessWriter::create(path).take();
   ingest::Assembler assembler(*writer, nullptr);
@@ -41,14 +41,14 @@ Result once(const std::string& folder) {
     events += test::fill(lane, correlation, now);
     seconds += test::cpu_seconds_of([&] {
       decoder.drain(assembler);
-      assembler.round_done(now);
+      assembler.end_round(now);
     });
   }
   seconds += test::cpu_seconds_of([&] {
     assembler.finish(now);
     writer->flush();
   });
-  if (host.lane_header(0)->dropped.load() != 0) std::printf("records were dropped\n");
+  if (host.ring_header(0)->dropped.load() != 0) std::printf("records were dropped\n");
   const double bytes = static_cast<double>(writer->bytes_written());
   writer.reset();
   ::unlink(path.c_str());

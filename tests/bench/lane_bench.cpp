@@ -18,12 +18,12 @@ constexpr int kRecords = 4'000'000;
 constexpr std::uint64_t kRing = 1u << 20;
 
 struct Lane {
-  alignas(64) wire::LaneHeader header{};
+  alignas(64) wire::RingHeader header{};
   std::vector<std::byte> ring = std::vector<std::byte>(kRing);
 };
 
 double push_ns(Lane& lane) {
-  wire::LaneWriter writer(&lane.header, lane.ring.data(), kRing);
+  wire::RingWriter writer(&lane.header, lane.ring.data(), kRing);
   wire::Sample record{1, 2, 3, 0, 4};
   const double seconds = test::seconds_of([&] {
     for (int i = 0; i < kRecords; ++i) {

@@ -39,7 +39,7 @@ void measure(const Case& one) {
   hot::g_state.on.store(one.recording ? hot::kOnAllocations : 0);
   std::vector<double> ns;
   for (int i = 0; i <= kRepetitions; ++i) {
-    segment.forget();  // empties the lane; the first turn only warms
+    segment.discard_records();  // empties the lane; the first turn only warms
     const double seconds = test::seconds_of([&] {
       for (std::uint64_t k = 1; k <= kPairs; ++k) {
         c10.cpu_new(k % 64 * 4096, 512);

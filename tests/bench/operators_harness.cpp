@@ -48,10 +48,10 @@ std::string text_of(const std::string& bytes) {
 /// Definitions by id.
 struct Known {
   std::map<std::uint64_t, std::string> texts, codes, modules, stacks;
-  std::map<std::uint64_t, fakes::Read<wire::InputsDef>> inputs;
+  std::map<std::uint64_t, fakes::DrainedRecord<wire::InputsDef>> inputs;
 };
 
-std::string frames_of(const fakes::Read<wire::StackDef>& def, const Known& known) {
+std::string frames_of(const fakes::DrainedRecord<wire::StackDef>& def, const Known& known) {
   std::string out = "[";
   for (std::uint32_t i = 0; i < def.body.python_count; ++i) {
     wire::PyFrame frame;
@@ -92,33 +92,33 @@ int operators_on(int wanted, unsigned detail) {
   if (wanted == 1) bits = hot::kOnOpSteps;
   if (wanted == 2) bits = hot::kOnOperators;
   hot::g_state.on.store(bits);
-  torch::want(static_cast<torch::Wanted>(wanted), detail);
+  torch::set_mode(static_cast<torch::ObserveMode>(wanted), detail);
   torch::tick(base::mono_ns());
   return fakes::g_facts["torch.layout"] == "known" ? 0 : 1;
 }
 
 void operators_off() {
   hot::g_state.on.store(0);
-  torch::want(torch::Wanted::kOff, 0);
+  torch::set_mode(torch::ObserveMode::kOff, 0);
 }
 
 /// Whether the calling thread measures what it spends on this (--max-overhead).
 void operators_measure(int on) {
   segment();
-  const hot::Guard guard(hot::Role::kCallback);
-  guard.outlet().cost = hot::Cost();
+  const hot::Guard guard(hot::RingRole::kCallback);
+  guard.producer().overhead = hot::OverheadMeter();
   if (on == 0) return;
-  hot::measure_clock();
-  guard.outlet().cost.begin(false, 1);
+  hot::calibrate_clock_cost();
+  guard.producer().overhead.begin(false, 1);
 }
 
 /// ns that the calling thread has measured so far.
 unsigned long operators_own_ns() {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
-    if (auto* lane = hot::g_state.lanes[i].lane.resolve<wire::LaneHeader>(
+    if (auto* lane = hot::g_state.rings[i].ring.resolve<wire::RingHeader>(
             hot::g_state.segment, hot::g_state.segment_bytes))
-      sum += lane->own_ns.load();
+      sum += lane->overhead_ns.load();
   return sum;
 }
 
@@ -130,19 +130,19 @@ void operators_empty(int on, int inputs) {
   handle = 0;
   if (on == 0) return;
   torch::RecordFunctionCallback callback = torch::callbacks_of(0);
-  callback.start = [](const std::byte*) { return torch::NoContext{}; };
+  callback.start = [](const std::byte*) { return torch::NullObserverContext{}; };
   callback.end = [](const std::byte*, void*) {};
   callback.inputs = inputs != 0;
   handle = call.add_global(callback);
 }
 
-void operators_forget() { segment().forget(); }
+void operators_forget() { segment().discard_records(); }
 
 /// Switches `times` times between all levels, off at the end. Not a line of Python between them.
 void operators_switch(unsigned long times, unsigned seed) {
   std::minstd_rand random(seed);
   for (unsigned long i = 0; i < times; ++i) {
-    if (i % 1024 == 0) segment().forget();
+    if (i % 1024 == 0) segment().discard_records();
     if (i % 2 == 0)
       operators_on(static_cast<int>(1 + random() % 2), static_cast<unsigned>(random() % 32));
     else
@@ -151,7 +151,7 @@ void operators_switch(unsigned long times, unsigned seed) {
   operators_off();
 }
 
-unsigned long operators_dropped() { return segment().counter(wire::Counter::kDroppedLaneFull); }
+unsigned long operators_dropped() { return segment().counter(wire::Counter::kDroppedRingFull); }
 
 /// One JSON object a line for each operator, and one for each end.
 void operators_write(const char* path) {
@@ -178,7 +178,7 @@ void operators_write(const char* path) {
   for (const auto& end : segment().all<wire::OpEnd>())
     std::fprintf(to, "{\"end\":%u,\"object\":%lu,\"tid\":%u}\n", end.body.op_id,
                  static_cast<unsigned long>(end.body.object), end.tid);
-  for (const auto& said : fakes::g_said)
+  for (const auto& said : fakes::g_notices)
     std::fprintf(to, "{\"said\":%s}\n", text_of(said.text).c_str());
   std::fclose(to);
 }

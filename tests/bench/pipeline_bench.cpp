@@ -42,9 +42,9 @@ Cost cost_of(F&& work) {
 
 /// Records into a lane (not counted), out of it and into `path` (counted); returns the events.
 std::uint64_t fill_spool(const std::string& path, std::uint64_t wanted, Cost& sum) {
-  auto host = ingest::SegmentHost::create({4, 4}, 1).take();
+  auto host = ingest::SharedSegment::create({4, 4}, 1).take();
   host.entry(0).state.store(1);
-  wire::LaneWriter lane(host.lane_header(0), host.ring(0), host.capacity(0));
+  wire::RingWriter lane(host.ring_header(0), host.ring_data(0), host.capacity(0));
   auto writer = spool::ProcessWriter::create(path).take();
   ingest::Assembler assembler(*writer, nullptr);
   assembler.seed_clock(0, test::kReal);
@@ -57,14 +57,14 @@ std::uint64_t fill_spool(const std::string& path, std::uint64_t wanted, Cost& su
     events += test::fill(lane, correlation, now);
     add(cost_of([&] {
       decoder.drain(assembler);
-      assembler.round_done(now);
+      assembler.end_round(now);
     }));
   }
   add(cost_of([&] {
     assembler.finish(now);
     writer->flush();
   }));
-  if (host.lane_header(0)->dropped.load() != 0) std::printf("records were dropped\n");
+  if (host.ring_header(0)->dropped.load() != 0) std::printf("records were dropped\n");
   return events;
 }
 
@@ -77,7 +77,7 @@ std::uint64_t write_file(const std::string& folder, const std::string& path, Cos
   session.options.force = true;
   session.options.span_size_events = ~0ULL;
   session.processes.push_back({4000, path});
-  const auto windows = exporter::windows_by_size(session, {4000}).take();
+  const auto windows = exporter::split_by_event_count(session, {4000}).take();
   std::uint64_t events = 0;
   cost = cost_of([&] {
     events = exporter::write_window(session, windows.at(0), {4000}, {}).take().at(0).events;

@@ -36,7 +36,7 @@ struct ByCalls {
 };
 
 /// Plain loads, and nothing but the texts tells code objects without a number apart.
-struct Anew : OwnMemory {
+struct Anew : LocalMemory {
   static constexpr bool kOwn = false;
 };
 
@@ -52,12 +52,12 @@ class Elsewhere {
 };
 
 std::uint64_t stack(tests::FakeInterpreter& python, bool numbered) {
-  std::uint64_t top = python.runtime.at.minor >= 12 ? python.shim(0) : 0;
+  std::uint64_t top = python.runtime.offsets.minor >= 12 ? python.shim(0) : 0;
   for (int i = 0; i < kDepth; ++i) {
     const std::uint64_t file = python.ascii("/srv/venv/lib/python3/site-packages/torch/nn/mod.py");
     const std::uint64_t name = python.ascii("Module._call_impl.<locals>.inner" + std::to_string(i));
     const std::uint64_t code = python.code(file, name, i, std::string(300, '\x01'));
-    if (!numbered) python.put(code, python.runtime.at.code_version, 0);
+    if (!numbered) python.put(code, python.runtime.offsets.code_version, 0);
     top = python.frame(code, top);
     if (i == 0) python.set_entry(top);
   }
@@ -72,12 +72,12 @@ std::uint64_t median_ns(tests::FakeInterpreter& python, bool numbered, int turns
   std::vector<std::uint64_t> ns;
   for (int i = 0; i < turns; ++i) {
     between();
-    const hot::Guard guard(hot::Role::kSignal);
+    const hot::Guard guard(hot::RingRole::kSignal);
     Memory memory;
     const std::uint64_t begin = base::mono_ns();
-    Walk<Memory>(memory, python.runtime, guard, 1).run(state, frames, wire::kMaxPythonFrames);
+    FrameWalk<Memory>(memory, python.runtime, guard, 1).run(state, frames, wire::kMaxPythonFrames);
     ns.push_back(base::mono_ns() - begin);
-    if (i % 64 == 0) segment.forget();
+    if (i % 64 == 0) segment.discard_records();
   }
   std::nth_element(ns.begin(), ns.begin() + turns / 2, ns.end());
   return ns[static_cast<std::size_t>(turns / 2)];
@@ -94,9 +94,9 @@ void measure(std::uint32_t minor, Elsewhere& elsewhere) {
   const auto at_once = [] {};
   const auto after_work = [&elsewhere] { elsewhere.work(); };
   print("plain loads", minor, median_ns<Anew>(python, false, 20000, at_once),
-        median_ns<OwnMemory>(python, true, 20000, at_once));
+        median_ns<LocalMemory>(python, true, 20000, at_once));
   print("plain loads, caches cold", minor, median_ns<Anew>(python, false, 200, after_work),
-        median_ns<OwnMemory>(python, true, 200, after_work));
+        median_ns<LocalMemory>(python, true, 200, after_work));
   print("system calls", minor, median_ns<ByCalls>(python, false, 2000, at_once),
         median_ns<ByCalls>(python, true, 2000, at_once));
 }

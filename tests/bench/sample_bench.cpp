@@ -45,8 +45,8 @@ using fakes::at_depth;
 void launch_stacks(int depth) {
   auto body = [depth] {
     print("launch stack", depth, times_of(20000, [] {
-            hot::Guard guard(hot::Role::kCallback);
-            if (guard) g_sink = take_launch_stack(guard, 0, base::mono_ns());
+            hot::Guard guard(hot::RingRole::kCallback);
+            if (guard) g_sink = capture_launch_stack(guard, 0, base::mono_ns());
           }));
   };
   at_depth(depth, body);

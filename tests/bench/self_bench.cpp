@@ -24,17 +24,17 @@ constexpr int kPairs = 200;
 using fakes::at_depth;
 
 void measure_itself(bool on) {
-  const hot::Guard guard(hot::Role::kCallback);
-  guard.outlet().cost = hot::Cost();
-  if (on) guard.outlet().cost.begin(false, 1);
+  const hot::Guard guard(hot::RingRole::kCallback);
+  guard.producer().overhead = hot::OverheadMeter();
+  if (on) guard.producer().overhead.begin(false, 1);
 }
 
 std::uint64_t own_ns() {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
-    sum += hot::g_state.lanes[i]
-               .lane.resolve<wire::LaneHeader>(hot::g_state.segment, hot::g_state.segment_bytes)
-               ->own_ns.load();
+    sum += hot::g_state.rings[i]
+               .ring.resolve<wire::RingHeader>(hot::g_state.segment, hot::g_state.segment_bytes)
+               ->overhead_ns.load();
   return sum;
 }
 
@@ -58,7 +58,7 @@ void measure(const char* what, int depth, fakes::InProcessSegment& segment, Call
     for (int i = 0; i <= kPairs; ++i) {
       double pair[2];
       for (const bool measured : {false, true}) {
-        segment.forget();  // empties the lane; the first turn only warms
+        segment.discard_records();  // empties the lane; the first turn only warms
         measure_itself(measured);
         const std::uint64_t before = own_ns();
         pair[measured] = ns_a_call(call);
@@ -97,10 +97,10 @@ int main() {
   settings.python = false;
   settings.blocked_threads = false;
   sampler.start_sampling(settings);
-  hot::measure_clock();
+  hot::calibrate_clock_cost();
   std::printf("reading the clock: %u ns\n", hot::g_state.clock_cost_ns.load());
   measure("guard and record              ", 0, sampler.segment, [] {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     hot::record(guard, wire::RangePop{1, 1, 0}, 1);
   });
   hot::g_state.on.store(hot::kOnCuda);
@@ -108,6 +108,6 @@ int main() {
   hot::g_state.on.store(hot::kOnCuda | hot::kOnLaunchStacks);
   measure("launch callback, stack of 10  ", 10, sampler.segment, launch);
   measure("launch callback, stack of 36  ", 36, sampler.segment, launch);
-  std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedLaneFull));
+  std::printf("dropped: %lu\n", sampler.segment.counter(wire::Counter::kDroppedRingFull));
   return 0;
 }

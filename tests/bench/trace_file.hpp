@@ -60,7 +60,7 @@ inline std::string write_trace(const std::string& folder, std::uint64_t events, 
   session.options.output_is_pattern = true;
   session.options.span_size_events = ~0ULL;
   session.processes.push_back({4000, folder + "/p.spool"});
-  const auto windows = exporter::windows_by_size(session, {4000}).take();
+  const auto windows = exporter::split_by_event_count(session, {4000}).take();
   return exporter::write_window(session, windows.at(0), {4000}, {}).take().at(0).path;
 }
 

@@ -18,7 +18,7 @@ namespace gpuprof::test {
 inline constexpr std::uint64_t kReal = 1'700'000'000'000'000'000;
 
 /// One round's records: per operator a range, a launch, a host call, a kernel; a sample a few.
-inline std::uint64_t fill(wire::LaneWriter& lane, std::uint32_t& correlation, std::uint64_t& now) {
+inline std::uint64_t fill(wire::RingWriter& lane, std::uint32_t& correlation, std::uint64_t& now) {
   std::uint64_t events = 0;
   for (int i = 0; i < 2000; ++i) {
     const std::uint64_t name = 1 + static_cast<std::uint64_t>(i % 200);
@@ -48,7 +48,7 @@ inline std::uint64_t fill(wire::LaneWriter& lane, std::uint32_t& correlation, st
   return events;
 }
 
-inline void define_names(wire::LaneWriter& lane) {
+inline void define_names(wire::RingWriter& lane) {
   for (std::uint64_t id = 1; id <= 201; ++id) {
     const std::string text = "_ZN2at6native" + std::to_string(id) + "kernelEv";
     lane.push(wire::StringDef{id, static_cast<std::uint32_t>(text.size()), 0}, 0, text.data(),

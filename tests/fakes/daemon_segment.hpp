@@ -25,7 +25,7 @@
 namespace gpuprof::fakes {
 
 /// Lines of /proc/self/maps that hold `text`; all of them if it is empty.
-inline int lines_of_maps(const std::string& text = "") {
+inline int count_mappings(const std::string& text = "") {
   std::ifstream maps("/proc/self/maps");
   int count = 0;
   for (std::string line; std::getline(maps, line);) count += line.find(text) != std::string::npos;
@@ -40,16 +40,16 @@ class DaemonSegment {
     EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(layout_.total_bytes)), 0);
     base_ = map();
     auto* lanes = lanes_in(base_);
-    std::uint64_t at = layout_.lanes_offset;
+    std::uint64_t at = layout_.rings_offset;
     for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
-      auto* header = new (base_ + at) wire::LaneHeader{};
-      lanes[i].lane.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&lanes[i].lane);
+      const std::uint64_t bytes = wire::ring_bytes(i, large_lanes);
+      auto* header = new (base_ + at) wire::RingHeader{};
+      lanes[i].ring.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&lanes[i].ring);
       lanes[i].capacity_bytes = bytes;
       headers_.push_back(header);
-      readers_.emplace_back(header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingOffset),
-                            bytes);
-      at += bytes + wire::kRingOffset;
+      readers_.emplace_back(
+          header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingDataOffset), bytes);
+      at += bytes + wire::kRingDataOffset;
     }
   }
   ~DaemonSegment() {
@@ -70,34 +70,34 @@ class DaemonSegment {
         large_lanes_,
         reinterpret_cast<const wire::Plan*>(base + layout_.plan_offset),
         reinterpret_cast<const wire::Stats*>(base + layout_.stats_offset)};
-    return hot::publish(mapped, fd_);
+    return hot::publish_segment(mapped, fd_);
   }
 
   /// Empties all lanes. @return how many records of each kind came out.
   std::vector<std::uint64_t> drain() {
     std::vector<std::uint64_t> kinds(wire::kKindSlots);
     std::vector<std::byte> scratch(wire::kMaxFrameBytes);
-    for (wire::LaneReader& reader : readers_) {
-      const std::uint64_t limit = reader.published();
-      wire::LaneReader::Frame frame;
-      wire::LaneReader::Next next;
-      while ((next = reader.next(limit, scratch.data(), &frame)) == wire::LaneReader::Next::kFrame)
+    for (wire::RingReader& reader : readers_) {
+      const std::uint64_t limit = reader.head_position();
+      wire::RingReader::Frame frame;
+      wire::RingReader::Next next;
+      while ((next = reader.next(limit, scratch.data(), &frame)) == wire::RingReader::Next::kFrame)
         ++kinds[static_cast<std::size_t>(frame.kind)];
-      EXPECT_NE(next, wire::LaneReader::Next::kCorrupt);
-      reader.release();
+      EXPECT_NE(next, wire::RingReader::Next::kCorrupt);
+      reader.consume();
     }
     return kinds;
   }
   template <typename R>
-  std::uint64_t drained() {
+  std::uint64_t drain_count() {
     return drain()[static_cast<std::size_t>(R::kKind)];
   }
 
   /// Plan, statistics, directory and heads of the lanes as one number: changes with whatever the
   /// target does.
-  std::uint64_t contents() const {
-    std::uint64_t hash = base::hash_bytes(base_, layout_.lanes_offset);
-    for (const wire::LaneHeader* header : headers_)
+  std::uint64_t content_hash() const {
+    std::uint64_t hash = base::hash_bytes(base_, layout_.rings_offset);
+    for (const wire::RingHeader* header : headers_)
       hash = base::hash_step(hash, base::hash_bytes(header, sizeof *header));
     return hash;
   }
@@ -115,16 +115,16 @@ class DaemonSegment {
     EXPECT_NE(at, MAP_FAILED);
     return static_cast<std::uint8_t*>(at);
   }
-  wire::LaneEntry* lanes_in(std::uint8_t* base) const {
-    return reinterpret_cast<wire::LaneEntry*>(base + layout_.directory_offset);
+  wire::RingEntry* lanes_in(std::uint8_t* base) const {
+    return reinterpret_cast<wire::RingEntry*>(base + layout_.directory_offset);
   }
 
   wire::SegmentLayout layout_;
   std::uint32_t large_lanes_;
   int fd_ = -1;
   std::uint8_t* base_ = nullptr;
-  std::vector<wire::LaneHeader*> headers_;
-  std::vector<wire::LaneReader> readers_;
+  std::vector<wire::RingHeader*> headers_;
+  std::vector<wire::RingReader> readers_;
 };
 
 }  // namespace gpuprof::fakes

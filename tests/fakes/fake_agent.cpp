@@ -34,22 +34,22 @@ bool FakeAgent::connect(const std::string& variable, const Options& options) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size() +
                                              (address[0] == '@' ? 0 : 1));
   if (::connect(socket_.get(), reinterpret_cast<sockaddr*>(&name), length) != 0) return false;
-  return introduce(
+  return send_hello(
       key == std::string::npos ? 0 : std::strtoull(variable.c_str() + key + 8, nullptr, 16),
       options);
 }
 
 bool FakeAgent::join(base::UniqueFd connection, std::uint64_t session, const Options& options) {
   socket_ = std::move(connection);
-  return introduce(session, options);
+  return send_hello(session, options);
 }
 
-bool FakeAgent::introduce(std::uint64_t session, const Options& options) {
+bool FakeAgent::send_hello(std::uint64_t session, const Options& options) {
   ahead_ns_ = options.ahead_ns;
   wire::Hello hello{};
   hello.major = options.major;
   hello.minor = wire::kWireMinor;
-  hello.woke = options.woke;
+  hello.wake_reasons = options.woke;
   hello.pid = static_cast<std::uint32_t>(::getpid());
   hello.ppid = static_cast<std::uint32_t>(::getppid());
   hello.mono_ns = hello.load_ns = base::mono_ns();
@@ -97,26 +97,26 @@ bool FakeAgent::map(int fd) {
   if (memory == MAP_FAILED) return false;
   base_ = static_cast<std::uint8_t*>(memory);
   const auto* header = static_cast<const wire::SegmentHeader*>(memory);
-  directory_ = header->directory.resolve<wire::LaneEntry>(base_, config_.segment_bytes);
+  directory_ = header->directory.resolve<wire::RingEntry>(base_, config_.segment_bytes);
   stats_ = header->stats.resolve<wire::Stats>(base_, config_.segment_bytes);
   plan_ = header->plan.resolve<wire::Plan>(base_, config_.segment_bytes);
   return header->magic == wire::kSegmentMagic;
 }
 
-wire::LaneWriter FakeAgent::open_lane(std::uint32_t tid, wire::LaneRole role) {
-  wire::LaneEntry& entry = directory_[next_lane_++];
+wire::RingWriter FakeAgent::open_lane(std::uint32_t tid, wire::RingRole role) {
+  wire::RingEntry& entry = directory_[next_lane_++];
   entry.tid.store(tid);
   entry.role.store(static_cast<std::uint32_t>(role));
-  entry.state.store(static_cast<std::uint32_t>(wire::LaneState::kActive));
-  auto* header = entry.lane.resolve<wire::LaneHeader>(base_, config_.segment_bytes);
-  wire::LaneWriter lane(header, reinterpret_cast<std::byte*>(header) + wire::kRingOffset,
+  entry.state.store(static_cast<std::uint32_t>(wire::RingState::kActive));
+  auto* header = entry.ring.resolve<wire::RingHeader>(base_, config_.segment_bytes);
+  wire::RingWriter lane(header, reinterpret_cast<std::byte*>(header) + wire::kRingDataOffset,
                         entry.capacity_bytes);
-  lane.push(wire::LaneOpen{tid, static_cast<std::uint32_t>(role), base::mono_ns()}, 0);
+  lane.push(wire::RingOpen{tid, static_cast<std::uint32_t>(role), base::mono_ns()}, 0);
   return lane;
 }
 
 void FakeAgent::retire(std::uint32_t lane) {
-  directory_[lane].state.store(static_cast<std::uint32_t>(wire::LaneState::kRetired));
+  directory_[lane].state.store(static_cast<std::uint32_t>(wire::RingState::kRetired));
 }
 
 wire::AgentState FakeAgent::wanted() const {
@@ -128,7 +128,7 @@ wire::AgentState FakeAgent::wanted() const {
              : mode;
 }
 
-void FakeAgent::serve() {
+void FakeAgent::process_messages() {
   std::byte bytes[8192];
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
@@ -157,23 +157,23 @@ void FakeAgent::serve() {
 bool FakeAgent::serve_until_stopped(int timeout_ms) {
   const std::uint64_t end = base::mono_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
   while (!stopped_ && base::mono_ns() < end) {
-    serve();
+    process_messages();
     pollfd wait{socket_.get(), POLLIN, 0};
     ::poll(&wait, 1, 2);
   }
   return stopped_;
 }
 
-std::uint64_t FakeAgent::step(wire::LaneWriter& lane, wire::StepSource source) {
+std::uint64_t FakeAgent::step(wire::RingWriter& lane, wire::StepSource source) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t number = stats_->steps.fetch_add(1);
   lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin, 0},
             now);
-  serve();
+  process_messages();
   return number;
 }
 
-void FakeAgent::bye() {
+void FakeAgent::send_bye() {
   send(wire::Bye{0, 0, base::mono_ns()});
   socket_.reset();
 }

@@ -19,7 +19,7 @@ namespace gpuprof::fakes {
 class FakeAgent {
  public:
   struct Options {
-    std::uint32_t woke = wire::kWokeCommand;
+    std::uint32_t woke = wire::kWakeCommand;
     std::string exe = "/usr/bin/fake";
     std::string command = std::string("fake\0--now", 10);
     std::uint64_t start_ticks = 7;
@@ -40,26 +40,26 @@ class FakeAgent {
   const std::string& step_text() const { return step_text_; }
 
   /// Claims the next lane for a thread and opens it.
-  wire::LaneWriter open_lane(std::uint32_t tid, wire::LaneRole role);
+  wire::RingWriter open_lane(std::uint32_t tid, wire::RingRole role);
   void retire(std::uint32_t lane);
   /// The bytes themselves, for a hostile agent.
   std::uint8_t* bytes() const { return base_; }
   std::uint64_t total_bytes() const { return config_.segment_bytes; }
-  wire::LaneEntry& entry(std::uint32_t lane) const { return directory_[lane]; }
+  wire::RingEntry& entry(std::uint32_t lane) const { return directory_[lane]; }
   wire::Stats& stats() const { return *stats_; }
   wire::Plan& plan() const { return *plan_; }
 
   /// Answers flushes and reports states, as the worker thread would. Call often.
-  void serve();
+  void process_messages();
   /// Serves until the socket closes or `timeout_ms` passed. True if closed or stopped.
   bool serve_until_stopped(int timeout_ms);
   /// Takes so long to deliver everything at the session's end.
-  void answer_last_flush_after(int ms) { last_flush_ms_ = ms; }
+  void delay_last_flush(int ms) { last_flush_ms_ = ms; }
   bool recording() const { return state_ == wire::AgentState::kRecording; }
   bool stopped() const { return stopped_; }
 
   /// One step begins, with the real agent's comparison. Returns its number.
-  std::uint64_t step(wire::LaneWriter& lane, wire::StepSource source);
+  std::uint64_t step(wire::RingWriter& lane, wire::StepSource source);
 
   template <typename M>
   bool send(const M& body, const std::string& tail = {}) {
@@ -69,11 +69,11 @@ class FakeAgent {
     return bytes != 0 && send_bytes(packet, bytes);
   }
   bool send_bytes(const void* data, std::size_t bytes);
-  void bye();
+  void send_bye();
   int socket() const { return socket_.get(); }
 
  private:
-  bool introduce(std::uint64_t session, const Options& options);
+  bool send_hello(std::uint64_t session, const Options& options);
   bool receive_config();
   bool map(int fd);
   wire::AgentState wanted() const;
@@ -82,7 +82,7 @@ class FakeAgent {
   std::uint8_t* base_ = nullptr;
   wire::Config config_{};
   std::string step_text_, refusal_;
-  wire::LaneEntry* directory_ = nullptr;
+  wire::RingEntry* directory_ = nullptr;
   wire::Stats* stats_ = nullptr;
   wire::Plan* plan_ = nullptr;
   std::uint32_t next_lane_ = 0;

@@ -32,7 +32,7 @@ class FakeDoor {
     const std::string folder = "/tmp/gpuprof-" + std::to_string(::geteuid());
     ::mkdir(folder.c_str(), 0700);
     char name[64];
-    std::snprintf(name, sizeof name, wire::kDoorName, pid, nonce);
+    std::snprintf(name, sizeof name, wire::kControlSocketName, pid, nonce);
     return folder + "/" + name;
   }
 
@@ -58,10 +58,10 @@ class FakeDoor {
   bool good() const { return good_; }
   const std::string& path() const { return path_; }
   /// As if the process had been killed: the file stays, nobody listens.
-  void die() { listener_.reset(); }
+  void stop_listening() { listener_.reset(); }
 
   /// Waits for a request that is more than a look at who listens. Invalid: none came.
-  wire::MessageType next(int timeout_ms = 5000) {
+  wire::MessageType wait_for_request(int timeout_ms = 5000) {
     for (;;) {
       caller_ = next_caller(timeout_ms);
       if (!caller_) return wire::MessageType{};
@@ -73,22 +73,22 @@ class FakeDoor {
     }
   }
   /// Gives the next caller up before it is heard, as a worker does that has waited for it.
-  void turn_away(int timeout_ms = 5000) { next_caller(timeout_ms).reset(); }
+  void reject_next(int timeout_ms = 5000) { next_caller(timeout_ms).reset(); }
   const wire::Packet& packet() const { return packet_; }
   std::string text() const { return std::string(packet_.tail, packet_.tail_bytes); }
 
   template <typename M>
-  void answer(const M& body, const std::string& tail = {}, bool of_another_version = false) {
+  void reply(const M& body, const std::string& tail = {}, bool of_another_version = false) {
     std::byte out[4096];
     const std::size_t bytes = wire::encode_message(body, tail.data(), tail.size(), out, sizeof out);
-    wire::ControlHeader header;
+    wire::MessageHeader header;
     std::memcpy(&header, out, sizeof header);
     if (of_another_version) ++header.major;
     std::memcpy(out, &header, sizeof header);
     ::send(caller_.get(), out, bytes, MSG_NOSIGNAL);
   }
   void refuse(const std::string& sentence) {
-    answer(wire::Refused{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
+    reply(wire::Refused{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
   }
   /// The connection of whoever asked last.
   base::UniqueFd take_caller() { return std::move(caller_); }

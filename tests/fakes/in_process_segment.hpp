@@ -33,19 +33,19 @@ namespace gpuprof::fakes {
 
 /// One record as it came out of a lane.
 template <typename R>
-struct Read {
+struct DrainedRecord {
   R body;
   std::string tail;
   std::uint32_t tid;  // of the lane's owner
 };
 
 /// What rooms said through the outbox.
-struct Said {
+struct SentNotice {
   wire::NoticeLevel level;
   std::uint32_t code;
   std::string text;
 };
-inline std::vector<Said> g_said;
+inline std::vector<SentNotice> g_notices;
 inline std::map<std::string, std::string> g_facts;
 inline std::vector<std::pair<std::uint32_t, std::string>> g_domains;
 inline std::vector<std::pair<std::uint32_t, std::string>> g_thread_names;
@@ -58,14 +58,14 @@ class InProcessSegment {
                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     lay_lanes(large_lanes, small_lanes);
     publish(large_lanes, large_lanes + small_lanes);
-    hook_outbox();
+    capture_outbox();
   }
   ~InProcessSegment() {
     draining_ = false;
     if (drainer_.joinable()) drainer_.join();
     hot::g_state.on.store(0);
     alive_ = 0;
-    hot::g_state.alive.store(nullptr);
+    hot::g_state.owner_page.store(nullptr);
     hot::g_outbox = {};
     hot::g_state.stats = nullptr;
     // The mapping stays: a callback of a library may still be on its way.
@@ -78,19 +78,19 @@ class InProcessSegment {
     const std::lock_guard<std::mutex> lock(mutex_);
     alignas(8) static std::byte scratch[wire::kMaxFrameBytes];
     for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i) {
-      wire::LaneReader& reader = readers_[i];
-      const std::uint64_t limit = reader.published();
-      wire::LaneReader::Frame frame;
-      wire::LaneReader::Next next;
-      while ((next = reader.next(limit, scratch, &frame)) == wire::LaneReader::Next::kFrame)
-        keep(frame, hot::g_state.lanes[i].tid.load());
-      EXPECT_NE(next, wire::LaneReader::Next::kCorrupt) << "lane " << i;
-      reader.release();
+      wire::RingReader& reader = readers_[i];
+      const std::uint64_t limit = reader.head_position();
+      wire::RingReader::Frame frame;
+      wire::RingReader::Next next;
+      while ((next = reader.next(limit, scratch, &frame)) == wire::RingReader::Next::kFrame)
+        keep(frame, hot::g_state.rings[i].tid.load());
+      EXPECT_NE(next, wire::RingReader::Next::kCorrupt) << "lane " << i;
+      reader.consume();
     }
   }
 
   /// From now on the lanes are emptied all the time, as a daemon does.
-  void keep_draining() {
+  void start_drainer() {
     draining_ = true;
     drainer_ = std::thread([this] {
       while (draining_) {
@@ -102,13 +102,13 @@ class InProcessSegment {
 
   /// All records of one kind read so far (drains first).
   template <typename R>
-  std::vector<Read<R>> all() {
+  std::vector<DrainedRecord<R>> all() {
     drain();
-    std::vector<Read<R>> found;
+    std::vector<DrainedRecord<R>> found;
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const Frame& frame : frames_) {
       if (frame.kind != R::kKind) continue;
-      Read<R> read{};
+      DrainedRecord<R> read{};
       EXPECT_GE(frame.payload.size(), sizeof(R));
       std::memcpy(&read.body, frame.payload.data(), sizeof(R));
       read.tail = frame.payload.substr(sizeof(R));
@@ -125,7 +125,7 @@ class InProcessSegment {
     return "?";
   }
 
-  void forget() {
+  void discard_records() {
     drain();
     const std::lock_guard<std::mutex> lock(mutex_);
     frames_.clear();
@@ -143,34 +143,33 @@ class InProcessSegment {
     std::uint32_t tid;
   };
 
-  void keep(const wire::LaneReader::Frame& frame, std::uint32_t tid) {
+  void keep(const wire::RingReader::Frame& frame, std::uint32_t tid) {
     frames_.push_back(
         {frame.kind, std::string(reinterpret_cast<const char*>(frame.payload), frame.payload_bytes),
          tid});
   }
 
   void lay_lanes(std::uint32_t large_lanes, std::uint32_t small_lanes) {
-    auto* lanes = reinterpret_cast<wire::LaneEntry*>(base_ + layout_.directory_offset);
-    std::uint64_t at = layout_.lanes_offset;
+    auto* lanes = reinterpret_cast<wire::RingEntry*>(base_ + layout_.directory_offset);
+    std::uint64_t at = layout_.rings_offset;
     for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
-      auto* entry = new (&lanes[i]) wire::LaneEntry{};
-      auto* header = new (base_ + at) wire::LaneHeader{};
-      entry->lane.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&entry->lane);
+      const std::uint64_t bytes = wire::ring_bytes(i, large_lanes);
+      auto* entry = new (&lanes[i]) wire::RingEntry{};
+      auto* header = new (base_ + at) wire::RingHeader{};
+      entry->ring.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&entry->ring);
       entry->capacity_bytes = bytes;
-      readers_.emplace_back(header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingOffset),
-                            bytes);
-      at += bytes + wire::kRingOffset;
+      readers_.emplace_back(
+          header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingDataOffset), bytes);
+      at += bytes + wire::kRingDataOffset;
     }
   }
 
   void publish(std::uint32_t large_lanes, std::uint32_t lanes) {
     auto& state = hot::g_state;
     hot::map_thread_blocks();
-    hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_has_ended(tid); },
-                        nullptr);
+    hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_exited(tid); }, nullptr);
     state.segment_bytes = layout_.total_bytes;
-    state.lanes = reinterpret_cast<wire::LaneEntry*>(base_ + layout_.directory_offset);
+    state.rings = reinterpret_cast<wire::RingEntry*>(base_ + layout_.directory_offset);
     state.lane_count = lanes;
     state.large_lanes = large_lanes;
     state.plan = new (base_ + layout_.plan_offset) wire::Plan{};
@@ -178,19 +177,19 @@ class InProcessSegment {
     state.segment.store(base_);
     state.epoch.fetch_add(1);
     alive_ = 1;
-    state.alive.store(&alive_);
+    state.owner_page.store(&alive_);
   }
 
-  static void hook_outbox() {
-    g_said.clear();
+  static void capture_outbox() {
+    g_notices.clear();
     g_facts.clear();
     g_domains.clear();
     g_thread_names.clear();
-    hot::g_outbox.notice = [](wire::Feature, wire::NoticeLevel level, std::uint32_t code,
-                              const char* text) {
-      g_said.push_back({level, code, text});
+    hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel level, std::uint32_t code,
+                                   const char* text) {
+      g_notices.push_back({level, code, text});
     };
-    hot::g_outbox.fact = [](const char* key, const char* value) { g_facts[key] = value; };
+    hot::g_outbox.send_fact = [](const char* key, const char* value) { g_facts[key] = value; };
     hot::g_outbox.domain = [](std::uint32_t domain, const char* name) {
       g_domains.emplace_back(domain, name);
     };
@@ -201,7 +200,7 @@ class InProcessSegment {
 
   wire::SegmentLayout layout_;
   std::uint8_t* base_;
-  std::vector<wire::LaneReader> readers_;
+  std::vector<wire::RingReader> readers_;
   std::vector<Frame> frames_;
   std::mutex mutex_;
   std::atomic<bool> draining_{false};

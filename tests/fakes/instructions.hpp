@@ -26,7 +26,7 @@ extern "C" const char __executable_start, etext;  // of the linker
 namespace gpuprof::fakes {
 
 /// What the thread that is counted and the one that counts tell each other.
-struct Counting {
+struct InstructionCount {
   enum State { kBegins, kMayTrace, kTraces, kCounts, kDone, kRefused };
   std::atomic<State> state{kBegins};
   std::atomic<std::uint64_t> instructions{0};
@@ -47,17 +47,17 @@ inline bool in_own_code(pid_t tid) {
 }
 
 /// Steps through the thread until it is done. In a child of its process.
-inline void count_steps(pid_t tid, Counting& counting) {
-  while (counting.state == Counting::kBegins) usleep(100);
+inline void count_steps(pid_t tid, InstructionCount& counting) {
+  while (counting.state == InstructionCount::kBegins) usleep(100);
   int status = 0;
   if (ptrace(PTRACE_ATTACH, tid, nullptr, nullptr) != 0 || waitpid(tid, &status, __WALL) != tid) {
-    counting.state = Counting::kRefused;
+    counting.state = InstructionCount::kRefused;
     return;
   }
-  counting.state = Counting::kTraces;
+  counting.state = InstructionCount::kTraces;
   std::uint64_t steps = 0;
-  while (WIFSTOPPED(status) && counting.state != Counting::kDone) {
-    steps += counting.state == Counting::kCounts && in_own_code(tid) ? 1 : 0;
+  while (WIFSTOPPED(status) && counting.state != InstructionCount::kDone) {
+    steps += counting.state == InstructionCount::kCounts && in_own_code(tid) ? 1 : 0;
     // Any other signal is the program's.
     const int signal = WSTOPSIG(status);
     const bool ours = signal == SIGTRAP || signal == SIGSTOP;
@@ -70,7 +70,7 @@ inline void count_steps(pid_t tid, Counting& counting) {
 }
 
 /// Begins to step through the calling thread. False: nobody may trace here.
-inline bool begin_counting(Counting& counting, pid_t* child) {
+inline bool begin_counting(InstructionCount& counting, pid_t* child) {
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
   *child = fork();
   if (*child == 0) {
@@ -78,10 +78,10 @@ inline bool begin_counting(Counting& counting, pid_t* child) {
     _exit(0);
   }
   prctl(PR_SET_PTRACER, *child, 0, 0, 0);
-  counting.state = Counting::kMayTrace;
-  while (counting.state == Counting::kMayTrace)
+  counting.state = InstructionCount::kMayTrace;
+  while (counting.state == InstructionCount::kMayTrace)
     if (waitpid(*child, nullptr, WNOHANG) == *child) return false;
-  if (counting.state == Counting::kTraces) return true;
+  if (counting.state == InstructionCount::kTraces) return true;
   waitpid(*child, nullptr, 0);
   return false;
 }
@@ -90,21 +90,21 @@ inline bool begin_counting(Counting& counting, pid_t* child) {
 /// for the second time. Nothing: nobody may trace here.
 template <typename Body>
 std::optional<std::uint64_t> instructions(Body body) {
-  void* const shared =
-      mmap(nullptr, sizeof(Counting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto& counting = *new (shared) Counting;
+  void* const shared = mmap(nullptr, sizeof(InstructionCount), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& counting = *new (shared) InstructionCount;
   pid_t child = 0;
   bool traced = false;
   for (int pass = 0; pass < 2; ++pass) {
     if (pass == 1) traced = begin_counting(counting, &child);
-    if (traced) counting.state = Counting::kCounts;
+    if (traced) counting.state = InstructionCount::kCounts;
     body();
   }
-  counting.state = Counting::kDone;
+  counting.state = InstructionCount::kDone;
   while (traced && waitpid(child, nullptr, 0) != child) {
   }
   const std::uint64_t steps = counting.instructions;
-  munmap(shared, sizeof(Counting));
+  munmap(shared, sizeof(InstructionCount));
   return traced ? std::optional(steps) : std::nullopt;
 }
 

@@ -27,18 +27,18 @@ namespace {
 
 using namespace gpuprof;
 using namespace gpuprof::agent;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 using wire::MessageType;
 
-constexpr MessageType kKnocks[] = {MessageType::kDoorQuery, MessageType::kDoorJoin,
-                                   MessageType::kDoorStop, MessageType::kDoorDetach,
+constexpr MessageType kKnocks[] = {MessageType::kStatusRequest, MessageType::kJoinRequest,
+                                   MessageType::kStopRequest, MessageType::kDetachRequest,
                                    MessageType::kHello};
 constexpr MessageType kFromDaemon[] = {MessageType::kPlanChanged, MessageType::kFlush,
                                        MessageType::kConfig, MessageType::kStop,
                                        MessageType::kRefused};
 
-void environment(Input& in) {
+void environment(FuzzInput& in) {
   const std::string text(in.rest());
   const auto exact = test::bytes_of_exactly({text.c_str(), std::strlen(text.c_str()) + 1});
   Address address;
@@ -51,10 +51,12 @@ void environment(Input& in) {
 base::UniqueFd knock() {
   sockaddr_un name{};
   socklen_t bytes = sizeof name;
-  require(::getsockname(g_core.door.fd(), reinterpret_cast<sockaddr*>(&name), &bytes) == 0, "name");
+  require(
+      ::getsockname(g_agent.control_socket.fd(), reinterpret_cast<sockaddr*>(&name), &bytes) == 0,
+      "name");
   // The socket was bound under a name that it lost when somebody answered there.
   std::string path(name.sun_path, bytes - offsetof(sockaddr_un, sun_path));
-  const std::size_t ending = path.find(wire::kUnfinishedSuffix);
+  const std::size_t ending = path.find(wire::kNotListeningSuffix);
   if (path[0] == '/' && ending != std::string::npos) {
     std::memset(name.sun_path, 0, sizeof name.sun_path);
     std::memcpy(name.sun_path, path.data(), ending);
@@ -88,22 +90,22 @@ void send(int socket, const std::string& packet, int passed, int count) {
 }
 
 /// A segment as a daemon makes it, but for some of what the library finds its parts by.
-base::UniqueFd segment(Input& in, std::uint64_t* bytes) {
-  const auto host = ingest::SegmentHost::create({1, 4}, 1).take();
+base::UniqueFd segment(FuzzInput& in, std::uint64_t* bytes) {
+  const auto host = ingest::SharedSegment::create({1, 4}, 1).take();
   *bytes = host.total_bytes();
   void* memory = ::mmap(nullptr, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, host.fd(), 0);
   auto* header = static_cast<wire::SegmentHeader*>(memory);
   for (std::size_t changes = in.pick(4); changes != 0; --changes) {
     const std::uint64_t value = in.odd() ? in.number<std::uint64_t>() : in.number<std::int16_t>();
-    wire::LaneEntry& lane = host.entry(static_cast<std::uint32_t>(in.pick(5)));
+    wire::RingEntry& lane = host.entry(static_cast<std::uint32_t>(in.pick(5)));
     std::uint64_t* const fields[] = {
         &header->magic,
         &header->total_bytes,
-        reinterpret_cast<std::uint64_t*>(&header->lane_count),  // and large_lanes
+        reinterpret_cast<std::uint64_t*>(&header->ring_count),  // and large_lanes
         reinterpret_cast<std::uint64_t*>(&header->plan.distance),
         reinterpret_cast<std::uint64_t*>(&header->stats.distance),
         reinterpret_cast<std::uint64_t*>(&header->directory.distance),
-        reinterpret_cast<std::uint64_t*>(&lane.lane.distance),
+        reinterpret_cast<std::uint64_t*>(&lane.ring.distance),
         &lane.capacity_bytes,
     };
     std::uint64_t& field = *fields[in.pick(8)];
@@ -120,7 +122,7 @@ base::UniqueFd segment(Input& in, std::uint64_t* bytes) {
   return fd;
 }
 
-std::string config(Input& in, std::uint64_t segment_bytes) {
+std::string config(FuzzInput& in, std::uint64_t segment_bytes) {
   wire::Config settings{};
   const std::string_view some = in.bytes(sizeof settings);
   std::memcpy(&settings, some.data(), some.size());
@@ -132,11 +134,11 @@ std::string config(Input& in, std::uint64_t segment_bytes) {
                       {reinterpret_cast<const char*>(&settings), sizeof settings}, text);
 }
 
-std::string join(Input& in) {
-  wire::DoorJoin request{in.number<std::uint64_t>(), in.byte(), 0};
+std::string join(FuzzInput& in) {
+  wire::JoinRequest request{in.number<std::uint64_t>(), in.byte(), 0};
   std::string address = in.odd() ? "@nobody-there;session=1;name=fuzz" : std::string(in.text());
   request.text_bytes = static_cast<std::uint32_t>(address.size());
-  return test::framed(MessageType::kDoorJoin,
+  return test::framed(MessageType::kJoinRequest,
                       {reinterpret_cast<const char*>(&request), sizeof request}, address);
 }
 
@@ -160,14 +162,14 @@ std::size_t open_descriptors() {
 }
 
 /// A whole session at the door: join, settings, requests, the daemon's end.
-void session(Input& in) {
+void session(FuzzInput& in) {
   const base::UniqueFd socket = knock();
   const bool honest = in.byte() < 200;
   send(socket.get(), honest ? join(in) : test::packet(in, kKnocks), socket.get(),
        static_cast<int>(in.pick(8) == 0 ? in.pick(4) : 0));
-  const Next next = answer_door();
-  if (next == Next::kDetached) return say_detached();
-  if (next != Next::kJoined) return;
+  const NextAction next = serve_control_request();
+  if (next == NextAction::kDetach) return reply_detached();
+  if (next != NextAction::kServeJoined) return;
   std::uint64_t bytes = 0;
   const base::UniqueFd memory = segment(in, &bytes);
   send(socket.get(), in.byte() < 230 ? config(in, bytes) : test::packet(in, kFromDaemon),
@@ -176,29 +178,29 @@ void session(Input& in) {
     send(socket.get(), test::packet(in, kFromDaemon), memory.get(),
          static_cast<int>(in.pick(8) == 0 ? in.pick(4) : 0));
   ::shutdown(socket.get(), SHUT_WR);
-  if (begin_session(next) == Next::kGoOn) live_in_session();
-  require(!g_core.set_up, "the library is still in a session that is over");
+  if (begin_session(next) == NextAction::kContinue) run_session();
+  require(!g_agent.components_configured, "the library is still in a session that is over");
 }
 
 void open_the_door() {
-  g_core.own_files = false;
-  g_core.join_ns = 0;
-  g_core.detach_after = g_core.detach_answered = false;
-  require(g_core.door.open(0), "no door");
+  g_agent.private_fd_table = false;
+  g_agent.join_ns = 0;
+  g_agent.detach_after_session = g_agent.detach_reply_pending = false;
+  require(g_agent.control_socket.open(0), "no door");
 }
 
 }  // namespace
 
 // One byte chooses what is read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const int at_exit = std::atexit([] { unlink_door(); });
-  Input in(data, size);
+  static const int at_exit = std::atexit([] { unlink_control_socket(); });
+  FuzzInput in(data, size);
   if (at_exit != 0 || in.pick(8) == 0) return environment(in), 0;
   open_the_door();
   static const std::size_t before = open_descriptors();
   session(in);
-  g_core.caller.close();
-  g_core.connection.close();
+  g_agent.control_connection.close();
+  g_agent.connection.close();
   if (open_descriptors() > before + 16) tell_descriptors();
   return 0;
 }

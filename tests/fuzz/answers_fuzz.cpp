@@ -95,18 +95,18 @@ void send_more(std::uint32_t pid, model::EventSink& sink) {
   sink.on(model::Notice{test::kScriptStart, 1, 1, 1, "a notice"});
 }
 
-model::Window window_of(test::Hostile& hostile, std::uint32_t index) {
+model::Window window_of(test::FieldCorruptor& hostile, std::uint32_t index) {
   model::Window window = test::script_window();
   window.index = index;
   window.start_ns += index * 500'000;
-  test::Hurt hurt{hostile};
+  test::CorruptFields hurt{hostile};
   hurt(window.index, window.start_ns, window.end_ns, window.stamp_real_ns, window.first_step,
        window.first_label, window.steps, window.settled_ns);
   return window;
 }
 
 /// Blocks whose sums are right and whose events have other bits.
-void flip(const std::string& path, test::Hostile& hostile) {
+void flip(const std::string& path, test::FieldCorruptor& hostile) {
   const std::string file = bytes_of(path);
   std::string out = file.substr(0, sizeof(spool::FileHeader));
   spool::BlockPacker packer;
@@ -128,7 +128,7 @@ void flip(const std::string& path, test::Hostile& hostile) {
 }
 
 /// A session of two ranks in `folder`.
-void make(const std::string& folder, test::Hostile& hostile) {
+void make(const std::string& folder, test::FieldCorruptor& hostile) {
   fs::create_directories(folder);
   api::SessionOptions options;
   options.output = folder + "-out";
@@ -138,7 +138,7 @@ void make(const std::string& folder, test::Hostile& hostile) {
     const std::uint32_t pid = 4000 + 100 * rank;
     const std::string path = folder + "/" + std::to_string(pid) + ".spool";
     auto writer = spool::ProcessWriter::create(path).take();
-    test::HurtingSink sink(hostile, *writer);
+    test::CorruptingSink sink(hostile, *writer);
     test::send_script(pid, rank, sink);
     send_more(pid, sink);
     writer->close();
@@ -148,7 +148,7 @@ void make(const std::string& folder, test::Hostile& hostile) {
   if (hostile.pick(4) != 0)
     for (std::uint32_t i = 0; i <= hostile.pick(2); ++i) log->window(window_of(hostile, i));
   if (hostile.pick(4) == 0) return;
-  log->chosen({4000, 4100}, {});
+  log->selected({4000, 4100}, {});
   log->ended("made");
 }
 
@@ -165,7 +165,7 @@ void export_all(const std::string& folder) {
   request.force = true;
   request.formats = api::format_names();
   if (const auto done = api::export_session(request, {}); !done.ok()) {
-    require(!done.error().sentence.empty(), "no sentence");
+    require(!done.error().message.empty(), "no sentence");
     for (const std::string& format : api::format_names()) {
       request.formats = {format};
       (void)api::export_session(request, {});
@@ -183,7 +183,7 @@ void export_all(const std::string& folder) {
 }
 
 /// The overview, two tables as text, all of them as JSON, the page.
-void report_all(const std::string& folder, test::Hostile& hostile) {
+void report_all(const std::string& folder, test::FieldCorruptor& hostile) {
   api::ReportRequest request;
   request.inputs = {folder};
   request.width = 80;
@@ -212,10 +212,10 @@ void compare(const std::string& before, const std::string& after) {
   request.recordings = {before, after};
   request.conditions = {"step_time > +5%", "changes > 0"};
   request.width = 80;
-  (void)api::diff_answer(request, {});
+  (void)api::diff_recordings(request, {});
   request.json = true;
   request.conditions.clear();
-  if (const auto done = api::diff_answer(request, {}); done.ok())
+  if (const auto done = api::diff_recordings(request, {}); done.ok())
     check_json(done.value().text, "the comparison");
 }
 
@@ -231,7 +231,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   char name[] = "/tmp/gpuprof-answers-XXXXXX";
   require(mkdtemp(name) != nullptr, "no folder");
   const std::string folder(name);
-  test::Hostile hostile(seed_of(data, size));
+  test::FieldCorruptor hostile(seed_of(data, size));
   limit_seconds(kMaxSeconds);
   make(folder + "/one", hostile);
   make(folder + "/two", hostile);

@@ -26,14 +26,14 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
 constexpr wire::MessageType kToClient[] = {
     wire::MessageType::kSessionReady, wire::MessageType::kProgress, wire::MessageType::kSummary,
     wire::MessageType::kFailure,      wire::MessageType::kStatus,   wire::MessageType::kRefused};
-constexpr wire::MessageType kAtTheDoor[] = {wire::MessageType::kDoorStatus,
-                                            wire::MessageType::kDoorDone,
+constexpr wire::MessageType kAtTheDoor[] = {wire::MessageType::kStatusReply,
+                                            wire::MessageType::kRequestDone,
                                             wire::MessageType::kRefused, wire::MessageType::kHello};
 
 void harmless(const std::string& lines) {
@@ -42,8 +42,8 @@ void harmless(const std::string& lines) {
             "a terminal would obey the summary");
 }
 
-void show(const api::Event& event) {
-  using Kind = api::Event::Kind;
+void show(const api::DaemonMessage& event) {
+  using Kind = api::DaemonMessage::Kind;
   if (event.kind == Kind::kSummary) {
     harmless(cli::summary_text(event.summary));
     harmless(cli::failures_text(event.summary));
@@ -56,7 +56,7 @@ void show(const api::Event& event) {
 }
 
 /// All that a daemon sends, up to its end.
-void daemon_says(Input& in) {
+void daemon_says(FuzzInput& in) {
   int ends[2];
   require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0,
           "socketpair");
@@ -69,9 +69,9 @@ void daemon_says(Input& in) {
   }
   daemon.reset();
   for (int i = 0;; ++i) {
-    const api::Event event = client.receive(0);
+    const api::DaemonMessage event = client.receive(0);
     show(event);
-    if (event.kind == api::Event::Kind::kClosed) break;
+    if (event.kind == api::DaemonMessage::Kind::kClosed) break;
     require(i < 64, "a client that never ends");
   }
 }
@@ -112,22 +112,22 @@ class FakeProcess {
   std::mutex mutex_;
 };
 
-void process_answers(Input& in) {
+void process_answers(FuzzInput& in) {
   static auto* process = new FakeProcess;
   process->lay_out(test::packet(in, kAtTheDoor));
-  const api::Door door{static_cast<std::uint32_t>(::getpid()), process->path()};
-  if (const auto status = api::ask_status(door); status.ok())
+  const api::ControlSocket door{static_cast<std::uint32_t>(::getpid()), process->path()};
+  if (const auto status = api::request_status(door); status.ok())
     require(!status.value().state.empty(), "a process without a state");
   else
-    require(!status.error().sentence.empty(), "no sentence");
-  (void)api::ask_stop(door);
+    require(!status.error().message.empty(), "no sentence");
+  (void)api::request_stop(door);
 }
 
 }  // namespace
 
 // One byte chooses who talks.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   if (in.pick(4) == 0)
     process_answers(in);
   else

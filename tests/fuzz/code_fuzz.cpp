@@ -19,10 +19,10 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
-void line_table(Input& in) {
+void line_table(FuzzInput& in) {
   const auto minor = static_cast<std::uint16_t>(8 + in.pick(8));
   const auto first = in.number<std::int32_t>(), offset = in.number<std::int32_t>();
   const std::string_view table = in.rest();
@@ -32,17 +32,17 @@ void line_table(Input& in) {
     symbols::python_line({exact.get(), table.size()}, minor, 1, at);
 }
 
-void jumps(Input& in) {
+void jumps(FuzzInput& in) {
   const auto minor = static_cast<std::uint32_t>(6 + in.pick(12));
   const std::string_view code = in.rest();
   const auto exact = test::bytes_of_exactly(code);
   const auto bytes = static_cast<std::int32_t>(code.size());
-  python::JumpScan scan;
-  python::scan_jumps(minor, reinterpret_cast<const std::uint8_t*>(exact.get()), bytes, &scan);
+  python::LoopScan scan;
+  python::scan_loops(minor, reinterpret_cast<const std::uint8_t*>(exact.get()), bytes, &scan);
   if (!scan.known) return;
   require(scan.count <= python::kMaxSpans, "more loops than room");
   for (std::uint32_t i = 0; i < scan.count; ++i) {
-    const python::JumpSpan& loop = scan.spans[i];
+    const python::LoopSpan& loop = scan.spans[i];
     require(0 <= loop.target && loop.target <= loop.jump && loop.jump < bytes,
             "a loop outside its code");
     require(loop.body >= 0 && loop.body <= bytes, "a loop's body outside its code");
@@ -50,14 +50,14 @@ void jumps(Input& in) {
   }
 }
 
-void names(Input& in) {
+void names(FuzzInput& in) {
   const std::string name(in.rest());
   const std::string shown = support::demangle(name.c_str());
   require(name.c_str()[0] == '\0' || !shown.empty(), "a name is lost");
   require(shown.size() <= (1u << 20), "a name grows without end");
 }
 
-void modules(Input& in) {
+void modules(FuzzInput& in) {
   symbols::ModuleMap map;
   while (in.left() > 1) {
     const std::uint8_t what = in.byte();
@@ -76,7 +76,7 @@ void modules(Input& in) {
   }
 }
 
-void mappings(Input& in) {
+void mappings(FuzzInput& in) {
   const attach::Maps maps = attach::parse_maps(in.rest());
   for (const attach::Mapping& one : maps) {
     attach::file_name(one);
@@ -89,7 +89,7 @@ void mappings(Input& in) {
 
 // One byte chooses what the rest is.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   switch (in.pick(5)) {
     case 0:
       line_table(in);

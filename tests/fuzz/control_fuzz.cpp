@@ -15,11 +15,11 @@ namespace {
 
 using namespace gpuprof;
 
-struct Deaf final : session::TargetEvents {
+struct Deaf final : session::TargetListener {
   void target_step_began(session::Target&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
   void target_step_ended(session::Target&, std::uint64_t, std::uint64_t, bool) override {}
-  void target_active(session::Target&, std::uint64_t) override {}
-  void target_end_asked(session::Target&, std::uint32_t) override {}
+  void target_first_activity(session::Target&, std::uint64_t) override {}
+  void target_end_requested(session::Target&, std::uint32_t) override {}
   void target_recording(session::Target&, bool, std::uint64_t) override {}
 };
 
@@ -58,9 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t bytes = std::min<std::size_t>(base::load<std::uint16_t>(data), size - 2);
     deliver(target, data + 2, bytes);
     if (bytes > 2) {
-      std::string framed(sizeof(wire::ControlHeader), '\0');
+      std::string framed(sizeof(wire::MessageHeader), '\0');
       const auto body = static_cast<std::uint32_t>(std::min<std::size_t>(data[3], bytes - 2));
-      const wire::ControlHeader header{wire::kControlMagic, wire::kWireMajor,
+      const wire::MessageHeader header{wire::kMessageMagic, wire::kWireMajor,
                                        static_cast<std::uint16_t>(1 + data[2] % 10), body,
                                        static_cast<std::uint32_t>(bytes - 2 - body)};
       std::memcpy(framed.data(), &header, sizeof header);

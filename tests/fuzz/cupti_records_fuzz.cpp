@@ -51,7 +51,7 @@ void translate_all(const RawRecord& from) {
   translate_stream(from, &stream);
   wire::DeviceInfo device;
   translate_device(from, &device, &name);
-  wire::Jit jit;
+  wire::JitActivity jit;
   translate_jit(from, &jit);
 }
 
@@ -62,9 +62,9 @@ void name_all(const std::uint8_t* data, std::size_t bytes) {
   text[bytes] = '\0';
   const auto length = static_cast<std::uint32_t>(std::strlen(text.get()));
   char out[128];
-  const std::uint32_t written = source_name(text.get(), length, out, sizeof out);
+  const std::uint32_t written = qualified_name(text.get(), length, out, sizeof out);
   if (written > sizeof out) __builtin_trap();
-  const Text bare = bare_api_name(text.get());
+  const TextView bare = strip_api_suffix(text.get());
   if (bare.bytes > length) __builtin_trap();
 }
 

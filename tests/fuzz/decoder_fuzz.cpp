@@ -34,8 +34,8 @@ class Reading final : public model::IgnoringSink {
   std::uint64_t sum_ = 0;
 };
 
-ingest::SegmentHost& segment() {
-  static ingest::SegmentHost host = ingest::SegmentHost::create({1, 4}, 1).take();
+ingest::SharedSegment& segment() {
+  static ingest::SharedSegment host = ingest::SharedSegment::create({1, 4}, 1).take();
   return host;
 }
 
@@ -52,14 +52,14 @@ void drain(ingest::Assembler& assembler) {
   ingest::Decoder decoder(segment());
   for (std::uint64_t now = 1; now < 4; ++now) {
     decoder.drain(assembler);
-    assembler.round_done(now * 1'000'000'000);
+    assembler.end_round(now * 1'000'000'000);
   }
 }
 
 void reset(std::uint32_t lane) {
-  for (std::uint32_t i = 0; i < segment().lane_count(); ++i) {
-    segment().lane_header(i)->head.store(0);
-    segment().lane_header(i)->tail.store(0);
+  for (std::uint32_t i = 0; i < segment().ring_count(); ++i) {
+    segment().ring_header(i)->head.store(0);
+    segment().ring_header(i)->tail.store(0);
     segment().entry(i).state.store(0);
   }
   segment().entry(lane).state.store(1);
@@ -69,15 +69,15 @@ void raw_bytes(std::uint32_t lane, std::uint8_t far, const std::uint8_t* data, s
                ingest::Assembler& assembler) {
   reset(lane);
   const std::size_t bytes = std::min<std::size_t>(size, segment().capacity(lane));
-  std::memcpy(segment().ring(lane), data, bytes);
-  segment().lane_header(lane)->head.store(far < 200 ? bytes / 8 * 8 : bytes * far);
+  std::memcpy(segment().ring_data(lane), data, bytes);
+  segment().ring_header(lane)->head.store(far < 200 ? bytes / 8 * 8 : bytes * far);
   drain(assembler);
 }
 
 void framed(std::uint32_t lane, const std::uint8_t* data, std::size_t size,
             ingest::Assembler& assembler) {
   reset(lane);
-  wire::LaneWriter writer(segment().lane_header(lane), segment().ring(lane),
+  wire::RingWriter writer(segment().ring_header(lane), segment().ring_data(lane),
                           segment().capacity(lane));
   while (size > 2) {
     const auto kind = static_cast<wire::Kind>(data[0] % 48);
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Reading sink;
   ingest::Assembler assembler(sink, nullptr, small_limits());
   assembler.seed_clock(1, 1'000'000);
-  const std::uint32_t lane = data[0] % segment().lane_count();
+  const std::uint32_t lane = data[0] % segment().ring_count();
   raw_bytes(lane, data[1], data + 2, size - 2, assembler);
   framed(lane, data + 2, size - 2, assembler);
   assembler.finish(10'000'000'000);

@@ -28,12 +28,12 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
 constexpr const char* kNames[] = {"answer", "_ZN3foo3barEv", "__asan_init", "gpuprof_attach", "x"};
 
-void name_addresses(const std::string& path, Input& in) {
+void name_addresses(const std::string& path, FuzzInput& in) {
   symbols::ElfFile file = symbols::ElfFile::open(path);
   if (!file) return;
   require(file.build_id().size() <= (1u << 20), "a build id as long as a file");
@@ -48,7 +48,7 @@ void name_addresses(const std::string& path, Input& in) {
   for (const char* name : kNames) (void)table.defines(name);
 }
 
-void lines_of(const std::string& path, Input& in) {
+void lines_of(const std::string& path, FuzzInput& in) {
   symbols::NativeLines lines(false);
   for (int i = 0; i < 8; ++i) {
     const auto place = lines.find(path, i < 6 ? 0x1000 + 7 * i : in.number<std::uint32_t>());
@@ -57,10 +57,10 @@ void lines_of(const std::string& path, Input& in) {
 }
 
 void look_at_program(const std::string& path) {
-  const support::ProgramFacts facts = support::probe_program(path, "/nowhere");
-  (void)support::why_not_preloadable(facts);
+  const support::ProgramInfo facts = support::probe_program(path, "/nowhere");
+  (void)support::preload_obstacle(facts);
   (void)support::needed_libraries(path);
-  (void)support::needed_glibc(path);
+  (void)support::required_glibc_version(path);
   (void)attach::read_library(path);
 }
 
@@ -68,7 +68,7 @@ void look_at_program(const std::string& path) {
 void read_process(std::string_view file) {
   constexpr std::uint64_t kBase = 0x7f0000000000;
   std::uint64_t reads = 0;
-  const attach::Reader reader = [&](std::uint64_t address, void* to, std::size_t bytes) {
+  const attach::MemoryReader reader = [&](std::uint64_t address, void* to, std::size_t bytes) {
     require(++reads < 200'000, "a process read without end");
     if (address < kBase || address - kBase > file.size() || bytes > file.size() - (address - kBase))
       return false;
@@ -113,9 +113,9 @@ void walk_loaded(std::string_view file) {
 
 // One byte chooses who looks, eight numbers are addresses, the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   const std::size_t who = in.pick(5);
-  Input addresses(data + size - in.left(), in.left());
+  FuzzInput addresses(data + size - in.left(), in.left());
   in.bytes(64);
   const std::string_view file = in.rest();
   if (who == 3) return read_process(file), 0;

@@ -20,9 +20,9 @@
 namespace gpuprof::test {
 
 /// Draws what a hostile file would hold.
-class Hostile {
+class FieldCorruptor {
  public:
-  explicit Hostile(std::uint64_t seed) : random_(seed) {
+  explicit FieldCorruptor(std::uint64_t seed) : random_(seed) {
     constexpr std::array kOneIn = {1'000'000u, 200u, 40u, 10u, 3u};
     one_in_ = kOneIn[random_() % kOneIn.size()];
   }
@@ -93,8 +93,8 @@ class Hostile {
 };
 
 /// Visits the fields of one event.
-struct Hurt {
-  Hostile& hostile;
+struct CorruptFields {
+  FieldCorruptor& hostile;
 
   template <typename... T>
   void operator()(T&... values) {
@@ -119,20 +119,20 @@ struct Hurt {
 };
 
 template <typename Base, typename... E>
-class HurtEach : public Base {
+class CorruptEach : public Base {
  public:
   using Base::Base;
 };
 template <typename Base, typename First, typename... Rest>
-class HurtEach<Base, First, Rest...> : public HurtEach<Base, Rest...> {
+class CorruptEach<Base, First, Rest...> : public CorruptEach<Base, Rest...> {
  public:
-  using HurtEach<Base, Rest...>::HurtEach;
-  using HurtEach<Base, Rest...>::on;
+  using CorruptEach<Base, Rest...>::CorruptEach;
+  using CorruptEach<Base, Rest...>::on;
   void on(const First& event) override { this->pass(event); }
 };
-class HurtBase : public model::EventSink {
+class CorruptBase : public model::EventSink {
  public:
-  HurtBase(Hostile& hostile, model::EventSink& to) : hostile_(hostile), to_(to) {}
+  CorruptBase(FieldCorruptor& hostile, model::EventSink& to) : hostile_(hostile), to_(to) {}
 
  protected:
   /// None, one or several of it, hurt each in its own way.
@@ -142,7 +142,7 @@ class HurtBase : public model::EventSink {
     const std::uint64_t copies = hostile_.now() ? 1 + hostile_.pick(5) : 1;
     for (std::uint64_t i = 0; i < copies; ++i) {
       E one = event;
-      Hurt hurt{hostile_};
+      CorruptFields hurt{hostile_};
       spool::fields(hurt, one);
       to_.on(one);
       hostile_.forget();
@@ -150,15 +150,15 @@ class HurtBase : public model::EventSink {
   }
 
  private:
-  Hostile& hostile_;
+  FieldCorruptor& hostile_;
   model::EventSink& to_;
 };
 template <typename List>
-struct HurtAll;
+struct CorruptAll;
 template <typename... E>
-struct HurtAll<model::EventList<E...>> {
-  using Type = HurtEach<HurtBase, E...>;
+struct CorruptAll<model::EventList<E...>> {
+  using Type = CorruptEach<CorruptBase, E...>;
 };
-using HurtingSink = HurtAll<model::Events>::Type;
+using CorruptingSink = CorruptAll<model::Events>::Type;
 
 }  // namespace gpuprof::test

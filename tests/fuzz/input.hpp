@@ -18,9 +18,9 @@
 
 namespace gpuprof::test {
 
-class Input {
+class FuzzInput {
  public:
-  Input(const std::uint8_t* data, std::size_t size)
+  FuzzInput(const std::uint8_t* data, std::size_t size)
       : at_(reinterpret_cast<const char*>(data)), left_(size) {}
 
   bool empty() const { return left_ == 0; }

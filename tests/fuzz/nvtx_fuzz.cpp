@@ -22,7 +22,7 @@ namespace {
 
 using namespace gpuprof;
 using namespace gpuprof::nvtx;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
 fakes::InProcessSegment& segment() {
@@ -31,7 +31,7 @@ fakes::InProcessSegment& segment() {
 }
 
 template <typename F>
-F entry(Entries entries, unsigned index) {
+F entry(TableEntries entries, unsigned index) {
   for (std::size_t i = 0; i < entries.count; ++i)
     if (entries.first[i].index == index) return reinterpret_cast<F>(entries.first[i].function);
   std::abort();
@@ -47,13 +47,13 @@ struct World {
   std::unique_ptr<wchar_t[]> wide;
 };
 
-const char* ascii(Input& in, World& world) {
+const char* ascii(FuzzInput& in, World& world) {
   const std::string text(in.text());
   world.ascii = test::bytes_of_exactly({text.c_str(), text.size() + 1});
   return in.byte() == 0 ? nullptr : world.ascii.get();
 }
 
-const wchar_t* wide(Input& in, World& world) {
+const wchar_t* wide(FuzzInput& in, World& world) {
   const std::size_t count = in.pick(600);
   world.wide = std::make_unique<wchar_t[]>(count + 1);
   for (std::size_t i = 0; i < count; ++i)
@@ -62,13 +62,13 @@ const wchar_t* wide(Input& in, World& world) {
   return in.byte() == 0 ? nullptr : world.wide.get();
 }
 
-nvtxDomainHandle_t domain(Input& in, const World& world) {
+nvtxDomainHandle_t domain(FuzzInput& in, const World& world) {
   const std::uint8_t which = in.byte();
   if (which < 250) return world.domains[which % 4];
   return reinterpret_cast<nvtxDomainHandle_t>(in.number<std::uintptr_t>());  // another tool's
 }
 
-nvtxMessageValue_t message(Input& in, World& world, std::int32_t* type) {
+nvtxMessageValue_t message(FuzzInput& in, World& world, std::int32_t* type) {
   nvtxMessageValue_t value{};
   switch (in.pick(5)) {
     case 0:
@@ -97,7 +97,7 @@ nvtxMessageValue_t message(Input& in, World& world, std::int32_t* type) {
 
 /// A block as large as its `size` says, which may be less than the structure.
 template <typename Attributes>
-std::unique_ptr<char[]> sized(Input& in, const Attributes& from) {
+std::unique_ptr<char[]> sized(FuzzInput& in, const Attributes& from) {
   std::unique_ptr<char[]> block =
       test::bytes_of_exactly({reinterpret_cast<const char*>(&from), sizeof from});
   if (in.byte() >= 32) return block;
@@ -108,7 +108,7 @@ std::unique_ptr<char[]> sized(Input& in, const Attributes& from) {
   return block;
 }
 
-std::unique_ptr<char[]> event(Input& in, World& world) {
+std::unique_ptr<char[]> event(FuzzInput& in, World& world) {
   nvtxEventAttributes_t attributes{};
   attributes.version = in.byte() == 0 ? in.number<std::uint16_t>() : NVTX_VERSION;
   attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
@@ -121,11 +121,11 @@ std::unique_ptr<char[]> event(Input& in, World& world) {
   return sized(in, attributes);
 }
 
-const nvtxEventAttributes_t* as_event(const std::unique_ptr<char[]>& block, Input& in) {
+const nvtxEventAttributes_t* as_event(const std::unique_ptr<char[]>& block, FuzzInput& in) {
   return in.byte() == 0 ? nullptr : reinterpret_cast<const nvtxEventAttributes_t*>(block.get());
 }
 
-void resource(Input& in, World& world) {
+void resource(FuzzInput& in, World& world) {
   nvtxResourceAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
   attributes.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;
@@ -138,7 +138,7 @@ void resource(Input& in, World& world) {
   (domain(in, world), reinterpret_cast<nvtxResourceAttributes_t*>(block.get()));
 }
 
-void push_pop(Input& in, World& world) {
+void push_pop(FuzzInput& in, World& world) {
   const auto attributes = event(in, world);
   switch (in.pick(7)) {
     case 0:
@@ -158,7 +158,7 @@ void push_pop(Input& in, World& world) {
   }
 }
 
-void start_end(Input& in, World& world) {
+void start_end(FuzzInput& in, World& world) {
   const auto attributes = event(in, world);
   switch (in.pick(7)) {
     case 0:
@@ -178,7 +178,7 @@ void start_end(Input& in, World& world) {
   }
 }
 
-void name(Input& in, World& world) {
+void name(FuzzInput& in, World& world) {
   switch (in.pick(7)) {
     case 0:
       world.domains[in.pick(4)] = CORE2(DomainCreateA)(ascii(in, world));
@@ -202,9 +202,9 @@ void name(Input& in, World& world) {
 }
 
 /// The pattern of steps is a glob of any bytes; it ends, and the empty one matches nothing longer.
-void step_name(Input& in) {
+void step_name(FuzzInput& in) {
   const std::string pattern(in.text()), text(in.text());
-  set_step_name(in.odd() ? pattern.c_str() : "");
+  set_step_pattern(in.odd() ? pattern.c_str() : "");
   const auto exact = test::bytes_of_exactly(text);
   const bool fits = glob_matches({pattern.data(), static_cast<std::uint32_t>(pattern.size())},
                                  {exact.get(), static_cast<std::uint32_t>(text.size())});
@@ -218,7 +218,7 @@ void step_name(Input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fakes::InProcessSegment& lanes = segment();
   map_tables();
-  Input in(data, size);
+  FuzzInput in(data, size);
   World world;
   hot::g_state.on.store(in.odd() ? hot::kOnNvtx | hot::kOnNvtxSteps : in.byte());
   for (int calls = 0; !in.empty() && calls < 200; ++calls) {
@@ -237,10 +237,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
     }
   }
-  tell_names();
-  lanes.forget();  // reads every frame; a corrupt lane fails below
-  forget_open_ranges();
-  set_step_name("");
+  send_names();
+  lanes.discard_records();  // reads every frame; a corrupt lane fails below
+  reset_open_ranges();
+  set_step_pattern("");
   for (const auto& [index, text] : fakes::g_domains)
     require(index < kDomains && text.size() <= 120, "a domain's name is too long");
   for (const auto& [tid, text] : fakes::g_thread_names)

@@ -17,8 +17,8 @@ namespace gpuprof::test {
 
 /// Header, body and tail as a peer of this version would frame them.
 inline std::string framed(wire::MessageType type, std::string_view body, std::string_view tail) {
-  const wire::ControlHeader header{
-      wire::kControlMagic, wire::kWireMajor, static_cast<std::uint16_t>(type),
+  const wire::MessageHeader header{
+      wire::kMessageMagic, wire::kWireMajor, static_cast<std::uint16_t>(type),
       static_cast<std::uint32_t>(body.size()), static_cast<std::uint32_t>(tail.size())};
   std::string whole(sizeof header, '\0');
   std::memcpy(whole.data(), &header, sizeof header);
@@ -33,7 +33,7 @@ inline std::size_t body_bytes_of(wire::MessageType type);
 /// The next packet: one of `types`, its body as long as it is to be, its tail from the input; or
 /// anything. Lengths inside a body come right as often as not.
 template <std::size_t N>
-std::string packet(Input& in, const wire::MessageType (&types)[N]) {
+std::string packet(FuzzInput& in, const wire::MessageType (&types)[N]) {
   const std::uint8_t how = in.byte();
   if (how >= 240) return std::string(in.text());
   const wire::MessageType type =
@@ -50,7 +50,7 @@ inline std::size_t body_bytes_of(wire::MessageType type) {
       return sizeof(wire::Hello);
     case T::kModule:
       return sizeof(wire::Module);
-    case T::kModuleGone:
+    case T::kModuleUnloaded:
     case T::kThread:
       return 24;
     case T::kNotice:
@@ -67,9 +67,9 @@ inline std::size_t body_bytes_of(wire::MessageType type) {
       return 16;
     case T::kProgress:
       return sizeof(wire::Progress);
-    case static_cast<T>(129):  // DoorJoin
+    case static_cast<T>(129):  // JoinRequest
       return 16;
-    case static_cast<T>(160):  // DoorStatus
+    case static_cast<T>(160):  // StatusReply
       return 56;
     default:
       return 8;

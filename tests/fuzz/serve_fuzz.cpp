@@ -19,15 +19,15 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
-std::uint64_t time_of(Input& in) {
+std::uint64_t time_of(FuzzInput& in) {
   return in.odd() ? in.number<std::uint64_t>() : in.number<std::uint32_t>() * 1'000'000ULL;
 }
 
-void request(Input& in) {
-  serve::Ask ask;
+void request(FuzzInput& in) {
+  serve::RequestedProfile ask;
   ask.version = in.byte();
   ask.device_type = in.byte() % 7;
   ask.host_level = in.byte() % 5, ask.device_level = in.byte() % 5;
@@ -38,12 +38,12 @@ void request(Input& in) {
   const std::uint64_t now_ns = time_of(in);
   const std::optional<std::uint64_t> remaining =
       in.odd() ? std::optional(time_of(in)) : std::nullopt;
-  serve::Refused refused;
-  const auto plan = serve::plan_of(ask, allowed, now_ns, remaining, &refused);
+  serve::Rejection refused;
+  const auto plan = serve::make_capture_plan(ask, allowed, now_ns, remaining, &refused);
   if (!plan) return require(!refused.sentence.empty(), "no sentence");
   require((plan->trace & ~allowed) == 0, "more is recorded than allowed");
-  require(plan->wait_ns <= serve::kMost_ns, "it waits for more than an hour");
-  require(plan->record_ns <= serve::kMost_ns, "it records for more than an hour");
+  require(plan->wait_ns <= serve::kMaxDuration_ns, "it waits for more than an hour");
+  require(plan->record_ns <= serve::kMaxDuration_ns, "it records for more than an hour");
   require(plan->record_ns != 0, "it records nothing");
   require(!remaining || plan->wait_ns + plan->record_ns < *remaining, "the client gives up first");
 }
@@ -56,11 +56,11 @@ bool is_name(const std::string& word) {
          host != "localhost" && ::inet_pton(AF_INET, host.c_str(), &four) != 1;
 }
 
-void address(Input& in) {
+void address(FuzzInput& in) {
   const std::string word(in.rest());
   if (is_name(word)) return;
   const auto parsed = support::parse_listen_address("--at", word);
-  if (!parsed) return require(!parsed.error().sentence.empty(), "no sentence");
+  if (!parsed) return require(!parsed.error().message.empty(), "no sentence");
   const support::ListenAddress& one = parsed.value();
   require(one.bytes <= sizeof one.socket_address && one.bytes != 0, "an address without length");
   const auto again = support::parse_listen_address("--at", one.text);
@@ -71,7 +71,7 @@ void address(Input& in) {
 
 // One byte chooses what the rest is.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   switch (in.pick(3)) {
     case 0:
       request(in);
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default: {
       const std::uint32_t pid = in.number<std::uint16_t>();
-      const int says = serve::says_program(std::string(in.rest()), pid);
+      const int says = serve::environment_names_program(std::string(in.rest()), pid);
       require(says >= -1 && says <= 1, "neither yes nor no");
       break;
     }

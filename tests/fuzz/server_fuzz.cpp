@@ -29,22 +29,22 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 using wire::MessageType;
 
 constexpr MessageType kFromAgent[] = {
-    MessageType::kHello,       MessageType::kModule,    MessageType::kModuleGone,
-    MessageType::kThread,      MessageType::kNotice,    MessageType::kDomainName,
-    MessageType::kStateReport, MessageType::kFlushDone, MessageType::kBye,
-    MessageType::kFact,        MessageType::kEndAsked};
+    MessageType::kHello,       MessageType::kModule,       MessageType::kModuleUnloaded,
+    MessageType::kThread,      MessageType::kNotice,       MessageType::kDomainName,
+    MessageType::kStateReport, MessageType::kFlushDone,    MessageType::kBye,
+    MessageType::kFact,        MessageType::kForwardedStop};
 constexpr MessageType kFromClient[] = {MessageType::kCommandStarted, MessageType::kQueryStatus,
                                        MessageType::kCapture, MessageType::kCommandEnded,
                                        MessageType::kEndSession};
 constexpr MessageType kFromStranger[] = {MessageType::kHello, MessageType::kOpenSession,
                                          MessageType::kCapture, MessageType::kQueryStatus};
 constexpr MessageType kFromDoor[] = {MessageType::kHello, MessageType::kRefused,
-                                     MessageType::kDoorDone};
+                                     MessageType::kRequestDone};
 
 template <typename M>
 std::string message(const M& body, std::string_view tail) {
@@ -79,10 +79,10 @@ class World {
   World& operator=(const World&) = delete;
 
   /// A session, as a client of ours opens it.
-  void open(Input& in) {
+  void open(FuzzInput& in) {
     api::SessionOptions options;
     options.output = folder_ + "/out";
-    options.of_running = in.odd();
+    options.running_processes = in.odd();
     options.schedule.given = in.odd();
     options.schedule.active = {api::Extent::Unit::kTime, 1'000'000};
     options.step = in.odd() ? "none" : "auto";
@@ -104,30 +104,30 @@ class World {
     key_ = ready.session;
   }
 
-  void turn() { running_ = server_->turn(0); }
+  void turn() { running_ = server_->run_once(0); }
   bool running() const { return running_; }
   int client() const { return client_.get(); }
 
   /// Somebody new at the socket.
   void connect() {
     if (peers_.size() >= 12) peers_.erase(peers_.begin());
-    base::UniqueFd socket = support::connect_socket(address_, SOCK_NONBLOCK);
+    base::UniqueFd socket = support::connect_unix_socket(address_, SOCK_NONBLOCK);
     if (socket) peers_.push_back(std::move(socket));
   }
-  int peer(Input& in) {
+  int peer(FuzzInput& in) {
     if (peers_.empty()) connect();
     return peers_.empty() ? -1 : peers_[in.pick(peers_.size())].get();
   }
-  void leave(Input& in) {
+  void leave(FuzzInput& in) {
     if (!peers_.empty())
       peers_.erase(peers_.begin() + static_cast<std::ptrdiff_t>(in.pick(peers_.size())));
   }
 
   /// Of a process that keeps to the rules so far.
-  std::string hello(Input& in) const {
+  std::string hello(FuzzInput& in) const {
     wire::Hello hello{};
     hello.major = wire::kWireMajor, hello.minor = wire::kWireMinor;
-    hello.woke = in.byte() & 63;
+    hello.wake_reasons = in.byte() & 63;
     hello.pid = hello.ppid = static_cast<std::uint32_t>(::getpid());
     hello.process_start_ticks = in.pick(3);
     hello.session = in.byte() < 8 ? in.byte() : key_;
@@ -142,7 +142,7 @@ class World {
   }
 
   /// A running process with a door that answers what it likes.
-  void capture(Input& in) {
+  void capture(FuzzInput& in) {
     const std::string path = address_ + "-door";
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
@@ -171,9 +171,9 @@ class World {
   void check_served() {
     peers_.clear();
     for (int i = 0; i < 4; ++i) turn();
-    const base::UniqueFd socket = support::connect_socket(address_, SOCK_NONBLOCK);
+    const base::UniqueFd socket = support::connect_unix_socket(address_, SOCK_NONBLOCK);
     require(static_cast<bool>(socket), "the daemon takes nobody any more");
-    Input none(nullptr, 0);
+    FuzzInput none(nullptr, 0);
     send(socket.get(), hello(none));
     for (int i = 0; i < 4; ++i) turn();
     char packet[4096];
@@ -190,7 +190,7 @@ class World {
   bool running_ = true;
 };
 
-void one_thing(Input& in, World& world) {
+void one_thing(FuzzInput& in, World& world) {
   switch (in.pick(8)) {
     case 0:
       return world.connect();
@@ -210,7 +210,7 @@ void one_thing(Input& in, World& world) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   World world;
   world.open(in);
   for (int things = 0; things < 40 && !in.empty() && world.running(); ++things) {

@@ -26,7 +26,7 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
 /// Looks at every byte of an event, and at its times.
@@ -95,7 +95,7 @@ void replay(std::string_view bytes) {
 }
 
 /// Blocks that pass every check of their own; what they hold is the fuzzer's.
-std::string framed(Input& in) {
+std::string framed(FuzzInput& in) {
   spool::FileHeader head{};
   std::memcpy(head.magic, spool::kFileMagic, sizeof head.magic);
   head.version = spool::kSpoolVersion;
@@ -140,7 +140,7 @@ void read_log(std::string_view text) {
   require(::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()), "no log");
   ::close(fd);
   const auto view = spool::open_session(folder());
-  if (!view.ok()) return require(!view.error().sentence.empty(), "no sentence");
+  if (!view.ok()) return require(!view.error().message.empty(), "no sentence");
   const std::string options = api::to_text(view.value().options);
   const auto again = api::from_text(options);
   require(again.ok() && api::to_text(again.value()) == options, "options change on their way");
@@ -152,7 +152,7 @@ void read_log(std::string_view text) {
 
 // One byte chooses what the rest is.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   switch (in.pick(4)) {
     case 0:
       replay(in.rest());

@@ -25,13 +25,13 @@
 namespace {
 
 using namespace gpuprof;
-using test::Input;
+using test::FuzzInput;
 using test::require;
 
 template <typename T>
 bool understood(const support::Result<T>& result) {
   if (!result.ok())
-    require(!result.error().sentence.empty() && result.error().exit_status != 0, "no sentence");
+    require(!result.error().message.empty() && result.error().exit_status != 0, "no sentence");
   return result.ok();
 }
 
@@ -42,7 +42,7 @@ void same_when_carried(const api::SessionOptions& options) {
 }
 
 /// Words of a command line, each behind the other with a NUL between.
-void command_line(Input& in) {
+void command_line(FuzzInput& in) {
   std::vector<std::string> words;
   while (!in.empty() && words.size() < 64) words.emplace_back(in.until('\0'));
   const auto parsed = cli::parse(words);
@@ -50,7 +50,7 @@ void command_line(Input& in) {
   same_when_carried(parsed.value().options.session);
 }
 
-void step(Input& in) {
+void step(FuzzInput& in) {
   const auto parsed = api::parse_step(std::string(in.rest()));
   if (!understood(parsed)) return;
   using Source = api::StepSpec::Source;
@@ -59,7 +59,7 @@ void step(Input& in) {
           "a step without its name");
 }
 
-void condition(Input& in) {
+void condition(FuzzInput& in) {
   const auto parsed = report::diff::parse_condition(in.rest());
   if (!understood(parsed)) return;
   const double value = parsed.value().value;
@@ -84,7 +84,7 @@ std::size_t folders_in(const std::string& path) {
 
 /// What comes from elsewhere into a name (host, rank, variables) opens no folder and reaches no
 /// terminal.
-void pattern(Input& in) {
+void pattern(FuzzInput& in) {
   const std::string text(in.text()), host(in.text()), rank(in.text());
   const std::string value(in.text());
   ::setenv("GPUPROF_FUZZ_VALUE", value.c_str(), 1);
@@ -94,21 +94,21 @@ void pattern(Input& in) {
     require(folders_in(made.value()) <= folders_in(text), "a name opens a folder");
     require(has_control(text) || !has_control(made.value()), "a name obeys no terminal");
   }
-  cli::Surroundings around;
+  cli::RunContext around;
   around.environment = {"GPUPROF_FUZZ_VALUE=" + value, "RANK=" + rank};
   around.working_folder = "/nowhere";
   around.host = "host";
-  const auto place = cli::choose_output(text, around);
+  const auto place = cli::resolve_output(text, around);
   if (text.empty() || !understood(place)) return;
   require(place.value().output.starts_with('/'), "an output that is no absolute path");
   require(folders_in(place.value().output) <= folders_in(text) + 2, "a variable opens a folder");
 }
 
 /// Whatever happens in whatever order, windows end after they begin and the schedule goes on.
-void run_schedule(Input& in, const api::SessionOptions& options) {
+void run_schedule(FuzzInput& in, const api::SessionOptions& options) {
   const auto config = session::agent_config(options);
   if (!understood(config)) return;
-  session::Schedule schedule(options, config.value().search.can_mark(),
+  session::Schedule schedule(options, config.value().search.has_step_source(),
                              config.value().search.among_operators());
   std::uint64_t now_ns = 1'000'000'000, number = 0;
   schedule.start(now_ns);
@@ -134,7 +134,7 @@ void run_schedule(Input& in, const api::SessionOptions& options) {
         schedule.first_activity(ts_ns);
         break;
       case 5:
-        schedule.look_again(now_ns, in.odd());
+        schedule.extend_step_search(now_ns, in.odd());
         break;
       case 6:
         if (in.byte() == 0) schedule.finish(now_ns);
@@ -153,14 +153,14 @@ void run_schedule(Input& in, const api::SessionOptions& options) {
   require(schedule.take_windows().size() <= 2, "the end makes many windows");
 }
 
-void session_options(Input& in) {
+void session_options(FuzzInput& in) {
   const auto parsed = api::from_text(std::string(in.until('\0')));
   if (!understood(parsed)) return;
   same_when_carried(parsed.value());
   run_schedule(in, parsed.value());
 }
 
-void numbers(Input& in) {
+void numbers(FuzzInput& in) {
   const std::string_view word = in.rest();
   (void)support::parse_duration_ns(word), (void)support::parse_size_bytes(word);
   (void)support::parse_count(word), (void)support::parse_unsigned(word);
@@ -169,24 +169,24 @@ void numbers(Input& in) {
     require(quantity.value().value <= 1ULL << 53, "a time beyond all times");
 }
 
-void texts(Input& in) {
+void texts(FuzzInput& in) {
   const std::string text(in.rest());
-  require(!has_control(support::on_one_line(text)), "a line that a terminal obeys");
+  require(!has_control(support::escape_control_characters(text)), "a line that a terminal obeys");
   require(!has_control(support::in_quotes(text)), "a word that a terminal obeys");
-  std::string shown = support::harmless(text);
+  std::string shown = support::sanitize_for_terminal(text);
   for (char& c : shown) c = c == '\n' ? ' ' : c;
   require(!has_control(shown), "a text that a terminal obeys");
-  const std::string repaired = support::as_utf8(text);
+  const std::string repaired = support::to_utf8(text);
   require(support::is_utf8(repaired), "what was repaired is broken");
   require(!support::is_utf8(text) || repaired == text, "what was whole is changed");
-  support::nearest(text.substr(0, 64), {"step_time", "run", "--output"});
+  support::closest_match(text.substr(0, 64), {"step_time", "run", "--output"});
 }
 
 }  // namespace
 
 // One byte chooses what the rest is.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input in(data, size);
+  FuzzInput in(data, size);
   switch (in.pick(8)) {
     case 0:
       step(in);

@@ -17,8 +17,8 @@
 #include "core/reduction.hpp"
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
+using simtest::OutputRow;
+using simtest::RunResult;
 
 namespace {
 
@@ -29,7 +29,7 @@ struct Op {
 };
 
 struct Ranks {
-  Outcome outcome;
+  RunResult outcome;
   std::vector<Op> ops;
   std::vector<Op> named(const std::string& name) const {
     std::vector<Op> found;
@@ -55,13 +55,13 @@ std::string field(const std::string& line, const std::string& key) {
 
 /// Runs sim_ranks with a truth file for each process.
 Ranks run_ranks(const std::string& arguments) {
-  const std::string folder = simtest::scratch("ranks");
+  const std::string folder = simtest::scratch_path("ranks");
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   Ranks run;
-  run.outcome = simtest::shell("GPUSIM_QUIET=1 GPUSIM_DEVICES=4 GPUSIM_TRUTH=" + folder +
-                               "/%p timeout -s KILL 300 " + simtest::program_folder() +
-                               "/sim_ranks " + arguments);
+  run.outcome = simtest::run_shell("GPUSIM_QUIET=1 GPUSIM_DEVICES=4 GPUSIM_TRUTH=" + folder +
+                                   "/%p timeout -s KILL 300 " + simtest::program_folder() +
+                                   "/sim_ranks " + arguments);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream in(entry.path());
     for (std::string line; std::getline(in, line);) {
@@ -101,7 +101,7 @@ TEST(Collectives, WhatStandsBehindOneComesInOrder) {
   const Ranks run = run_ranks("4 late");
   ASSERT_EQ(run.outcome.exit_code, 0) << run.outcome.output;
   EXPECT_EQ(run.outcome.count("result"), 4u);
-  for (const Row& row : run.outcome.of("result")) {
+  for (const OutputRow& row : run.outcome.of("result")) {
     // 1+2+3+4 summed twice: each of the four has 10 after the first collective.
     EXPECT_EQ(row.number("value"), 40u);
     EXPECT_EQ(row.number("event_done"), 1u);
@@ -115,7 +115,7 @@ TEST(Collectives, WhatStandsBehindOneComesInOrder) {
 
 TEST(Collectives, NothingBehindAPendingOneIsDoneEarly) {
   const Ranks run = run_ranks("4 late");
-  for (const Row& row : run.outcome.of("asked")) {
+  for (const OutputRow& row : run.outcome.of("asked")) {
     if (row.number("rank") == 1) continue;  // it comes last: everybody is there
     EXPECT_EQ(row.number("event_known"), 0u);
     EXPECT_EQ(row.number("stream_known"), 0u);
@@ -149,7 +149,7 @@ TEST(Collectives, AFullQueueBehindAPendingOneWaitsAndLosesNothing) {
 TEST(HostFunctions, HoldUpTheirStreamAndTheDefaultStreamOnly) {
   const Ranks run = run_ranks("1 host");
   ASSERT_EQ(run.outcome.exit_code, 0) << run.outcome.output;
-  const Row row = run.outcome.first("host");
+  const OutputRow row = run.outcome.first("host");
   EXPECT_EQ(row.number("known"), 0u);
   const std::uint64_t returned = row.number("returned");
   ASSERT_NE(returned, 0u);

@@ -67,7 +67,7 @@ TEST(ApiScope, AnInnerCallGivesTheOuterItsIdBack) {
 
 TEST(ElfHide, ChangesOnlyTheNamesAskedFor) {
   const std::string from = simtest::library_folder() + "/gpusim_cupti.so";
-  const std::string to = simtest::scratch("hidden.so");
+  const std::string to = simtest::scratch_path("hidden.so");
   ASSERT_EQ(gpusim::hide_symbols(from, to, {"cuptiFinalize"}, 1), "");
   const auto bytes = [](const std::string& path) {
     std::ifstream in(path, std::ios::binary);

@@ -14,41 +14,41 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
-using simtest::shell;
+using simtest::OutputRow;
+using simtest::run_shell;
+using simtest::RunResult;
 using simtest::simulate;
 
 namespace {
 
-Outcome app(const std::string& arguments) {
+RunResult app(const std::string& arguments) {
   return simulate("--quiet --devices 1 --data copy", "sim_cudart_app " + arguments);
 }
 
-std::map<std::string, int> calls(const Outcome& run) {
+std::map<std::string, int> calls(const RunResult& run) {
   std::map<std::string, int> count;
-  for (const Row& r : run.truth)
+  for (const OutputRow& r : run.truth)
     if (r.type == "api" && r.text("domain") == "runtime") ++count[r.text("name")];
   return count;
 }
 
 TEST(Cudart, NeedsOnlyTheSoname) {
-  const Outcome needed = shell("readelf -d " + simtest::program_folder() + "/sim_cudart_app");
+  const RunResult needed = run_shell("readelf -d " + simtest::program_folder() + "/sim_cudart_app");
   EXPECT_NE(needed.output.find("[libcudart.so.13]"), std::string::npos);
   EXPECT_EQ(needed.output.find("gpusim"), std::string::npos) << needed.output;
 }
 
 TEST(Cudart, RunsKernelsOfAProgramByTheirNames) {
-  const Outcome run = app("work 4");
+  const RunResult run = app("work 4");
   ASSERT_EQ(run.exit_code, 0) << run.output;
   std::map<std::string, int> kernels;
-  for (const Row& k : run.operations("kernel")) ++kernels[k.text("name")];
+  for (const OutputRow& k : run.operations("kernel")) ++kernels[k.text("name")];
   // Four steps and three launches of the graph.
   EXPECT_EQ(kernels["_Z5scalePffi"], 7);
   EXPECT_EQ(kernels["_Z6reducePKfPfi"], 7);
   EXPECT_EQ(calls(run)["cudaLaunchKernel"], 10) << "both kinds of stubs, and the captured ones";
   EXPECT_EQ(calls(run)["__cudaLaunchKernel"], 0);
-  for (const Row& k : run.operations("kernel")) {
+  for (const OutputRow& k : run.operations("kernel")) {
     if (k.text("name") != "_Z6reducePKfPfi") continue;
     EXPECT_EQ(k.text("block"), "128,2,1");
     EXPECT_EQ(k.number("dynamic_smem"), 1024u);
@@ -56,12 +56,12 @@ TEST(Cudart, RunsKernelsOfAProgramByTheirNames) {
 }
 
 TEST(Cudart, MovesTheBytesOfCopiesAndFills) {
-  const Outcome run = app("work 2");
+  const RunResult run = app("work 2");
   EXPECT_EQ(run.first("roundtrip").number("same"), 1u) << run.output;
   EXPECT_EQ(run.first("symbol").number("same"), 1u);
   EXPECT_EQ(run.first("rows").number("first"), 255u);
   EXPECT_EQ(run.first("rows").number("last"), 255u);
-  const std::vector<Row> copies = run.operations("memcpy");
+  const std::vector<OutputRow> copies = run.operations("memcpy");
   ASSERT_FALSE(copies.empty());
   EXPECT_EQ(copies[0].number("copy_kind"), 1u);
   EXPECT_EQ(copies[0].number("src_kind"), 2u) << "pinned";
@@ -69,11 +69,11 @@ TEST(Cudart, MovesTheBytesOfCopiesAndFills) {
 }
 
 TEST(Cudart, CallsTheProgramBackAndReplaysGraphs) {
-  const Outcome run = app("work 1");
+  const RunResult run = app("work 1");
   EXPECT_EQ(run.first("called").number("times"), 11u) << run.output;
   EXPECT_EQ(run.first("graph").number("nodes"), 4u);
   int in_graph = 0;
-  for (const Row& r : run.truth)
+  for (const OutputRow& r : run.truth)
     if (r.type == "op" && r.number("graph") != 0) ++in_graph;
   EXPECT_EQ(in_graph, 12);
   EXPECT_EQ(run.first("pool").number("taken"), 1048576u);
@@ -82,7 +82,7 @@ TEST(Cudart, CallsTheProgramBackAndReplaysGraphs) {
 }
 
 /// "error NAME CODE last CODE then CODE" lines.
-std::map<std::string, std::string> said_errors(const Outcome& run) {
+std::map<std::string, std::string> said_errors(const RunResult& run) {
   std::map<std::string, std::string> said;
   const std::regex line("error (\\S+) (\\d+ last \\d+ then \\d+)");
   for (std::sregex_iterator it(run.output.begin(), run.output.end(), line), end; it != end; ++it)
@@ -91,7 +91,7 @@ std::map<std::string, std::string> said_errors(const Outcome& run) {
 }
 
 TEST(Cudart, RefusesWhatADeviceCouldNotDo) {
-  const Outcome run = app("errors");
+  const RunResult run = app("errors");
   EXPECT_EQ(run.exit_code, 0) << run.output;
   auto said = said_errors(run);
   EXPECT_EQ(said["block"], "9 last 9 then 0");
@@ -116,7 +116,7 @@ TEST(Cudart, RefusesWhatADeviceCouldNotDo) {
 
 TEST(Cudart, RefusesByNameWhatItDoesNotHave) {
   std::ifstream generated(GPUSIM_CUDART_REFUSALS);
-  const std::string list = simtest::scratch("refusals.txt");
+  const std::string list = simtest::scratch_path("refusals.txt");
   std::ofstream out(list);
   std::size_t names = 0;
   const std::regex refusal("GPUSIM_REFUSE\\((\\w+)\\);");
@@ -125,23 +125,23 @@ TEST(Cudart, RefusesByNameWhatItDoesNotHave) {
     if (std::regex_match(line, match, refusal)) out << match[1] << "\n", ++names;
   out.close();
   if (names == 0) GTEST_SKIP() << "no PyTorch with CUDA to read the runtime's names from";
-  const Outcome run = app("refusals " + list);
+  const RunResult run = app("refusals " + list);
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_EQ(run.count("refused"), names);
-  for (const Row& r : run.of("refused")) EXPECT_EQ(r.text("code"), "801") << r.text("name");
+  for (const OutputRow& r : run.of("refused")) EXPECT_EQ(r.text("code"), "801") << r.text("name");
   std::size_t logged = 0;
-  for (const Row& r : run.truth)
+  for (const OutputRow& r : run.truth)
     if (r.type == "refused" && r.text("library") == "cudart") ++logged;
   EXPECT_EQ(logged, names);
 }
 
 TEST(Cudart, RunsNothingWhenAThreadEndsAndBringsNoCxxRuntime) {
   const std::string file = simtest::library_folder() + "/gpusim_cudart.so";
-  const std::string symbols = shell("nm -D " + file).output;
+  const std::string symbols = run_shell("nm -D " + file).output;
   EXPECT_EQ(symbols.find("__cxa_thread_atexit"), std::string::npos);
   EXPECT_NE(symbols.find("gpuprof_simulated_gpu"), std::string::npos);
   EXPECT_NE(symbols.find("cudaMalloc@@libcudart.so.13"), std::string::npos);
-  const std::string dynamic = shell("readelf -d " + file).output;
+  const std::string dynamic = run_shell("readelf -d " + file).output;
   EXPECT_NE(dynamic.find("[libcudart.so.13]"), std::string::npos);
   EXPECT_EQ(dynamic.find("libstdc++"), std::string::npos);
 }

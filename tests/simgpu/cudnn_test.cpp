@@ -13,20 +13,21 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
-using simtest::shell;
+using simtest::OutputRow;
+using simtest::run_shell;
+using simtest::RunResult;
 
 namespace {
 
-const Outcome& client() {
-  static const Outcome run = simtest::simulate("--quiet --devices 1 --model h100", "cudnn_client");
+const RunResult& client() {
+  static const RunResult run =
+      simtest::simulate("--quiet --devices 1 --model h100", "cudnn_client");
   return run;
 }
 
 std::vector<std::string> kernels() {
   std::vector<std::string> names;
-  for (const Row& r : client().operations("kernel")) names.push_back(r.text("name"));
+  for (const OutputRow& r : client().operations("kernel")) names.push_back(r.text("name"));
   return names;
 }
 
@@ -39,21 +40,21 @@ std::string answer(const std::string& name) { return client().first(name).text("
 
 TEST(Cudnn, StandsInForEveryFunctionOfTheRealOne) {
   const std::string file = simtest::library_folder() + "/gpusim_cudnn.so";
-  EXPECT_TRUE(has(shell("readelf -d " + file).output, "[libcudnn.so.9]"));
-  EXPECT_TRUE(has(shell("nm -D " + file).output, "cudnnCreate@@libcudnn.so.9"));
-  EXPECT_FALSE(has(shell("nm -D " + file).output, "__cxa_thread_atexit"));
-  const Outcome missing =
-      shell("nm -D --defined-only " GPUSIM_REAL_CUDNN " | awk '$2==\"T\"{print $3}' | sort > " +
-            simtest::scratch("real") + "; nm -D --defined-only " + file +
-            " | awk '$2==\"T\"{print $3}' | sort > " + simtest::scratch("ours") + "; comm -23 " +
-            simtest::scratch("real") + " " + simtest::scratch("ours"));
+  EXPECT_TRUE(has(run_shell("readelf -d " + file).output, "[libcudnn.so.9]"));
+  EXPECT_TRUE(has(run_shell("nm -D " + file).output, "cudnnCreate@@libcudnn.so.9"));
+  EXPECT_FALSE(has(run_shell("nm -D " + file).output, "__cxa_thread_atexit"));
+  const RunResult missing = run_shell(
+      "nm -D --defined-only " GPUSIM_REAL_CUDNN " | awk '$2==\"T\"{print $3}' | sort > " +
+      simtest::scratch_path("real") + "; nm -D --defined-only " + file +
+      " | awk '$2==\"T\"{print $3}' | sort > " + simtest::scratch_path("ours") + "; comm -23 " +
+      simtest::scratch_path("real") + " " + simtest::scratch_path("ours"));
   EXPECT_EQ(missing.output, "");
 }
 
 TEST(Cudnn, AGraphHasOnePlanWithoutWorkspace) {
   ASSERT_EQ(client().exit_code, 0) << client().output;
   for (const char* step : {"graph_finalized", "heuristics_finalized", "plan_finalized", "executed"})
-    for (const Row& r : client().of(step)) EXPECT_EQ(r.text("value"), "0") << step;
+    for (const OutputRow& r : client().of(step)) EXPECT_EQ(r.text("value"), "0") << step;
   EXPECT_EQ(client().count("executed"), 3u);
   EXPECT_EQ(answer("configurations"), "1");
   EXPECT_EQ(answer("knobs"), "0");
@@ -71,7 +72,7 @@ TEST(Cudnn, ConvertsLayoutsOnlyAroundNchw) {
 }
 
 TEST(Cudnn, AnAttentionGraphIsOneKernel) {
-  const std::vector<Row> all = client().operations("kernel");
+  const std::vector<OutputRow> all = client().operations("kernel");
   ASSERT_GE(all.size(), 6u);
   EXPECT_TRUE(has(all[5].text("name"), "sdpa_sm90_flash_fprop")) << all[5].text("name");
   EXPECT_EQ(all[5].text("grid"), "2,4,2");
@@ -79,10 +80,10 @@ TEST(Cudnn, AnAttentionGraphIsOneKernel) {
 
 TEST(Cudnn, EveryKernelIsALaunchOfItsOwn) {
   std::set<std::string> correlations;
-  for (const Row& r : client().operations("kernel")) correlations.insert(r.text("corr"));
+  for (const OutputRow& r : client().operations("kernel")) correlations.insert(r.text("corr"));
   EXPECT_EQ(correlations.size(), client().operations("kernel").size());
   std::size_t launches = 0;
-  for (const Row& r : client().truth)
+  for (const OutputRow& r : client().truth)
     if (r.type == "api" && r.text("name") == "cudaLaunchKernelExC") ++launches;
   EXPECT_EQ(launches, client().operations("kernel").size());
 }
@@ -104,7 +105,7 @@ TEST(Cudnn, RnnParametersFillTheWeightSpaceExactly) {
   // Two directions of (80 x 10 + 80 x 20) and of (80 x 40 + 80 x 20), each with two biases of 80.
   EXPECT_EQ(space, 4u * 2u * (2400u + 4800u + 2u * 160u));
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  for (const Row& r : client().of("parameter")) {
+  for (const OutputRow& r : client().of("parameter")) {
     ranges.emplace_back(r.number("at"), r.number("bytes"));
     ranges.emplace_back(r.number("bias_at"), 80u);
   }
@@ -126,7 +127,7 @@ TEST(Cudnn, RefusesByName) {
   EXPECT_EQ(answer("null_tensor"), "2002");
   EXPECT_EQ(answer("null_handle"), "2002");
   std::set<std::string> refused;
-  for (const Row& r : client().truth)
+  for (const OutputRow& r : client().truth)
     if (r.type == "refused" && r.text("library") == "cudnn") refused.insert(r.text("name"));
   EXPECT_EQ(refused, (std::set<std::string>{"cudnnBackendFinalize(operation graph)",
                                             "cudnnBackendGetAttribute(execution plan as JSON)",

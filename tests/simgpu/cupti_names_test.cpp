@@ -17,8 +17,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::shell;
+using simtest::run_shell;
+using simtest::RunResult;
 using simtest::simulate;
 
 namespace {
@@ -50,8 +50,9 @@ std::set<std::string> called_by_gpuprof() {
 /// Functions written by hand: the older copies export nothing else.
 std::set<std::string> written_by_hand() {
   std::set<std::string> names;
-  collect(shell("nm -D --defined-only " + simtest::library_folder() + "/gpusim_cupti12.so").output,
-          R"( T (cupti\w+))", names);
+  collect(
+      run_shell("nm -D --defined-only " + simtest::library_folder() + "/gpusim_cupti12.so").output,
+      R"( T (cupti\w+))", names);
   return names;
 }
 
@@ -68,18 +69,19 @@ TEST(CuptiNames, EveryFunctionOfTheRealLibraryIsExported) {
   const std::string real = GPUSIM_REAL_CUPTI;
   if (real.empty()) GTEST_SKIP() << "no PyTorch with CUDA whose libcupti could be compared";
   std::set<std::string> wanted, there;
-  collect(shell("nm -D --defined-only " + real).output, R"( T (\w+))", wanted);
-  collect(shell("nm -D --defined-only " + simtest::library_folder() + "/gpusim_cupti.so").output,
-          R"( T (\w+))", there);
+  collect(run_shell("nm -D --defined-only " + real).output, R"( T (\w+))", wanted);
+  collect(
+      run_shell("nm -D --defined-only " + simtest::library_folder() + "/gpusim_cupti.so").output,
+      R"( T (\w+))", there);
   ASSERT_GT(wanted.size(), 100u);
   for (const std::string& name : wanted) EXPECT_EQ(there.count(name), 1u) << name;
 }
 
 TEST(CuptiNames, AnOlderReleaseHidesWhatCameLater) {
-  const Outcome run = simulate("--quiet --layout 13.0", "sim_client functions-of-13.2");
+  const RunResult run = simulate("--quiet --layout 13.0", "sim_client functions-of-13.2");
   EXPECT_NE(run.output.find("missing cuptiActivityGetStructSize"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("missing cuptiActivityEnable_v2"), std::string::npos);
-  const Outcome later = simulate("--quiet --layout 13.2", "sim_client functions-of-13.2");
+  const RunResult later = simulate("--quiet --layout 13.2", "sim_client functions-of-13.2");
   EXPECT_EQ(later.output.find("missing cuptiActivityGetStructSize"), std::string::npos);
 }
 

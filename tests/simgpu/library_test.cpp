@@ -13,9 +13,9 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
-using simtest::shell;
+using simtest::OutputRow;
+using simtest::run_shell;
+using simtest::RunResult;
 using simtest::simulate;
 
 namespace {
@@ -23,32 +23,33 @@ namespace {
 std::string library(const char* file) { return simtest::library_folder() + "/" + file; }
 
 TEST(Libraries, HaveTheSonamesAndVersionsOfTheRealOnes) {
-  EXPECT_NE(shell("readelf -d " + library("gpusim_cuda.so")).output.find("[libcuda.so.1]"),
+  EXPECT_NE(run_shell("readelf -d " + library("gpusim_cuda.so")).output.find("[libcuda.so.1]"),
             std::string::npos);
-  EXPECT_NE(shell("readelf -d " + library("gpusim_cupti.so")).output.find("[libcupti.so.13]"),
+  EXPECT_NE(run_shell("readelf -d " + library("gpusim_cupti.so")).output.find("[libcupti.so.13]"),
             std::string::npos);
-  EXPECT_NE(
-      shell("nm -D " + library("gpusim_cupti.so")).output.find("cuptiSubscribe@@libcupti.so.13"),
-      std::string::npos);
-  EXPECT_NE(shell("nm -D " + library("gpusim_cupti11.so"))
+  EXPECT_NE(run_shell("nm -D " + library("gpusim_cupti.so"))
+                .output.find("cuptiSubscribe@@libcupti.so.13"),
+            std::string::npos);
+  EXPECT_NE(run_shell("nm -D " + library("gpusim_cupti11.so"))
                 .output.find("cuptiSubscribe@@libcupti.so.11.8"),
             std::string::npos);
 }
 
 TEST(Libraries, RunNothingWhenAThreadEndsAndBringNoCxxRuntime) {
   for (const char* file : {"gpusim_core.so", "gpusim_cuda.so", "gpusim_cupti.so"}) {
-    EXPECT_EQ(shell("nm -D " + library(file)).output.find("__cxa_thread_atexit"), std::string::npos)
+    EXPECT_EQ(run_shell("nm -D " + library(file)).output.find("__cxa_thread_atexit"),
+              std::string::npos)
         << file;
-    EXPECT_EQ(shell("readelf -d " + library(file)).output.find("libstdc++"), std::string::npos)
+    EXPECT_EQ(run_shell("readelf -d " + library(file)).output.find("libstdc++"), std::string::npos)
         << file;
-    EXPECT_NE(shell("nm -D " + library(file)).output.find("gpuprof_simulated_gpu"),
+    EXPECT_NE(run_shell("nm -D " + library(file)).output.find("gpuprof_simulated_gpu"),
               std::string::npos)
         << file;
   }
 }
 
 TEST(Libraries, SayThatTheyAreSimulated) {
-  const Outcome run = simulate("--devices 1 --model a100", "sim_client");
+  const RunResult run = simulate("--devices 1 --model a100", "sim_client");
   EXPECT_NE(run.output.find("Simulated GPU (gpuprof, A100)"), std::string::npos);
   EXPECT_EQ(simulate("--quiet", "sim_client").output.find("Simulated GPU"), std::string::npos);
 }
@@ -62,7 +63,7 @@ TEST(Layouts, EveryReleaseDecodesToTheSameKernels) {
   for (const LayoutCase c : {LayoutCase{"11.8", "18"}, LayoutCase{"12.4", "22"},
                              LayoutCase{"12.9", "27"}, LayoutCase{"13.0", "130001"},
                              LayoutCase{"13.2", "130202"}, LayoutCase{"future", "140000"}}) {
-    const Outcome run = simulate(std::string("--quiet --layout ") + c.layout, "sim_client");
+    const RunResult run = simulate(std::string("--quiet --layout ") + c.layout, "sim_client");
     EXPECT_EQ(run.exit_code, 0) << run.output;
     EXPECT_NE(run.output.find(std::string("version api ") + c.version + " "), std::string::npos)
         << c.layout;
@@ -72,18 +73,18 @@ TEST(Layouts, EveryReleaseDecodesToTheSameKernels) {
 }
 
 TEST(Layouts, OlderReleasesLackNewerFunctions) {
-  const Outcome run = simulate("--quiet --layout 11.8", "sim_client");
+  const RunResult run = simulate("--quiet --layout 11.8", "sim_client");
   EXPECT_NE(run.output.find("missing cuptiSubscribe_v2"), std::string::npos);
   EXPECT_EQ(simulate("--quiet", "sim_client").output.find("missing "), std::string::npos);
 }
 
 TEST(Layouts, TheFutureHasOneMoreKind) {
-  const Outcome run = simulate("--quiet --layout future", "sim_client");
+  const RunResult run = simulate("--quiet --layout future", "sim_client");
   EXPECT_NE(run.output.find("other kind 60"), std::string::npos);
 }
 
 TEST(Missing, ASymbolReallyCannotBeFound) {
-  const Outcome run =
+  const RunResult run =
       simulate("--quiet --missing cuptiFinalize,cuptiActivityFlushPeriod", "sim_client");
   EXPECT_NE(run.output.find("missing cuptiFinalize"), std::string::npos);
   EXPECT_NE(run.output.find("missing cuptiActivityFlushPeriod"), std::string::npos);
@@ -92,7 +93,7 @@ TEST(Missing, ASymbolReallyCannotBeFound) {
 }
 
 TEST(Missing, AStubDriverGives999FromCupti) {
-  const Outcome run = simulate("--quiet --stub", "sim_client");
+  const RunResult run = simulate("--quiet --stub", "sim_client");
   EXPECT_EQ(run.first("subscribe_v2").text("value"), "999");
   EXPECT_EQ(run.exit_code, 3);
 }
@@ -103,13 +104,13 @@ TEST(Missing, NoDriverStopsAProgramThatNeedsOne) {
 }
 
 TEST(Injection, RunsOnceBeforeAnyContext) {
-  const std::string log = simtest::scratch("injected.txt");
-  const Outcome run =
-      shell("GPUSIM_PROBE_FILE=" + log + " CUDA_INJECTION64_PATH=" + library("gpusim_probe.so") +
-            " " + simtest::program_folder() + "/gpusim-run --quiet -- " +
-            simtest::program_folder() + "/sim_trainer --steps 1 --threads 3");
+  const std::string log = simtest::scratch_path("injected.txt");
+  const RunResult run = run_shell("GPUSIM_PROBE_FILE=" + log +
+                                  " CUDA_INJECTION64_PATH=" + library("gpusim_probe.so") + " " +
+                                  simtest::program_folder() + "/gpusim-run --quiet -- " +
+                                  simtest::program_folder() + "/sim_trainer --steps 1 --threads 3");
   EXPECT_EQ(run.exit_code, 0) << run.output;
-  EXPECT_EQ(shell("cat " + log).output, "injected, context active 0\n");
+  EXPECT_EQ(run_shell("cat " + log).output, "injected, context active 0\n");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
+using simtest::OutputRow;
+using simtest::RunResult;
 
 namespace {
 
@@ -21,11 +21,11 @@ class Nccl : public testing::Test {
     run_ = simtest::simulate("--quiet --devices 2", "nccl_app");
     ASSERT_EQ(run_.exit_code, 0) << run_.output;
   }
-  Outcome run_;
+  RunResult run_;
 };
 
 TEST_F(Nccl, OneProcessHasSeveralRanks) {
-  const std::vector<Row> comms = run_.of("comm");
+  const std::vector<OutputRow> comms = run_.of("comm");
   ASSERT_EQ(comms.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(comms[i].number("count"), 2u);
@@ -44,10 +44,10 @@ TEST_F(Nccl, SmallPayloadsTravelAndAreReduced) {
 }
 
 TEST_F(Nccl, EveryRankLaunchesOneKernelThatEndsWithTheOthers) {
-  const std::vector<Row> kernels = run_.operations("kernel");
+  const std::vector<OutputRow> kernels = run_.operations("kernel");
   ASSERT_EQ(kernels.size(), 6u);
   std::map<std::string, std::vector<std::uint64_t>> ends;
-  for (const Row& k : kernels) ends[k.text("name")].push_back(k.number("end"));
+  for (const OutputRow& k : kernels) ends[k.text("name")].push_back(k.number("end"));
   ASSERT_EQ(ends.size(), 3u);
   for (const auto& [name, times] : ends) {
     ASSERT_EQ(times.size(), 2u) << name;

@@ -30,9 +30,9 @@ const std::string& folder() {
   return f;
 }
 
-Row parse_plain(const std::string& line) {
+OutputRow parse_plain(const std::string& line) {
   std::istringstream in(line);
-  Row row;
+  OutputRow row;
   std::string key, value;
   in >> row.type;
   while (in >> key >> value) row.fields[key] = value;
@@ -41,8 +41,8 @@ Row parse_plain(const std::string& line) {
 }
 
 /// Flat JSON objects as the truth log has them; arrays become their text.
-Row parse_json(const std::string& line) {
-  Row row;
+OutputRow parse_json(const std::string& line) {
+  OutputRow row;
   std::size_t at = 0;
   while ((at = line.find('"', at)) != std::string::npos) {
     const std::size_t key_end = line.find('"', at + 1);
@@ -63,7 +63,7 @@ Row parse_json(const std::string& line) {
   return row;
 }
 
-void read_truth(const std::string& path, Outcome& run) {
+void read_truth(const std::string& path, RunResult& run) {
   std::ifstream in(path, std::ios::binary);
   for (std::string line; std::getline(in, line);)
     if (!line.empty() && line[0] == '{') run.truth.push_back(parse_json(line));
@@ -71,36 +71,36 @@ void read_truth(const std::string& path, Outcome& run) {
 
 }  // namespace
 
-std::uint64_t Row::number(const std::string& key) const {
+std::uint64_t OutputRow::number(const std::string& key) const {
   return std::strtoull(text(key).c_str(), nullptr, 10);
 }
 
-std::string Row::text(const std::string& key) const {
+std::string OutputRow::text(const std::string& key) const {
   const auto it = fields.find(key);
   return it != fields.end() ? it->second : std::string();
 }
 
-std::vector<Row> Outcome::of(const std::string& type) const {
-  std::vector<Row> found;
-  for (const Row& r : rows)
+std::vector<OutputRow> RunResult::of(const std::string& type) const {
+  std::vector<OutputRow> found;
+  for (const OutputRow& r : rows)
     if (r.type == type) found.push_back(r);
   return found;
 }
 
-Row Outcome::first(const std::string& type) const {
-  const std::vector<Row> all = of(type);
-  return all.empty() ? Row{} : all.front();
+OutputRow RunResult::first(const std::string& type) const {
+  const std::vector<OutputRow> all = of(type);
+  return all.empty() ? OutputRow{} : all.front();
 }
 
-std::vector<Row> Outcome::operations(const std::string& kind) const {
-  std::vector<Row> found;
-  for (const Row& r : truth)
+std::vector<OutputRow> RunResult::operations(const std::string& kind) const {
+  std::vector<OutputRow> found;
+  for (const OutputRow& r : truth)
     if (r.type == "op" && r.text("kind") == kind) found.push_back(r);
   return found;
 }
 
-Outcome shell(const std::string& command) {
-  Outcome run;
+RunResult run_shell(const std::string& command) {
+  RunResult run;
   FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
   if (pipe == nullptr) return run;
   char chunk[65536];
@@ -118,21 +118,21 @@ Outcome shell(const std::string& command) {
   return run;
 }
 
-Outcome simulate(const std::string& options, const std::string& program, int limit_s) {
-  const std::string truth = scratch("truth.jsonl");
-  Outcome run = shell("timeout -s KILL " + std::to_string(limit_s) + " " + program_folder() +
-                      "/gpusim-run --truth " + truth + " " + options + " -- " + program_folder() +
-                      "/" + program);
+RunResult simulate(const std::string& options, const std::string& program, int limit_s) {
+  const std::string truth = scratch_path("truth.jsonl");
+  RunResult run = run_shell("timeout -s KILL " + std::to_string(limit_s) + " " + program_folder() +
+                            "/gpusim-run --truth " + truth + " " + options + " -- " +
+                            program_folder() + "/" + program);
   read_truth(truth, run);
   return run;
 }
 
-std::string scratch(const std::string& name) { return folder() + "/" + name; }
+std::string scratch_path(const std::string& name) { return folder() + "/" + name; }
 
 std::string library_folder() { return GPUSIM_LIBRARIES; }
 std::string program_folder() { return GPUSIM_PROGRAMS; }
 
-std::uint64_t realtime_offset(const Outcome& run) {
+std::uint64_t realtime_offset(const RunResult& run) {
   if (run.truth.empty()) return 0;
   return run.truth[0].number("realtime_ns") - run.truth[0].number("monotonic_ns");
 }

@@ -18,26 +18,26 @@
 #include "tools/find_torch.hpp"
 #include "tools/host_memory.hpp"
 
-using simtest::Outcome;
-using simtest::shell;
+using simtest::run_shell;
+using simtest::RunResult;
 
 namespace {
 
 std::string launcher() { return simtest::program_folder() + "/gpusim-run "; }
 
-bool has(const Outcome& run, const std::string& text) {
+bool has(const RunResult& run, const std::string& text) {
   return run.output.find(text) != std::string::npos;
 }
 
 /// Variables that the launcher would set.
-Outcome printed(const std::string& arguments, const std::string& variables = "") {
-  return shell(variables + " " + launcher() + "--print-env " + arguments);
+RunResult printed(const std::string& arguments, const std::string& variables = "") {
+  return run_shell(variables + " " + launcher() + "--print-env " + arguments);
 }
 
 /// One sentence that names the launcher.
 void expect_refused(const std::string& arguments, const std::string& words, int status = 125,
                     const std::string& variables = "") {
-  const Outcome run = shell(variables + " " + launcher() + arguments);
+  const RunResult run = run_shell(variables + " " + launcher() + arguments);
   EXPECT_EQ(run.exit_code, status) << arguments;
   EXPECT_TRUE(has(run, words)) << arguments << ": " << run.output;
   EXPECT_EQ(run.output.find("gpusim-run: "), 0u) << run.output;
@@ -53,7 +53,7 @@ std::string write(const std::string& path, const std::string& text, mode_t mode 
 
 /// A variable that gives every Python a PyTorch of that version.
 std::string with_torch(const std::string& version, const std::string& cuda) {
-  const std::string folder = simtest::scratch("torch-" + version);
+  const std::string folder = simtest::scratch_path("torch-" + version);
   write(folder + "/torch/__init__.py", "raise SystemExit('PyTorch was imported')\n");
   write(folder + "/torch/version.py",
         "__version__ = '" + version + "'\n" +
@@ -69,7 +69,7 @@ const gpusim::Torch& built() {
 std::string with_built_torch() { return with_torch(built().version, built().cuda); }
 
 TEST(Launcher, KeepsWhatIsInTheVariables) {
-  const Outcome with = printed("--preload", "LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so");
+  const RunResult with = printed("--preload", "LD_LIBRARY_PATH=/a/b LD_PRELOAD=/c/profiler.so");
   EXPECT_TRUE(has(with, ":/a/b\n")) << with.output;
   EXPECT_TRUE(has(with, "LD_PRELOAD=/c/profiler.so:")) << with.output;
 }
@@ -103,7 +103,7 @@ TEST(Launcher, RefusesWhatWouldQuietlyDoNothing) {
   expect_refused("--truth /no/such/folder/t true", "'/no/such/folder/t' cannot be written");
   expect_refused("--log /no/such/%p.jsonl true", "--log: '/no/such/%p.jsonl' cannot be written");
   // Neither to be written nor to be removed.
-  const std::string pipe = simtest::scratch("pipe");
+  const std::string pipe = simtest::scratch_path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   expect_refused("--truth " + pipe + " true", "is no plain file");
   EXPECT_TRUE(std::filesystem::exists(pipe));
@@ -112,7 +112,7 @@ TEST(Launcher, RefusesWhatWouldQuietlyDoNothing) {
   expect_refused("--scenario shuffled, true", "one comma between two");
   expect_refused("--errors cuptiSubscribe:1:39,, true", "one comma between two");
   expect_refused("--scenario two-copies --pytorch no true", "needs --preload");
-  EXPECT_EQ(shell(launcher() + "--errors cuptiSubscribe:1:39 true").exit_code, 0);
+  EXPECT_EQ(run_shell(launcher() + "--errors cuptiSubscribe:1:39 true").exit_code, 0);
 }
 
 TEST(Launcher, HoldsVariablesAgainstTheRulesOfOptions) {
@@ -121,7 +121,7 @@ TEST(Launcher, HoldsVariablesAgainstTheRulesOfOptions) {
   expect_refused("true", "no scenario 'shufled'", 125, "GPUSIM_SCENARIO=shufled");
   expect_refused("true", "GPUSIM_TRUTH: '/no/such/t' cannot be", 125, "GPUSIM_TRUTH=/no/such/t");
   EXPECT_TRUE(has(printed("", "GPUSIM_API_COST_NS=3us"), "GPUSIM_API_COST_NS=3000\n"));
-  EXPECT_EQ(shell("GPUSIM_DEVICES=99 " + launcher() + "--devices 1 true").exit_code, 0);
+  EXPECT_EQ(run_shell("GPUSIM_DEVICES=99 " + launcher() + "--devices 1 true").exit_code, 0);
 }
 
 TEST(Launcher, NamesTheFolderThatIsNoProgramOrNotThere) {
@@ -130,14 +130,14 @@ TEST(Launcher, NamesTheFolderThatIsNoProgramOrNotThere) {
 }
 
 TEST(Launcher, ChecksALogWithoutLeavingAFile) {
-  const std::string log = simtest::scratch("checked.jsonl");
-  EXPECT_EQ(shell(launcher() + "--log " + log + " true").exit_code, 0);
-  EXPECT_EQ(shell("GPUSIM_LOG=" + log + " " + launcher() + "true").exit_code, 0);
+  const std::string log = simtest::scratch_path("checked.jsonl");
+  EXPECT_EQ(run_shell(launcher() + "--log " + log + " true").exit_code, 0);
+  EXPECT_EQ(run_shell("GPUSIM_LOG=" + log + " " + launcher() + "true").exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(log));
 }
 
 TEST(Launcher, HelpNamesEveryVariableOptionOnce) {
-  const Outcome help = shell(launcher() + "--help");
+  const RunResult help = run_shell(launcher() + "--help");
   EXPECT_EQ(help.exit_code, 0);
   for (const char* option :
        {"--devices", "--model", "--memory", "--time-scale", "--api-cost", "--data", "--truth",
@@ -146,8 +146,8 @@ TEST(Launcher, HelpNamesEveryVariableOptionOnce) {
 }
 
 TEST(Launcher, ListsTheScenariosThatTheReadmeExplains) {
-  const Outcome list = shell(launcher() + "--list-scenarios");
-  const Outcome readme = shell("cat " GPUSIM_README);
+  const RunResult list = run_shell(launcher() + "--list-scenarios");
+  const RunResult readme = run_shell("cat " GPUSIM_README);
   for (const gpusim::ScenarioInfo& s : gpusim::kScenarios) {
     EXPECT_TRUE(has(list, s.name)) << s.name;
     EXPECT_TRUE(has(readme, "| `" + std::string(s.name) + "` |")) << s.name;
@@ -163,7 +163,7 @@ TEST(Labels, EveryStandInCarriesTheMark) {
       continue;
     ++found;
     EXPECT_TRUE(
-        has(shell("nm -D --defined-only " + entry.path().string()), "gpuprof_simulated_gpu"))
+        has(run_shell("nm -D --defined-only " + entry.path().string()), "gpuprof_simulated_gpu"))
         << file;
   }
   EXPECT_GE(found, 5);
@@ -171,8 +171,8 @@ TEST(Labels, EveryStandInCarriesTheMark) {
 
 TEST(Programs, EndWithTheStatusOfEnv) {
   expect_refused("no-such-program-anywhere", "cannot start 'no-such-program-anywhere'", 127);
-  expect_refused(write(simtest::scratch("plain.txt"), "text", 0644), "chmod +x", 126);
-  EXPECT_EQ(shell(launcher() + "--quiet -- sh -c 'exit 7'").exit_code, 7);
+  expect_refused(write(simtest::scratch_path("plain.txt"), "text", 0644), "chmod +x", 126);
+  EXPECT_EQ(run_shell(launcher() + "--quiet -- sh -c 'exit 7'").exit_code, 7);
 }
 
 TEST(Programs, ThatBringTheirOwnRuntimeAreRefused) {
@@ -183,19 +183,19 @@ TEST(Programs, ThatBringTheirOwnRuntimeAreRefused) {
   expect_refused("-- env -- " + program, "-cudart shared");
   expect_refused("-- env A=b timeout -k 1 10 " + program, "-cudart shared");
   expect_refused("-- nice " + program, "-cudart shared");
-  EXPECT_EQ(shell(launcher() + "-- ls " + program).exit_code, 0);
+  EXPECT_EQ(run_shell(launcher() + "-- ls " + program).exit_code, 0);
 }
 
 TEST(Memory, IsBoundedByTheAddressSpace) {
-  const Outcome run =
-      shell("ulimit -v 20000000; " + launcher() + "--devices 4 --memory 64G --print-env 2>&1");
+  const RunResult run =
+      run_shell("ulimit -v 20000000; " + launcher() + "--devices 4 --memory 64G --print-env 2>&1");
   EXPECT_TRUE(has(run, "instead of the 64.0 GiB asked for")) << run.output;
   EXPECT_TRUE(has(run, "for 4 devices")) << run.output;
 }
 
 TEST(Memory, WorkedOutByAnOuterLauncherIsNoWish) {
   const std::string inner = launcher() + "--devices 8 --print-env 2>&1";
-  const Outcome run = shell("ulimit -v 20000000; " + launcher() + "--devices 2 -- " + inner);
+  const RunResult run = run_shell("ulimit -v 20000000; " + launcher() + "--devices 2 -- " + inner);
   EXPECT_TRUE(has(run, "GPUSIM_MEMORY=")) << run.output;
   EXPECT_FALSE(has(run, "asked for")) << run.output;
 }
@@ -203,7 +203,7 @@ TEST(Memory, WorkedOutByAnOuterLauncherIsNoWish) {
 /// A machine with 64 GiB free, of which the files given leave less.
 std::string machine(const std::string& name,
                     const std::vector<std::pair<std::string, std::string>>& files) {
-  const std::string root = simtest::scratch(name);
+  const std::string root = simtest::scratch_path(name);
   write(root + "/proc/meminfo",
         "MemAvailable: 67108864 kB\nCommitLimit: 8388608 kB\nCommitted_AS: 4194304 kB\n");
   for (const auto& [path, text] : files) write(root + path, text);
@@ -215,19 +215,19 @@ TEST(Memory, IsBoundedByTheMachineAndItsGroups) {
   if (getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur != RLIM_INFINITY)
     GTEST_SKIP() << "the address space is limited already (ulimit -v)";
   constexpr std::uint64_t kGiB = 1ull << 30;
-  EXPECT_EQ(gpusim::bearable_memory(machine("m-free", {})), 48 * kGiB);
+  EXPECT_EQ(gpusim::usable_host_memory(machine("m-free", {})), 48 * kGiB);
   EXPECT_EQ(
-      gpusim::bearable_memory(machine("m-strict", {{"/proc/sys/vm/overcommit_memory", "2\n"}})),
+      gpusim::usable_host_memory(machine("m-strict", {{"/proc/sys/vm/overcommit_memory", "2\n"}})),
       kGiB / 4 * 3);
   // The limit is on the group above; what is only cached does not count as used.
-  EXPECT_EQ(gpusim::bearable_memory(machine(
+  EXPECT_EQ(gpusim::usable_host_memory(machine(
                 "m-v2", {{"/proc/self/cgroup", "0::/outer/inner\n"},
                          {"/sys/fs/cgroup/outer/memory.max", "8589934592\n"},
                          {"/sys/fs/cgroup/outer/memory.current", "5368709120\n"},
                          {"/sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 1073741824\n"},
                          {"/sys/fs/cgroup/outer/inner/memory.max", "max\n"}})),
             3 * kGiB);
-  EXPECT_EQ(gpusim::bearable_memory(
+  EXPECT_EQ(gpusim::usable_host_memory(
                 machine("m-v1", {{"/proc/self/cgroup", "4:memory:/job\n0::/\n"},
                                  {"/sys/fs/cgroup/memory/memory.stat",
                                   "hierarchical_memory_limit 4294967296\ntotal_inactive_file 0\n"},
@@ -237,9 +237,9 @@ TEST(Memory, IsBoundedByTheMachineAndItsGroups) {
 
 TEST(Memory, IsSharedByTheRanks) {
   const auto bytes = [](const std::string& variables, const std::string& command) {
-    const Outcome run =
-        shell("ulimit -v 20000000; " + variables + launcher() +
-              "--devices 1 --memory 64G --print-env -- " + command + " 2>/dev/null");
+    const RunResult run =
+        run_shell("ulimit -v 20000000; " + variables + launcher() +
+                  "--devices 1 --memory 64G --print-env -- " + command + " 2>/dev/null");
     const std::size_t at = run.output.find("GPUSIM_MEMORY=");
     return at == std::string::npos ? 0 : std::strtoull(run.output.c_str() + at + 14, nullptr, 10);
   };
@@ -264,7 +264,7 @@ TEST(Pytorch, OtherThanTheOneBuiltForIsRefused) {
 }
 
 TEST(Pytorch, NeedNotBeUsed) {
-  const Outcome run = printed("--pytorch no -- python3 x.py", with_torch("2.9.0+cpu", ""));
+  const RunResult run = printed("--pytorch no -- python3 x.py", with_torch("2.9.0+cpu", ""));
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_FALSE(has(run, "LD_PRELOAD=")) << run.output;
 }
@@ -277,7 +277,7 @@ class WithWheel : public testing::Test {
 };
 
 TEST_F(WithWheel, PytorchGetsTheStandInsByPreloadAndItsDefaults) {
-  const Outcome run = printed("-- python3 x.py", with_built_torch());
+  const RunResult run = printed("-- python3 x.py", with_built_torch());
   EXPECT_EQ(run.exit_code, 0) << run.output;
   EXPECT_TRUE(has(run, "GPUSIM_DATA=zero\n")) << run.output;
   EXPECT_TRUE(has(run, "GPUSIM_LAYOUT=13.2\n")) << run.output;
@@ -294,7 +294,7 @@ TEST_F(WithWheel, PytorchGetsTheStandInsByPreloadAndItsDefaults) {
 }
 
 TEST_F(WithWheel, PytorchKeepsWhatIsAskedFor) {
-  const Outcome run = printed("--data copy --layout 12.4 -- python3 x.py", with_built_torch());
+  const RunResult run = printed("--data copy --layout 12.4 -- python3 x.py", with_built_torch());
   EXPECT_TRUE(has(run, "GPUSIM_DATA=copy\n")) << run.output;
   EXPECT_TRUE(has(run, "GPUSIM_LAYOUT=12.4\n")) << run.output;
   EXPECT_TRUE(has(run, "/gpusim_cupti.so"))
@@ -314,8 +314,8 @@ TEST_F(WithWheel, StandInsAreBehindAProfilerOrInFrontOfIt) {
 }
 
 TEST_F(WithWheel, LauncherInsideLauncherNamesTheStandInsOnce) {
-  const Outcome run = shell(with_built_torch() + " " + launcher() + "-- " + launcher() +
-                            "--print-env -- python3 x.py");
+  const RunResult run = run_shell(with_built_torch() + " " + launcher() + "-- " + launcher() +
+                                  "--print-env -- python3 x.py");
   const std::size_t first = run.output.find("/gpusim_cupti.so");
   ASSERT_NE(first, std::string::npos) << run.output;
   EXPECT_EQ(run.output.find("/gpusim_cupti.so", first + 1), std::string::npos) << run.output;
@@ -323,10 +323,10 @@ TEST_F(WithWheel, LauncherInsideLauncherNamesTheStandInsOnce) {
 
 TEST_F(WithWheel, PythonIsFoundBehindOtherWords) {
   const std::string interpreter =
-      shell("python3 -c 'import sys; print(sys.executable, end=\"\")'").output;
-  const std::string script = write(simtest::scratch("torchrun"), "#!" + interpreter + "\n");
-  const std::string by_env = write(simtest::scratch("by-env"), "#!/usr/bin/env python3\n");
-  const std::string by_sh = write(simtest::scratch("by-sh"),
+      run_shell("python3 -c 'import sys; print(sys.executable, end=\"\")'").output;
+  const std::string script = write(simtest::scratch_path("torchrun"), "#!" + interpreter + "\n");
+  const std::string by_env = write(simtest::scratch_path("by-env"), "#!/usr/bin/env python3\n");
+  const std::string by_sh = write(simtest::scratch_path("by-sh"),
                                   "#!/bin/sh\n'''exec' " + interpreter + " \"$0\" \"$@\"\n' '''\n");
   for (const std::string& command :
        {script + " x", by_env + " x", by_sh + " x", "env -- " + script,

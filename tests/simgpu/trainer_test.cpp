@@ -10,22 +10,22 @@
 
 #include "run_support.hpp"
 
-using simtest::Outcome;
-using simtest::Row;
-using simtest::shell;
+using simtest::OutputRow;
+using simtest::run_shell;
+using simtest::RunResult;
 using simtest::simulate;
 
 namespace {
 
 /// The number after `result NAME`.
-std::uint64_t result(const Outcome& run, const std::string& name) {
-  for (const Row& r : run.of("result"))
+std::uint64_t result(const RunResult& run, const std::string& name) {
+  for (const OutputRow& r : run.of("result"))
     if (r.fields.count(name) != 0) return r.number(name);
   return 0;
 }
 
 TEST(Trainer, CountsWhatTheSimulatorSaw) {
-  const Outcome run =
+  const RunResult run =
       simulate("--quiet --devices 2",
                "sim_trainer --steps 5 --threads 2 --devices 2 --graph-nodes 3 --host-ms 0");
   ASSERT_EQ(run.exit_code, 0) << run.output;
@@ -42,7 +42,7 @@ TEST(Trainer, SaysTheSameTwice) {
 }
 
 TEST(Trainer, TheTruthSurvivesAKill) {
-  const Outcome run =
+  const RunResult run =
       simulate("--quiet", "sim_trainer --forever --progress --launch-rate 5000 --host-ms 0", 1);
   EXPECT_EQ(run.signal, 9);
   ASSERT_GT(run.count("progress"), 5u);
@@ -52,7 +52,7 @@ TEST(Trainer, TheTruthSurvivesAKill) {
 }
 
 TEST(Trainer, HelpersNeverTouchCuda) {
-  const Outcome run = simulate("", "sim_trainer --steps 2 --helpers 3");
+  const RunResult run = simulate("", "sim_trainer --steps 2 --helpers 3");
   EXPECT_EQ(run.exit_code, 0);
   std::size_t uses = 0;
   for (std::size_t at = 0; (at = run.output.find("simulated GPU in use", at)) != std::string::npos;
@@ -68,19 +68,20 @@ TEST(Trainer, EndsAsItIsTold) {
 }
 
 TEST(Timing, AWaitReturnsNotBeforeTheLastEnd) {
-  const Outcome run = simulate("--quiet --kernel-time 3ms", "sim_trainer --steps 2 --host-ms 0");
+  const RunResult run = simulate("--quiet --kernel-time 3ms", "sim_trainer --steps 2 --host-ms 0");
   std::uint64_t last_end = 0, last_wait = 0;
-  for (const Row& k : run.operations("kernel")) last_end = std::max(last_end, k.number("end"));
-  for (const Row& t : run.truth)
+  for (const OutputRow& k : run.operations("kernel"))
+    last_end = std::max(last_end, k.number("end"));
+  for (const OutputRow& t : run.truth)
     if (t.type == "sync") last_wait = std::max(last_wait, t.number("end"));
   EXPECT_GE(last_wait, last_end);
 }
 
 TEST(Timing, TheScaleAppliesToTheDevice) {
-  const Outcome slow = simulate("--quiet --time-scale 1", "sim_trainer --steps 1 --host-ms 0");
-  const Outcome fast = simulate("--quiet --time-scale 0.1", "sim_trainer --steps 1 --host-ms 0");
-  const auto length = [](const Outcome& r) {
-    const Row k = r.operations("kernel").front();
+  const RunResult slow = simulate("--quiet --time-scale 1", "sim_trainer --steps 1 --host-ms 0");
+  const RunResult fast = simulate("--quiet --time-scale 0.1", "sim_trainer --steps 1 --host-ms 0");
+  const auto length = [](const RunResult& r) {
+    const OutputRow k = r.operations("kernel").front();
     return static_cast<double>(k.number("end") - k.number("start"));
   };
   EXPECT_NEAR(length(fast), length(slow) * 0.1, 2);
@@ -92,15 +93,15 @@ TEST(Memory, TheDeviceIsAsLargeAsItSays) {
 }
 
 TEST(Devices, OnlyTheVisibleOnesAreThere) {
-  const simtest::Outcome one =
-      simtest::shell("CUDA_VISIBLE_DEVICES=1 " + simtest::program_folder() +
-                     "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
-                     "/sim_trainer --steps 1 --devices 2");
+  const simtest::RunResult one =
+      simtest::run_shell("CUDA_VISIBLE_DEVICES=1 " + simtest::program_folder() +
+                         "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
+                         "/sim_trainer --steps 1 --devices 2");
   EXPECT_EQ(one.exit_code, 3) << one.output;
-  const simtest::Outcome two =
-      simtest::shell("CUDA_VISIBLE_DEVICES=3,1,9,0 " + simtest::program_folder() +
-                     "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
-                     "/sim_trainer --steps 1 --devices 2");
+  const simtest::RunResult two =
+      simtest::run_shell("CUDA_VISIBLE_DEVICES=3,1,9,0 " + simtest::program_folder() +
+                         "/gpusim-run --quiet --devices 4 -- " + simtest::program_folder() +
+                         "/sim_trainer --steps 1 --devices 2");
   EXPECT_EQ(two.exit_code, 0) << two.output;
 }
 

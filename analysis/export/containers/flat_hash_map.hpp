@@ -13,7 +13,7 @@
 
 namespace gpuprof::exporter {
 
-class FlatMap {
+class FlatHashMap {
  public:
   static constexpr std::uint32_t kMissing = ~0u;
 

@@ -15,7 +15,7 @@
 
 namespace gpuprof::exporter {
 
-class NodeTree {
+class IdTrie {
  public:
   using Node = std::uint32_t;
   using Item = std::uint32_t;
@@ -24,18 +24,18 @@ class NodeTree {
 
   /// @param root What the root is.
   /// @param most Nodes the tree grows to, the root among them.
-  NodeTree(Item root, std::size_t most) : most_(most), places_{{kRoot, root}} {}
+  IdTrie(Item root, std::size_t most) : most_(most), places_{{kRoot, root}} {}
 
   /// The child of `parent` that is `item`, made if need be. kNone: there is no room for it.
   Node child(Node parent, Item item) {
-    if (places_.size() < most_) return forced_child(parent, item);
+    if (places_.size() < most_) return child_unlimited(parent, item);
     const Node known = children_.get(key_of(parent, item));
-    return known == FlatMap::kMissing ? kNone : known;
+    return known == FlatHashMap::kMissing ? kNone : known;
   }
   /// The same, whether there is room or not.
-  Node forced_child(Node parent, Item item) {
+  Node child_unlimited(Node parent, Item item) {
     Node& node = children_[key_of(parent, item)];
-    if (node == FlatMap::kMissing) {
+    if (node == FlatHashMap::kMissing) {
       node = static_cast<Node>(places_.size());
       places_.push_back({parent, item});
     }
@@ -59,7 +59,7 @@ class NodeTree {
 
   std::size_t most_;
   std::vector<Place> places_;
-  FlatMap children_;
+  FlatHashMap children_;
 };
 
 }  // namespace gpuprof::exporter

@@ -21,7 +21,7 @@ void append(Intervals& set, Interval next) {
 
 }  // namespace
 
-void merge(Intervals& set) {
+void normalize(Intervals& set) {
   const auto before = [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; };
   if (!std::is_sorted(set.begin(), set.end(), before)) std::sort(set.begin(), set.end(), before);
   std::size_t kept = 0;  // in place: sets of millions are merged
@@ -35,7 +35,7 @@ void merge(Intervals& set) {
   set.resize(kept);
 }
 
-Intervals minus(const Intervals& a, const Intervals& b) {
+Intervals subtract(const Intervals& a, const Intervals& b) {
   Intervals rest;
   auto cut = b.begin();
   for (Interval left : a) {
@@ -49,7 +49,7 @@ Intervals minus(const Intervals& a, const Intervals& b) {
   return rest;
 }
 
-Intervals plus(const Intervals& a, const Intervals& b) {
+Intervals unite(const Intervals& a, const Intervals& b) {
   Intervals both;
   auto x = a.begin();
   auto y = b.begin();
@@ -60,7 +60,7 @@ Intervals plus(const Intervals& a, const Intervals& b) {
   return both;
 }
 
-std::uint64_t time_in(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns) {
+std::uint64_t overlap_ns(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns) {
   auto at = std::upper_bound(set.begin(), set.end(), start_ns,
                              [](std::uint64_t ns, const Interval& i) { return ns < i.end_ns; });
   std::uint64_t sum = 0;

@@ -18,11 +18,11 @@ struct Interval {
 using Intervals = std::vector<Interval>;
 
 /// Sorts and joins; empty intervals vanish.
-void merge(Intervals& set);
+void normalize(Intervals& set);
 /// Of merged sets: what is in `a` and not in `b`; what is in one of them.
-Intervals minus(const Intervals& a, const Intervals& b);
-Intervals plus(const Intervals& a, const Intervals& b);
+Intervals subtract(const Intervals& a, const Intervals& b);
+Intervals unite(const Intervals& a, const Intervals& b);
 /// Time of a merged set from `start_ns` to `end_ns`.
-std::uint64_t time_in(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns);
+std::uint64_t overlap_ns(const Intervals& set, std::uint64_t start_ns, std::uint64_t end_ns);
 
 }  // namespace gpuprof::exporter

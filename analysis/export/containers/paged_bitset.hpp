@@ -14,7 +14,7 @@
 
 namespace gpuprof::exporter {
 
-class PagedBits {
+class PagedBitset {
  public:
   static constexpr std::size_t kMaxPages = 4096;
 
@@ -30,7 +30,7 @@ class PagedBits {
     return before;
   }
   bool test(std::uint64_t number) const {
-    const Page* page = const_cast<PagedBits*>(this)->find(number / kPageBits, false);
+    const Page* page = const_cast<PagedBitset*>(this)->find(number / kPageBits, false);
     return page != nullptr && ((*page)[number % kPageBits / 64] >> (number % 64) & 1) != 0;
   }
   std::uint64_t count() const { return count_; }

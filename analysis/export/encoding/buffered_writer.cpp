@@ -58,7 +58,7 @@ void append_escaped(std::string& out, std::string_view text) {
     out.append(text.substr(0, run));
     text.remove_prefix(run);
     if (text.empty()) return;
-    const std::size_t length = support::utf8_character(text);
+    const std::size_t length = support::utf8_length(text);
     if (length == 0) out += "\xef\xbf\xbd";
     if (length == 1) append_control(out, static_cast<unsigned char>(text[0]));
     if (length > 1) out.append(text.substr(0, length));
@@ -66,7 +66,7 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-std::string escaped(std::string_view text, std::size_t max_bytes) {
+std::string escape_json(std::string_view text, std::size_t max_bytes) {
   text = cut_at_character(text, max_bytes);
   std::string out;
   out.reserve(text.size() + 8);
@@ -74,10 +74,10 @@ std::string escaped(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
-std::string written_as(Texts texts, std::string_view text, std::size_t max_bytes) {
-  if (texts == Texts::kJson) return escaped(text, max_bytes);
+std::string encode_text(TextEncoding texts, std::string_view text, std::size_t max_bytes) {
+  if (texts == TextEncoding::kJsonEscaped) return escape_json(text, max_bytes);
   text = cut_at_character(text, max_bytes);
-  return support::as_utf8(text);
+  return support::to_utf8(text);
 }
 
 void append_number(std::string& out, double value) {
@@ -92,29 +92,30 @@ constexpr auto make_thousandths() {
                 static_cast<char>('0' + i % 10)};
   return table;
 }
-constinit const std::array<std::array<char, 4>, 1000> JsonText::kThousandths = make_thousandths();
+constinit const std::array<std::array<char, 4>, 1000> BufferedWriter::kThousandths =
+    make_thousandths();
 
-JsonText& JsonText::string(std::string_view value) {
-  const std::string safe = escaped(value, 64 * 1024);
-  need(safe.size() + 2);
+BufferedWriter& BufferedWriter::string(std::string_view value) {
+  const std::string safe = escape_json(value, 64 * 1024);
+  reserve(safe.size() + 2);
   return raw("\"").raw(safe).raw("\"");
 }
 
-void JsonText::open_chunk(std::size_t bytes) {
+void BufferedWriter::open_chunk(std::size_t bytes) {
   chunk_ = file_.take_chunk();
   if (chunk_.size() < bytes) chunk_.resize(bytes);
   at_ = chunk_.data();
   end_ = at_ + chunk_.size();
 }
 
-void JsonText::hand_over(std::size_t need) {
+void BufferedWriter::flush_chunk(std::size_t reserve) {
   finish();
-  open_chunk(need);
+  open_chunk(reserve);
 }
 
-void JsonText::finish() {
+void BufferedWriter::finish() {
   const std::size_t bytes = used();
-  handed_over_ += bytes;
+  flushed_bytes_ += bytes;
   file_.put_chunk(std::move(chunk_), bytes);
   chunk_ = {};
   at_ = end_ = chunk_.data();

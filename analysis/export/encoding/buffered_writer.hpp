@@ -24,49 +24,49 @@ class GzipFile;
 /// Appends `text` with JSON escapes; bytes that are not UTF-8 become U+FFFD.
 void append_escaped(std::string& out, std::string_view text);
 /// The same as a new string, at most `max_bytes` long before escaping, cut at a character.
-std::string escaped(std::string_view text, std::size_t max_bytes);
+std::string escape_json(std::string_view text, std::size_t max_bytes);
 
 /// How a file wants its texts.
-enum class Texts {
-  kJson,   // ready to be put between a JSON text's quotes
-  kPlain,  // as they are, but valid UTF-8
+enum class TextEncoding {
+  kJsonEscaped,  // ready to be put between a JSON text's quotes
+  kUtf8,         // as they are, but valid UTF-8
 };
 /// `text` as the file wants it, at most `max_bytes` of it, cut at a character.
-std::string written_as(Texts texts, std::string_view text, std::size_t max_bytes);
+std::string encode_text(TextEncoding texts, std::string_view text, std::size_t max_bytes);
 
 /// A finite number, shortest form that reads back to six digits; not finite: 0.
 void append_number(std::string& out, double value);
 
-class JsonText {
+class BufferedWriter {
  public:
-  explicit JsonText(GzipFile& file) : file_(file) { open_chunk(0); }
+  explicit BufferedWriter(GzipFile& file) : file_(file) { open_chunk(0); }
 
   /// Makes room for `bytes` more; the calls below rely on it.
-  void need(std::size_t bytes) {
-    if (static_cast<std::size_t>(end_ - at_) < bytes) hand_over(bytes);
+  void reserve(std::size_t bytes) {
+    if (static_cast<std::size_t>(end_ - at_) < bytes) flush_chunk(bytes);
   }
 
-  JsonText& raw(std::string_view text) {
+  BufferedWriter& raw(std::string_view text) {
     at_ = std::copy(text.begin(), text.end(), at_);
     return *this;
   }
   /// A literal: its copy is a few moves, where one of unknown length is a call.
   template <std::size_t N>
-  JsonText& raw(const char (&text)[N]) {
+  BufferedWriter& raw(const char (&text)[N]) {
     std::memcpy(at_, text, N - 1);
     at_ += N - 1;
     return *this;
   }
-  JsonText& number(std::uint64_t value) {
+  BufferedWriter& number(std::uint64_t value) {
     at_ = std::to_chars(at_, at_ + kMaxDigits, value).ptr;
     return *this;
   }
-  JsonText& signed_number(std::int64_t value) {
+  BufferedWriter& signed_number(std::int64_t value) {
     at_ = std::to_chars(at_, at_ + kMaxDigits, value).ptr;
     return *this;
   }
   /// Nanoseconds as microseconds with three digits, so that nothing is rounded.
-  JsonText& us(std::uint64_t ns) {
+  BufferedWriter& us(std::uint64_t ns) {
     number(ns / 1000);
     std::memcpy(at_, kThousandths[ns % 1000].data(), 4);
     at_ += 4;
@@ -74,14 +74,14 @@ class JsonText {
   }
 
   /// need() and raw() in one, for text of any length.
-  JsonText& text(std::string_view value) {
-    need(value.size());
+  BufferedWriter& text(std::string_view value) {
+    reserve(value.size());
     return raw(value);
   }
   /// A quoted, escaped string of any length.
-  JsonText& string(std::string_view value);
+  BufferedWriter& string(std::string_view value);
 
-  std::uint64_t bytes() const { return handed_over_ + used(); }
+  std::uint64_t bytes() const { return flushed_bytes_ + used(); }
   /// Hands the last chunk to the file.
   void finish();
 
@@ -92,13 +92,13 @@ class JsonText {
 
   std::size_t used() const { return static_cast<std::size_t>(at_ - chunk_.data()); }
   void open_chunk(std::size_t bytes);
-  void hand_over(std::size_t need);
+  void flush_chunk(std::size_t reserve);
 
   GzipFile& file_;
   std::vector<char> chunk_;
   char* at_ = nullptr;
   char* end_ = nullptr;
-  std::uint64_t handed_over_ = 0;
+  std::uint64_t flushed_bytes_ = 0;
 };
 
 }  // namespace gpuprof::exporter

@@ -33,8 +33,8 @@ constexpr std::size_t kOrderLimit = 8;
 struct GzipFile::Job {
   std::vector<char> raw;
   std::size_t used = 0;
-  std::vector<std::uint8_t> packed;
-  std::size_t packed_bytes = 0;
+  std::vector<std::uint8_t> compressed;
+  std::size_t compressed_bytes = 0;
   std::uint32_t crc = 0;
   bool done = false;
 };
@@ -46,7 +46,7 @@ class GzipFile::Deflater {
     job.crc = crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(job.raw.data()), job.used);
     const std::size_t most = job.used + job.used / 1000 + 512;
     // Grows only: a vector that shrinks writes zeros when it grows again.
-    if (job.packed.size() < most) job.packed.resize(most);
+    if (job.compressed.size() < most) job.compressed.resize(most);
     isal_deflate_stateless_init(&stream_);
     stream_.level = 1;
     stream_.level_buf = level_.data();
@@ -55,10 +55,10 @@ class GzipFile::Deflater {
     stream_.end_of_stream = 0;
     stream_.next_in = reinterpret_cast<std::uint8_t*>(job.raw.data());
     stream_.avail_in = static_cast<std::uint32_t>(job.used);
-    stream_.next_out = job.packed.data();
-    stream_.avail_out = static_cast<std::uint32_t>(job.packed.size());
+    stream_.next_out = job.compressed.data();
+    stream_.avail_out = static_cast<std::uint32_t>(job.compressed.size());
     failed_ |= isal_deflate_stateless(&stream_) != COMP_OK || stream_.avail_in != 0;
-    job.packed_bytes = stream_.total_out;
+    job.compressed_bytes = stream_.total_out;
   }
   bool failed() const { return failed_; }
 
@@ -82,7 +82,7 @@ GzipFile::GzipFile(std::string path, base::UniqueFd fd, bool plain)
   constexpr std::array<std::uint8_t, 10> kHeader = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
   if (!plain_) write_all(kHeader.data(), kHeader.size());
   spare_.reserve(kOrderLimit);
-  spare_packed_.reserve(kOrderLimit);
+  free_compressed_buffers_.reserve(kOrderLimit);
   start_helper();
 }
 
@@ -90,7 +90,7 @@ void GzipFile::start_helper() {
   try {
     // Made here: what fails on its thread ends the process.
     const auto deflater = std::make_shared<Deflater>();
-    helper_ = support::helper_thread([this, deflater] { help(*deflater); });
+    helper_ = support::try_start_thread([this, deflater] { help(*deflater); });
   } catch (const std::bad_alloc&) {
     // As where no thread can be made: the caller deflates all.
   }
@@ -122,9 +122,9 @@ void GzipFile::put_chunk(std::vector<char> chunk, std::size_t used) {
   job->raw = std::move(chunk);
   job->used = used;
   std::unique_lock lock(mutex_);
-  if (!spare_packed_.empty()) {
-    job->packed = std::move(spare_packed_.back());
-    spare_packed_.pop_back();
+  if (!free_compressed_buffers_.empty()) {
+    job->compressed = std::move(free_compressed_buffers_.back());
+    free_compressed_buffers_.pop_back();
   }
   waiting_.push_back(job);
   order_.push_back(std::move(job));
@@ -170,8 +170,8 @@ void GzipFile::write_done(std::unique_lock<std::mutex>& lock) {
     const std::shared_ptr<Job> job = order_.front();
     lock.unlock();
     const auto* raw = reinterpret_cast<const std::uint8_t*>(job->raw.data());
-    const bool written =
-        plain_ ? write_all(raw, job->used) : write_all(job->packed.data(), job->packed_bytes);
+    const bool written = plain_ ? write_all(raw, job->used)
+                                : write_all(job->compressed.data(), job->compressed_bytes);
     const int why = errno;
     lock.lock();
     if (!written && error_ == 0) error_ = why;
@@ -180,7 +180,8 @@ void GzipFile::write_done(std::unique_lock<std::mutex>& lock) {
     raw_bytes_ += job->used;
     order_.pop_front();
     if (spare_.size() < kOrderLimit) spare_.push_back(std::move(job->raw));
-    if (spare_packed_.size() < kOrderLimit) spare_packed_.push_back(std::move(job->packed));
+    if (free_compressed_buffers_.size() < kOrderLimit)
+      free_compressed_buffers_.push_back(std::move(job->compressed));
   }
   writing_ = false;
   changed_.notify_all();
@@ -215,7 +216,7 @@ support::Result<std::uint64_t> GzipFile::finish() {
   if (error_ == 0 && ::close(fd_.release()) != 0) error_ = errno;
   if (error_ != 0)
     return support::error(fmt::format("cannot write {}: {}{}", path_, std::strerror(error_),
-                                      support::advice_for_failed_write(error_)));
+                                      support::write_error_hint(error_)));
   return file_bytes_;
 }
 

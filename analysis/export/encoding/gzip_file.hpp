@@ -64,7 +64,7 @@ class GzipFile {
   std::deque<std::shared_ptr<Job>> waiting_;  // not begun
   std::deque<std::shared_ptr<Job>> order_;    // not written, in file order
   std::vector<std::vector<char>> spare_;
-  std::vector<std::vector<std::uint8_t>> spare_packed_;
+  std::vector<std::vector<std::uint8_t>> free_compressed_buffers_;
   bool writing_ = false, stopping_ = false;
   int error_ = 0;
   std::uint32_t crc_ = 0;

@@ -19,12 +19,12 @@ namespace gpuprof::exporter {
 /// Creates `path` (must not exist) and has it filled.
 ///
 /// @param plain Not compressed.
-/// @param write Is handed a JsonText&; returns nothing or a Result<void>.
+/// @param write Is handed a BufferedWriter&; returns nothing or a Result<void>.
 /// @return      Bytes of the file.
 template <typename Write>
-support::Result<std::uint64_t> write_text(const std::string& path, bool plain, Write write) {
+support::Result<std::uint64_t> write_text_file(const std::string& path, bool plain, Write write) {
   GPUPROF_TRY(file, GzipFile::create(path, plain));
-  JsonText text(*file);
+  BufferedWriter text(*file);
   if constexpr (std::is_void_v<decltype(write(text))>) {
     write(text);
   } else {

@@ -9,26 +9,26 @@
 
 namespace gpuprof::exporter {
 
-std::string_view name_of(Counted kind) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Counted::kCount)> kNames = {
+std::string_view name_of(EventKind kind) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(EventKind::kCount)> kNames = {
       "kernels",          "memory copies", "memory sets", "synchronisations", "overhead records",
       "graph runs",       "API calls",     "operators",   "memory records",   "ranges",
       "start/end ranges", "marks",         "steps",       "samples"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string_view name_of(StepBy by) {
+std::string_view name_of(StepOrigin by) {
   constexpr std::array<std::string_view, 9> kNames = {
       "", "auto", "user", "loop", "optimizer", "nvtx", "kernel", "period", "loop+optimizer"};
   const auto index = static_cast<std::size_t>(by);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }
 
-std::string_view sentence_of(Shortfall kind, std::uint64_t count) {
+std::string_view omission_message(OmissionReason kind, std::uint64_t count) {
   struct Sentence {
     std::string_view one, several;
   };
-  constexpr std::array<Sentence, static_cast<std::size_t>(Shortfall::kCount)> kSentences = {{
+  constexpr std::array<Sentence, static_cast<std::size_t>(OmissionReason::kCount)> kSentences = {{
       {"GPU event launched before the window is not in the file",
        "GPU events launched before the window are not in the file"},
       {"GPU event is drawn without the host call that launched it: that was not recorded",

@@ -22,13 +22,13 @@ namespace {
 
 using Form = InputView::Form;
 using Number = InputView::Number;
-using enum model::InputForm;
+using enum model::InputKind;
 
 /// Ids are dense; a spool that claims one beyond this is damaged.
 constexpr model::InputsId kMaxInputsId = 4'000'000;
 
 /// Of longer lists of numbers PyTorch's profiler says nothing.
-constexpr std::uint32_t kLongestList = 30;
+constexpr std::uint32_t kMaxListLength = 30;
 
 constexpr std::array<std::string_view, 30> kDtypes = {
     "unsigned char",
@@ -84,7 +84,7 @@ std::size_t numbers_length(std::span<const std::uint64_t> words, std::uint64_t n
   auto rest = words;
   InputView input;
   for (std::uint64_t i = 0; i < numbers; ++i)
-    if (rest.empty() || is_nest(rest[0]) || !next_input(rest, input)) return 0;
+    if (rest.empty() || is_nest(rest[0]) || !decode_next_input(rest, input)) return 0;
   return words.size() - rest.size();
 }
 
@@ -111,7 +111,7 @@ void append_dims(std::string& out, const InputView& input) {
   out += '[';
   InputView tensor;
   auto rest = input.values;
-  for (bool first = true; input.form == Form::kTensorList && next_input(rest, tensor);
+  for (bool first = true; input.form == Form::kTensorList && decode_next_input(rest, tensor);
        first = false) {
     if (!first) out += ',';
     append_sizes(out, tensor.values);
@@ -128,7 +128,7 @@ std::string_view type_of(const InputView& input) {
     case Form::kNumber:
       return "Scalar";
     case Form::kNumberList:
-      return input.total > kLongestList ? "" : "ScalarList";
+      return input.total > kMaxListLength ? "" : "ScalarList";
     default:
       return "";
   }
@@ -170,7 +170,7 @@ void append_input_number(std::string& out, const InputView& input) {
 void append_mixed(std::string& out, std::span<const std::uint64_t> words) {
   out += '[';
   InputView entry;
-  for (bool first = true; next_input(words, entry); first = false) {
+  for (bool first = true; decode_next_input(words, entry); first = false) {
     if (!first) out += ", ";
     if (entry.form == Form::kNumber && entry.number != Number::kSymbol)
       append_input_number(out, entry);
@@ -184,7 +184,7 @@ void append_concrete(std::string& out, const InputView& input) {
   out += '"';
   if (input.form == Form::kNumber) {
     append_input_number(out, input);
-  } else if (input.form == Form::kNumberList && input.total <= kLongestList) {
+  } else if (input.form == Form::kNumberList && input.total <= kMaxListLength) {
     if (input.number == Number::kMixed)
       append_mixed(out, input.values);
     else
@@ -207,7 +207,7 @@ std::string_view dtype_name(std::uint8_t dtype) {
   return dtype < kDtypes.size() ? kDtypes[dtype] : std::string_view();
 }
 
-bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
+bool decode_next_input(std::span<const std::uint64_t>& words, InputView& input) {
   if (words.empty()) return false;
   const std::uint64_t head = words[0], form = head & 0xff;
   const auto count = static_cast<std::size_t>(head >> 16 & 0xffff);
@@ -253,7 +253,7 @@ bool next_input(std::span<const std::uint64_t>& words, InputView& input) {
   return true;
 }
 
-void InputsText::define(const model::Inputs& inputs) {
+void InputsFormatter::define(const model::Inputs& inputs) {
   if (inputs.id > kMaxInputsId) return;
   if (words_.size() + inputs.words.size() > kMaxWords) {
     ++left_out_;
@@ -265,18 +265,18 @@ void InputsText::define(const model::Inputs& inputs) {
   words_.insert(words_.end(), inputs.words.begin(), inputs.words.end());
 }
 
-std::span<const std::uint64_t> InputsText::words(model::InputsId id) const {
+std::span<const std::uint64_t> InputsFormatter::words(model::InputsId id) const {
   if (id == 0 || id >= kept_.size()) return {};
   return std::span(words_).subspan(kept_[id].at, kept_[id].count);
 }
 
-std::string_view InputsText::members(model::InputsId id) {
+std::string_view InputsFormatter::json_members(model::InputsId id) {
   auto rest = words(id);
   if (rest.empty()) return {};
   if (const auto found = cache_.find(id); found != cache_.end()) return found->second;
   std::string dims, types, values;
   InputView input;
-  while (next_input(rest, input)) {
+  while (decode_next_input(rest, input)) {
     if (!dims.empty()) dims += ',', types += ',', values += ',';
     append_dims(dims, input);
     types += fmt::format("\"{}\"", type_of(input));
@@ -284,7 +284,7 @@ std::string_view InputsText::members(model::InputsId id) {
   }
   std::string text = fmt::format(R"(,"Input Dims":[{}],"Input type":[{}],"Concrete Inputs":[{}])",
                                  dims, types, values);
-  if ((kept_[id].flags & model::kInputsCut) != 0) text += R"(,"more inputs":true)";
+  if ((kept_[id].flags & model::kInputsTruncated) != 0) text += R"(,"more inputs":true)";
   if (cached_bytes_ > kMaxCachedBytes) {
     cache_.clear();
     cached_bytes_ = 0;
@@ -293,7 +293,7 @@ std::string_view InputsText::members(model::InputsId id) {
   return cache_[id] = std::move(text);
 }
 
-std::string InputsText::flat_members(model::InputsId id) const {
+std::string InputsFormatter::flat_json_members(model::InputsId id) const {
   std::string dims, types;
   const auto add = [&](const InputView& tensor) {
     if (!dims.empty()) dims += ',', types += ',';
@@ -301,10 +301,10 @@ std::string InputsText::flat_members(model::InputsId id) const {
     types += fmt::format("\"{}\"", dtype_name(tensor.dtype));
   };
   InputView input, tensor;
-  for (auto rest = words(id); next_input(rest, input);) {
+  for (auto rest = words(id); decode_next_input(rest, input);) {
     if (input.form == Form::kTensor) add(input);
     if (input.form != Form::kTensorList) continue;
-    for (auto inner = input.values; next_input(inner, tensor);) add(tensor);
+    for (auto inner = input.values; decode_next_input(inner, tensor);) add(tensor);
   }
   return dims.empty() ? std::string()
                       : fmt::format(R"(,"Input Dims":[{}],"Input type":[{}])", dims, types);

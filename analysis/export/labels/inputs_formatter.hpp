@@ -44,12 +44,12 @@ struct InputView {
 };
 
 /// Takes the next input from the front of `words`; false at the end or where they make no sense.
-bool next_input(std::span<const std::uint64_t>& words, InputView& input);
+bool decode_next_input(std::span<const std::uint64_t>& words, InputView& input);
 
 /// PyTorch's own spelling of a c10::ScalarType ("float", "c10::Half"); empty if not known.
 std::string_view dtype_name(std::uint8_t dtype);
 
-class InputsText {
+class InputsFormatter {
  public:
   static constexpr std::size_t kMaxWords = 8u << 20;
 
@@ -58,21 +58,21 @@ class InputsText {
   std::span<const std::uint64_t> words(model::InputsId id) const;
   /// `,"Input Dims":…,"Input type":…,"Concrete Inputs":…`, empty for none. Valid until the next
   /// call.
-  std::string_view members(model::InputsId id);
+  std::string_view json_members(model::InputsId id);
   /// Dims and types alone, each tensor of a list as an input of its own.
-  std::string flat_members(model::InputsId id) const;
+  std::string flat_json_members(model::InputsId id) const;
   /// Sets of inputs for which there was no room.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  struct Kept {
+  struct StoredInputs {
     std::size_t at = 0;
     std::uint32_t count = 0, flags = 0;
   };
   static constexpr std::size_t kMaxCachedBytes = 16u << 20;
 
   std::vector<std::uint64_t> words_;
-  std::vector<Kept> kept_;  // by id
+  std::vector<StoredInputs> kept_;  // by id
   std::unordered_map<model::InputsId, std::string> cache_;
   std::size_t cached_bytes_ = 0;
   std::uint64_t left_out_ = 0;

@@ -23,7 +23,7 @@ constexpr std::size_t kLateNameBytes = 64;
 
 }  // namespace
 
-std::string_view TextArena::keep(std::string_view text) {
+std::string_view StringArena::store(std::string_view text) {
   if (text.size() > left_) {
     const std::size_t piece = std::max(kPieceBytes, text.size());
     pieces_.push_back(std::make_unique<char[]>(piece));
@@ -38,18 +38,18 @@ std::string_view TextArena::keep(std::string_view text) {
   return {kept, text.size()};
 }
 
-std::string_view NameTable::keep(std::string_view text, std::string_view whole) {
+std::string_view NameTable::store(std::string_view text, std::string_view whole) {
   const std::size_t most = arena_.bytes() < kMaxBytes ? kMaxNameBytes : kLateNameBytes;
-  if (text.size() <= most) return arena_.keep(written_as(as_, text, most));
+  if (text.size() <= most) return arena_.store(encode_text(encoding_, text, most));
   ++cut_;
-  return arena_.keep(written_as(as_, text, most) +
-                     model::cut_mark(base::hash_bytes(whole.data(), whole.size())));
+  return arena_.store(encode_text(encoding_, text, most) +
+                      model::truncation_suffix(base::hash_bytes(whole.data(), whole.size())));
 }
 
 void NameTable::define(model::StringId id, std::string_view text) {
   if (id > kMaxNameId) return;
   if (id >= texts_.size()) texts_.resize(std::max<std::size_t>(id + 1, texts_.size() * 2));
-  texts_[id] = keep(text, text);
+  texts_[id] = store(text, text);
 }
 
 std::string_view NameTable::text(model::StringId id) const {
@@ -61,7 +61,7 @@ std::string_view NameTable::symbol(model::StringId id) {
   if (id >= texts_.size() || texts_[id].substr(0, 2) != "_Z") return text(id);
   if (id >= symbols_.size()) symbols_.resize(texts_.size());
   if (symbols_[id].data() == nullptr)
-    symbols_[id] = keep(support::demangle(std::string(texts_[id]).c_str()), texts_[id]);
+    symbols_[id] = store(support::demangle(std::string(texts_[id]).c_str()), texts_[id]);
   return symbols_[id];
 }
 

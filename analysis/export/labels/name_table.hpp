@@ -18,9 +18,9 @@
 namespace gpuprof::exporter {
 
 /// Texts behind each other in large pieces: no allocation a text.
-class TextArena {
+class StringArena {
  public:
-  std::string_view keep(std::string_view text);
+  std::string_view store(std::string_view text);
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -36,7 +36,7 @@ class NameTable {
   /// Of one name. Demangled names of PyTorch's own kernels have up to 10,000 bytes.
   static constexpr std::size_t kMaxNameBytes = 64u << 10;
 
-  explicit NameTable(Texts texts = Texts::kJson) : as_(texts) {}
+  explicit NameTable(TextEncoding texts = TextEncoding::kJsonEscaped) : encoding_(texts) {}
 
   void define(model::StringId id, std::string_view text);
   /// "(name lost)" for an id never defined.
@@ -44,14 +44,14 @@ class NameTable {
   /// The same for a linker symbol: demangled where it is mangled.
   std::string_view symbol(model::StringId id);
   /// Names that are not whole so far.
-  std::uint64_t cut() const { return cut_; }
+  std::uint64_t truncated_names() const { return cut_; }
 
  private:
   /// @param whole What tells `text` from others, should it be cut.
-  std::string_view keep(std::string_view text, std::string_view whole);
+  std::string_view store(std::string_view text, std::string_view whole);
 
-  Texts as_;
-  TextArena arena_;
+  TextEncoding encoding_;
+  StringArena arena_;
   std::vector<std::string_view> texts_, symbols_;
   std::uint64_t cut_ = 0;
 };

@@ -14,17 +14,17 @@ namespace gpuprof::exporter {
 
 enum class OpKind {
   kPlain,
-  kStep,             // of the program's own profiler: ProfilerStep#…
-  kCommunication,    // a collective the viewers know, perhaps by another name
-  kOtherCollective,  // nccl: or gloo: with another name
-  kBareCollective,   // named as a collective without a library: one if a record is around it
-  kCollective,       // the record PyTorch makes of a collective's arguments
-  kEvaluate,         // the autograd engine runs a node
-  kUserAnnotation,   // data loaders and optimizers
+  kProfilerStep,          // of the program's own profiler: ProfilerStep#…
+  kKnownCollective,       // a collective the viewers know, perhaps by another name
+  kOtherCollective,       // nccl: or gloo: with another name
+  kUnprefixedCollective,  // named as a collective without a library: one if a record is around it
+  kCollectiveRecord,      // the record PyTorch makes of a collective's arguments
+  kEvaluateFunction,      // the autograd engine runs a node
+  kUserAnnotation,        // data loaders and optimizers
 };
 
 /// The name by which TensorBoard's plugin knows a collective; without its library. Empty: none.
-inline std::string_view plugin_name(std::string_view collective) {
+inline std::string_view plugin_collective_name(std::string_view collective) {
   struct Row {
     std::string_view name, plugin;
   };
@@ -56,49 +56,50 @@ inline std::string_view plugin_name(std::string_view collective) {
 }
 
 /// A range PyTorch puts around the wait for a data loader.
-inline bool is_loader(std::string_view name) { return name.starts_with("enumerate(Data"); }
+inline bool is_data_loader(std::string_view name) { return name.starts_with("enumerate(Data"); }
 
-inline constexpr std::string_view kUserStepPrefix = "ProfilerStep#";
+inline constexpr std::string_view kProfilerStepPrefix = "ProfilerStep#";
 
 /// What is drawn in front of a name: the plugin takes any such name for a step, and fails where no
 /// number follows.
-inline std::string_view lead_of(std::string_view name) {
-  return name.starts_with(kUserStepPrefix) ? "range " : "";
+inline std::string_view display_prefix(std::string_view name) {
+  return name.starts_with(kProfilerStepPrefix) ? "range " : "";
 }
 
 /// Whether it is a ProfilerStep#K; K has at most 18 digits, as where steps are recorded.
-inline bool is_user_step(std::string_view name) {
-  if (!name.starts_with(kUserStepPrefix)) return false;
-  name.remove_prefix(kUserStepPrefix.size());
+inline bool is_profiler_step(std::string_view name) {
+  if (!name.starts_with(kProfilerStepPrefix)) return false;
+  name.remove_prefix(kProfilerStepPrefix.size());
   return !name.empty() && name.size() <= 18 &&
          name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-inline OpKind kind_of(std::string_view name) {
+inline OpKind classify_operator(std::string_view name) {
   if (name.empty()) return OpKind::kPlain;
   const auto bare = [&] {
-    return plugin_name(name).empty() ? OpKind::kPlain : OpKind::kBareCollective;
+    return plugin_collective_name(name).empty() ? OpKind::kPlain : OpKind::kUnprefixedCollective;
   };
   switch (name[0]) {
     case 'P':
-      return is_user_step(name) ? OpKind::kStep : OpKind::kPlain;
+      return is_profiler_step(name) ? OpKind::kProfilerStep : OpKind::kPlain;
     case 'O':
       return name.starts_with("Optimizer.") ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'e':
-      return is_loader(name) ? OpKind::kUserAnnotation : OpKind::kPlain;
+      return is_data_loader(name) ? OpKind::kUserAnnotation : OpKind::kPlain;
     case 'r':
-      return name == "record_param_comms" ? OpKind::kCollective : bare();
+      return name == "record_param_comms" ? OpKind::kCollectiveRecord : bare();
     case 'a':
       if (name.starts_with("aten::")) return OpKind::kPlain;
-      return name.starts_with("autograd::engine::evaluate_function: ") ? OpKind::kEvaluate : bare();
+      return name.starts_with("autograd::engine::evaluate_function: ") ? OpKind::kEvaluateFunction
+                                                                       : bare();
     case '_':
     case 'b':
       return bare();
     case 'n':
     case 'g':
       if (!name.starts_with("nccl:") && !name.starts_with("gloo:")) return OpKind::kPlain;
-      return plugin_name(name.substr(5)).empty() ? OpKind::kOtherCollective
-                                                 : OpKind::kCommunication;
+      return plugin_collective_name(name.substr(5)).empty() ? OpKind::kOtherCollective
+                                                            : OpKind::kKnownCollective;
     default:
       return OpKind::kPlain;
   }

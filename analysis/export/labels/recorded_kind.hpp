@@ -16,13 +16,13 @@ namespace gpuprof::exporter {
 
 /// kind_of(), and collectives of other libraries: `xccl:all_reduce` of ranges, `xccl::allreduce` of
 /// Kineto's records.
-inline OpKind recorded_kind(const model::Operator& op, std::string_view name) {
-  if ((op.flags & model::kOpCollective) != 0) return OpKind::kCommunication;
+inline OpKind classify_recorded_operator(const model::Operator& op, std::string_view name) {
+  if ((op.flags & model::kOpCollective) != 0) return OpKind::kKnownCollective;
   if (name.size() > 5 && (name[0] == 'x' || name[0] == 'h') && name.substr(1, 4) == "ccl:") {
-    const bool known = name[5] == ':' || !plugin_name(name.substr(5)).empty();
-    return known ? OpKind::kCommunication : OpKind::kOtherCollective;
+    const bool known = name[5] == ':' || !plugin_collective_name(name.substr(5)).empty();
+    return known ? OpKind::kKnownCollective : OpKind::kOtherCollective;
   }
-  return kind_of(name);
+  return classify_operator(name);
 }
 
 }  // namespace gpuprof::exporter

@@ -21,7 +21,7 @@
 
 namespace gpuprof::exporter {
 
-class StackText {
+class StackFormatter {
  public:
   /// Index of a frame's name; equal names have equal indexes.
   using Frame = std::uint32_t;
@@ -29,10 +29,10 @@ class StackText {
   /// Stands outermost in a stack that was cut or torn.
   static constexpr Frame kIncompleteFrame = 1;
   /// Stands there when only the order of native and Python frames is in doubt.
-  static constexpr Frame kMisfitFrame = 2;
+  static constexpr Frame kMismatchedFrame = 2;
 
-  explicit StackText(Texts texts = Texts::kJson);
-  ~StackText();
+  explicit StackFormatter(TextEncoding texts = TextEncoding::kJsonEscaped);
+  ~StackFormatter();
 
   /// Takes what stacks are made of.
   template <typename E>
@@ -44,11 +44,11 @@ class StackText {
   const std::vector<Frame>& frames(model::StackId stack, std::uint64_t ts_ns);
   std::string_view name(Frame frame) const { return names_[frame]; }
   /// Where it is in the sources; only kept for plain texts. kUnknown where there is no such place.
-  const symbols::DisplayFrame& place(Frame frame) const {
-    return frame < places_.size() ? places_[frame] : places_[0];
+  const symbols::DisplayFrame& source_location(Frame frame) const {
+    return frame < locations_.size() ? locations_[frame] : locations_[0];
   }
   /// Frames joined by ';', as the viewers expect; empty for no stack.
-  std::string_view line(model::StackId stack, std::uint64_t ts_ns);
+  std::string_view joined_frames(model::StackId stack, std::uint64_t ts_ns);
 
  private:
   Frame intern(const symbols::DisplayFrame& frame);
@@ -57,11 +57,11 @@ class StackText {
   static constexpr std::size_t kMaxLines = 20'000;
   static constexpr std::size_t kMaxNames = 500'000;
 
-  Texts as_;
-  symbols::StackNamer namer_;
-  TextArena arena_;
+  TextEncoding as_;
+  symbols::StackSymbolizer namer_;
+  StringArena arena_;
   std::vector<std::string_view> names_;
-  std::vector<symbols::DisplayFrame> places_;  // by frame
+  std::vector<symbols::DisplayFrame> locations_;  // by frame
   std::unordered_map<std::string, Frame> by_name_;
   std::unordered_map<model::StackId, std::vector<Frame>> frames_;
   std::unordered_map<model::StackId, std::string> lines_;

@@ -13,14 +13,14 @@ void NestedSlices::sort() {
   std::sort(slices_.begin(), slices_.end(), [this](const Slice& a, const Slice& b) {
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     if (a.end_ns != b.end_ns) return a.end_ns > b.end_ns;
-    return (a.order > b.order) == (equal_ == Equal::kLaterIsOuter) && a.order != b.order;
+    return (a.order > b.order) == (equal_ == TieOrder::kLaterIsOuter) && a.order != b.order;
   });
 }
 
 /// Against what was handed over in earlier batches: inside one of those, around whole ones or apart
 /// from them is fine, but not where a begin would have to come before one that is out already.
-bool NestedSlices::conflicts(const Slice& slice) const {
-  if (slice.start_ns < forgotten_ns_) return true;
+bool NestedSlices::overlaps_root(const Slice& slice) const {
+  if (slice.start_ns < roots_known_from_ns_) return true;
   if (roots_.empty() || slice.start_ns >= roots_.back().end_ns) return false;
   const auto first = std::lower_bound(
       roots_.begin(), roots_.end(), slice.start_ns,
@@ -40,7 +40,7 @@ bool NestedSlices::conflicts(const Slice& slice) const {
   return last != first && (last - 1)->end_ns > slice.end_ns;
 }
 
-void NestedSlices::keep_root(const Slice& slice) {
+void NestedSlices::remember_root(const Slice& slice) {
   const auto first = std::lower_bound(
       roots_.begin(), roots_.end(), slice.start_ns,
       [](const Root& root, std::uint64_t start_ns) { return root.start_ns < start_ns; });
@@ -52,7 +52,7 @@ void NestedSlices::keep_root(const Slice& slice) {
   roots_.insert(roots_.erase(first, last), {slice.start_ns, slice.end_ns});
 }
 
-void NestedSlices::flush(Out& out) {
+void NestedSlices::flush(Sink& out) {
   sort();
   open_.clear();
   new_roots_.clear();
@@ -61,8 +61,8 @@ void NestedSlices::flush(Out& out) {
   };
   for (const Slice& slice : slices_) {
     close_until(slice.start_ns);
-    if ((!open_.empty() && slice.end_ns > open_.back()) || conflicts(slice)) {
-      out.stray(slice.start_ns, slice.end_ns, body(slice));
+    if ((!open_.empty() && slice.end_ns > open_.back()) || overlaps_root(slice)) {
+      out.overlapping(slice.start_ns, slice.end_ns, body(slice));
       continue;
     }
     if (open_.empty()) new_roots_.push_back(slice);
@@ -70,14 +70,15 @@ void NestedSlices::flush(Out& out) {
     open_.push_back(slice.end_ns);
   }
   close_until(~0ULL);
-  for (const Slice& slice : new_roots_) keep_root(slice);
-  for (; roots_.size() > kMaxRoots; roots_.pop_front()) forgotten_ns_ = roots_.front().end_ns;
+  for (const Slice& slice : new_roots_) remember_root(slice);
+  for (; roots_.size() > kMaxRoots; roots_.pop_front())
+    roots_known_from_ns_ = roots_.front().end_ns;
   slices_.clear();
   bodies_.clear();
 }
 
-std::size_t Lanes::place(std::uint64_t start_ns, std::uint64_t end_ns) {
-  const std::size_t from = ends_.size() > kLooked ? ends_.size() - kLooked : 0;
+std::size_t OverlapTracks::assign_track(std::uint64_t start_ns, std::uint64_t end_ns) {
+  const std::size_t from = ends_.size() > kMaxProbes ? ends_.size() - kMaxProbes : 0;
   for (std::size_t i = from; i < ends_.size(); ++i) {
     if (ends_[i] > start_ns) continue;
     ends_[i] = end_ns;

@@ -23,43 +23,44 @@ namespace gpuprof::exporter {
 /// One row.
 class NestedSlices {
  public:
-  static constexpr std::size_t kEnough = 1024;
-  static constexpr std::size_t kMaxWaiting = 65'536;
+  static constexpr std::size_t kFlushCount = 1024;
+  static constexpr std::size_t kMaxPending = 65'536;
   static constexpr std::size_t kMaxRoots = 65'536;
 
   /// Which of two slices of equal begin and end is around the other.
-  enum class Equal : std::uint8_t { kLaterIsOuter, kLaterIsInner };
+  enum class TieOrder : std::uint8_t { kLaterIsOuter, kLaterIsInner };
 
-  class Out {
+  class Sink {
    public:
     virtual void begin(std::uint64_t ns, std::string_view body) = 0;
     virtual void end(std::uint64_t ns) = 0;
     /// Crosses another one of the row.
-    virtual void stray(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body) = 0;
+    virtual void overlapping(std::uint64_t start_ns, std::uint64_t end_ns,
+                             std::string_view body) = 0;
 
    protected:
-    ~Out() = default;
+    ~Sink() = default;
   };
 
-  explicit NestedSlices(Equal equal = Equal::kLaterIsOuter) : equal_(equal) {}
+  explicit NestedSlices(TieOrder equal = TieOrder::kLaterIsOuter) : equal_(equal) {}
 
   /// Mostly in the order they ended.
   ///
   /// @param body   What the file says of it; kept until it is handed over.
   /// @param closes Nothing that comes later is around what has come so far.
   void add(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body, bool closes,
-           Out& out) {
+           Sink& out) {
     slices_.push_back({start_ns, end_ns < start_ns ? start_ns : end_ns,
                        static_cast<std::uint32_t>(bodies_.size()),
                        static_cast<std::uint32_t>(body.size()),
                        static_cast<std::uint32_t>(slices_.size())});
     bodies_.append(body);
-    if ((closes && slices_.size() >= kEnough) || slices_.size() >= kMaxWaiting ||
+    if ((closes && slices_.size() >= kFlushCount) || slices_.size() >= kMaxPending ||
         bodies_.size() >= kMaxBodies)
       flush(out);
   }
   /// Hands over everything that waits.
-  void flush(Out& out);
+  void flush(Sink& out);
 
  private:
   static constexpr std::size_t kMaxBodies = 4u << 20;
@@ -72,29 +73,29 @@ class NestedSlices {
   };
 
   void sort();
-  bool conflicts(const Slice& slice) const;
-  void keep_root(const Slice& slice);
+  bool overlaps_root(const Slice& slice) const;
+  void remember_root(const Slice& slice);
   std::string_view body(const Slice& slice) const {
     return std::string_view(bodies_).substr(slice.body_at, slice.body_bytes);
   }
 
-  Equal equal_;
+  TieOrder equal_;
   std::vector<Slice> slices_;
   std::string bodies_;
   std::vector<std::uint64_t> open_;  // ends of what is open while handing over
   std::vector<Slice> new_roots_;
-  std::deque<Root> roots_;          // outermost ones handed over, by time
-  std::uint64_t forgotten_ns_ = 0;  // until when roots are not known any more
+  std::deque<Root> roots_;                 // outermost ones handed over, by time
+  std::uint64_t roots_known_from_ns_ = 0;  // until when roots are not known any more
 };
 
 /// Rows for what may overlap: each takes what begins after all it holds.
-class Lanes {
+class OverlapTracks {
  public:
   /// The row of the next one, from 0.
-  std::size_t place(std::uint64_t start_ns, std::uint64_t end_ns);
+  std::size_t assign_track(std::uint64_t start_ns, std::uint64_t end_ns);
 
  private:
-  static constexpr std::size_t kLooked = 64;  // rows that are looked at
+  static constexpr std::size_t kMaxProbes = 64;  // rows that are looked at
   std::vector<std::uint64_t> ends_;
 };
 

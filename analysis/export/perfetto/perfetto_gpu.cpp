@@ -11,31 +11,31 @@
 namespace gpuprof::exporter {
 
 template <typename E>
-void PerfettoEvents::begin_gpu(std::string_view category, const ShownGpu<E>& s) {
-  PerfettoBody& body = begin(category, s.name);
-  body.number("correlation", s.e.correlation).number("context", s.e.context);
+void PerfettoEvents::begin_gpu(std::string_view category, const ResolvedGpuEvent<E>& s) {
+  TrackEventBuilder& body = begin(category, s.name);
+  body.number("correlation", s.event.correlation).number("context", s.event.context);
   if (s.owner != 0) body.number("operator", s.owner);
-  if (s.e.graph != 0) body.number("graph id", s.e.graph);
-  if constexpr (requires { s.e.graph_node; })
-    if (s.e.graph_node != 0) body.number("graph node id", s.e.graph_node);
-  if (s.first) body.flow(launch_flow(s.e.correlation));
+  if (s.event.graph != 0) body.number("graph id", s.event.graph);
+  if constexpr (requires { s.event.graph_node; })
+    if (s.event.graph_node != 0) body.number("graph node id", s.event.graph_node);
+  if (s.first_of_launch) body.flow(launch_flow(s.event.correlation));
 }
 
 template <typename E>
-void PerfettoEvents::end_gpu(const ShownGpu<E>& s) {
-  const PerfettoTracks::Key key{Row::kStream, s.device, std::int64_t{s.e.stream}};
-  tracks_.slice(key, s.e.start_ns, s.e.end_ns, body_.bytes(), true);
-  in_flight_[s.device].add(s.e.start_ns, s.e.end_ns, teller(s.device));
+void PerfettoEvents::end_gpu(const ResolvedGpuEvent<E>& s) {
+  const PerfettoTracks::TrackKey key{Row::kStream, s.device, std::int64_t{s.event.stream}};
+  tracks_.slice(key, s.event.start_ns, s.event.end_ns, body_.bytes(), true);
+  in_flight_[s.device].add(s.event.start_ns, s.event.end_ns, counter_callback(s.device));
 }
 
-WorkInFlight::Tell PerfettoEvents::teller(std::uint32_t device) {
+InFlightCounter::OnValue PerfettoEvents::counter_callback(std::uint32_t device) {
   return [this, device](std::uint64_t ns, std::int64_t running) {
     packets_.counter(ns, tracks_.uuid({Row::kInFlight, device}), running);
   };
 }
 
-void PerfettoEvents::on(const ShownGpu<model::Kernel>& s) {
-  const model::Kernel& e = s.e;
+void PerfettoEvents::on(const ResolvedGpuEvent<model::Kernel>& s) {
+  const model::Kernel& e = s.event;
   begin_gpu("kernel", s);
   body_.text("grid", fmt::format("[{},{},{}]", e.grid[0], e.grid[1], e.grid[2]));
   body_.text("block", fmt::format("[{},{},{}]", e.block[0], e.block[1], e.block[2]));
@@ -56,29 +56,30 @@ void PerfettoEvents::bytes(std::uint64_t bytes, std::uint64_t ns) {
   if (ns != 0) body_.real("GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
 }
 
-void PerfettoEvents::on(const ShownGpu<model::MemCopy>& s) {
+void PerfettoEvents::on(const ResolvedGpuEvent<model::MemCopy>& s) {
   begin_gpu("gpu_memcpy", s);
-  bytes(s.e.bytes, s.e.end_ns - s.e.start_ns);
+  bytes(s.event.bytes, s.event.end_ns - s.event.start_ns);
   end_gpu(s);
 }
 
-void PerfettoEvents::on(const ShownGpu<model::MemSet>& s) {
+void PerfettoEvents::on(const ResolvedGpuEvent<model::MemSet>& s) {
   begin_gpu("gpu_memset", s);
-  bytes(s.e.bytes, s.e.end_ns - s.e.start_ns);
+  bytes(s.event.bytes, s.event.end_ns - s.event.start_ns);
   end_gpu(s);
 }
 
-void PerfettoEvents::on(const ShownGpu<model::GraphExec>& s) {
+void PerfettoEvents::on(const ResolvedGpuEvent<model::GraphExec>& s) {
   begin_gpu("cuda_graph", s);
   end_gpu(s);
 }
 
-void PerfettoEvents::on(const ShownSync& s) {
-  PerfettoBody& body = begin("cuda_sync", s.name);
-  body.number("correlation", s.e.correlation);
+void PerfettoEvents::on(const ResolvedSync& s) {
+  TrackEventBuilder& body = begin("cuda_sync", s.name);
+  body.number("correlation", s.event.correlation);
   if (s.owner != 0) body.number("operator", s.owner);
   const std::uint32_t device = s.device == model::kNoObject ? 0 : s.device;
-  tracks_.slice({Row::kWaits, device, sync_row(s.e)}, s.e.start_ns, s.e.end_ns, body.bytes(), true);
+  tracks_.slice({Row::kWaits, device, sync_track(s.event)}, s.event.start_ns, s.event.end_ns,
+                body.bytes(), true);
 }
 
 }  // namespace gpuprof::exporter

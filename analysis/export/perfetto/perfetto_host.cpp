@@ -14,17 +14,18 @@ namespace gpuprof::exporter {
 
 using perfetto::TrackEvent;
 
-PerfettoEvents::PerfettoEvents(Shown& shown, PerfettoPackets& packets, PerfettoTracks& tracks,
-                               const PagedBits& forward_ends, std::uint32_t file_id)
+PerfettoEvents::PerfettoEvents(EventResolver& shown, PerfettoPacketWriter& packets,
+                               PerfettoTracks& tracks, const PagedBitset& forward_ends,
+                               std::uint32_t file_id)
     : shown_(shown),
       survey_(shown.survey()),
       packets_(packets),
       tracks_(tracks),
-      forward_ends_(forward_ends),
+      forward_sources_(forward_ends),
       file_(std::uint64_t{file_id} << 32),
       body_(packets),
       slices_(survey_.window.end_ns,
-              [this](const SampleSlices::Change& change) { slice(change); }) {}
+              [this](const SampleSlices::SliceEdge& change) { slice(change); }) {}
 
 std::uint64_t PerfettoEvents::launch_flow(std::uint32_t correlation) const {
   return file_ + correlation;
@@ -33,10 +34,10 @@ std::uint64_t PerfettoEvents::forward_flow(model::RangeId forward) const {
   return ~(file_ + forward);
 }
 
-PerfettoBody& PerfettoEvents::begin(std::string_view category, std::string_view name) {
-  if (packets_.is_full()) {
+TrackEventBuilder& PerfettoEvents::begin(std::string_view category, std::string_view name) {
+  if (packets_.needs_state_clear()) {
     tracks_.flush();  // what waits refers to texts by their numbers
-    packets_.forget();
+    packets_.clear_incremental_state();
   }
   return body_.begin(category, name);
 }
@@ -47,41 +48,43 @@ void PerfettoEvents::note(std::string_view name, std::string_view key, std::stri
                  body_.bytes());
 }
 
-void PerfettoEvents::notes() {
+void PerfettoEvents::write_notes() {
   const FileRequest& request = shown_.request();
-  PerfettoBody& body = begin("gpuprof", "trace");
+  TrackEventBuilder& body = begin("gpuprof", "trace");
   body.text("version", request.session.options.version).text("host", request.session.host);
   body.text("worker", request.worker).text("why", survey_.window.why);
   body.number("window", survey_.window.index);
   for (const auto& [key, value] : survey_.facts)
-    body.text(written_as(Texts::kPlain, key, 256), written_as(Texts::kPlain, value, 4096));
+    body.text(encode_text(TextEncoding::kUtf8, key, 256),
+              encode_text(TextEncoding::kUtf8, value, 4096));
   packets_.event(survey_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
                  body.bytes());
   for (const std::string& sentence : shown_.missing()) note("missing", "sentence", sentence);
   for (const auto& [reason, loss] : survey_.losses) {
-    begin("gpuprof", "dropped").text("reason", model::name_of(model::LossReason{reason}));
+    begin("gpuprof", "dropped").text("reason", model::loss_name(model::LossReason{reason}));
     body_.number("in this window", loss.in_window).number("since the start", loss.total);
     packets_.event(survey_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
                    body_.bytes());
   }
   for (const auto& [key, remark] : request.session.remarks)
-    note("remark", "sentence", written_as(Texts::kPlain, remark, 4096));
+    note("remark", "sentence", encode_text(TextEncoding::kUtf8, remark, 4096));
 }
 
-void PerfettoEvents::on(const ShownStep& s) {
-  PerfettoBody& body = begin("step", fmt::format("ProfilerStep#{}", s.e.label));
-  body.number("step", s.e.label).text("source", name_of(static_cast<StepBy>(s.e.source)));
-  body.number("confidence %", s.e.confidence);
+void PerfettoEvents::on(const ResolvedStep& s) {
+  TrackEventBuilder& body = begin("step", fmt::format("ProfilerStep#{}", s.event.label));
+  body.number("step", s.event.label)
+      .text("source", name_of(static_cast<StepOrigin>(s.event.source)));
+  body.number("confidence %", s.event.confidence);
   if (!s.where.empty()) body.text("where", s.where);
-  tracks_.slice({Row::kSteps, s.e.tid}, s.e.start_ns, s.e.end_ns, body.bytes(), false);
+  tracks_.slice({Row::kSteps, s.event.tid}, s.event.start_ns, s.event.end_ns, body.bytes(), false);
 }
 
 void PerfettoEvents::stack(model::StackId stack, std::uint64_t ns) {
   if (stack == 0) return;
-  const std::string_view line = shown_.stacks().line(stack, ns);
+  const std::string_view line = shown_.stacks().joined_frames(stack, ns);
   if (!line.empty()) body_.text("Call stack", line);
-  for (const StackText::Frame frame : shown_.stacks().frames(stack, ns)) {
-    const symbols::DisplayFrame& place = shown_.stacks().place(frame);
+  for (const StackFormatter::Frame frame : shown_.stacks().frames(stack, ns)) {
+    const symbols::DisplayFrame& place = shown_.stacks().source_location(frame);
     if (place.file.empty()) continue;
     body_.place(place);
     return;
@@ -91,7 +94,7 @@ void PerfettoEvents::stack(model::StackId stack, std::uint64_t ns) {
 /// `,"Input Dims":…,"Input type":…,"Concrete Inputs":…`, each a text of its own. Neither sizes nor
 /// types hold anything that looks like the next key.
 void PerfettoEvents::inputs(model::InputsId id) {
-  std::string_view rest = id == 0 ? std::string_view() : survey_.inputs.members(id);
+  std::string_view rest = id == 0 ? std::string_view() : survey_.inputs.json_members(id);
   constexpr std::array<std::string_view, 4> kKeys = {
       ",\"Input Dims\":", ",\"Input type\":", ",\"Concrete Inputs\":", ""};
   for (std::size_t i = 0; i + 1 < kKeys.size(); ++i) {
@@ -106,23 +109,25 @@ void PerfettoEvents::inputs(model::InputsId id) {
   }
 }
 
-void PerfettoEvents::on(const ShownOp& o) {
-  const bool communication = o.kind == OpKind::kCommunication;
-  PerfettoBody& body = begin(o.nesting == Nesting::kEnclosing                  ? "enclosing"
-                             : communication || o.e.scope == model::kScopeUser ? "user_annotation"
-                                                                               : "cpu_op",
-                             o.name);
-  body.number("id", o.e.id);
-  stack(o.e.stack, o.e.start_ns);
-  if (o.e.sequence >= 0) body.signed_number("Sequence number", o.e.sequence);
-  if (o.e.forward_tid != 0) body.number("Fwd thread id", o.e.forward_tid);
+void PerfettoEvents::on(const ResolvedOperator& o) {
+  const bool communication = o.kind == OpKind::kKnownCollective;
+  TrackEventBuilder& body =
+      begin(o.nesting == Nesting::kEnclosing                      ? "enclosing"
+            : communication || o.event.scope == model::kScopeUser ? "user_annotation"
+                                                                  : "cpu_op",
+            o.name);
+  body.number("id", o.event.id);
+  stack(o.event.stack, o.event.start_ns);
+  if (o.event.sequence >= 0) body.signed_number("Sequence number", o.event.sequence);
+  if (o.event.forward_tid != 0) body.number("Fwd thread id", o.event.forward_tid);
   if (o.module != 0) body.text("Module", survey_.modules.name(o.module, survey_.names));
-  inputs(o.e.inputs);
-  if ((o.e.flags & model::kRangeUnfinished) != 0) body.number("unfinished", 1);
+  inputs(o.event.inputs);
+  if ((o.event.flags & model::kRangeUnfinished) != 0) body.number("unfinished", 1);
   if (o.link != nullptr) body.flow(forward_flow(o.link->forward_id));
-  if (forward_ends_.test(o.e.id)) body.flow(forward_flow(o.e.id));
-  const Row row = o.nesting == Nesting::kApart ? Row::kSpans : Row::kThread;
-  tracks_.slice({row, o.e.tid}, o.drawn.start_ns, o.drawn.end_ns, body.bytes(), o.parent == 0);
+  if (forward_sources_.test(o.event.id)) body.flow(forward_flow(o.event.id));
+  const Row row = o.nesting == Nesting::kOverlapping ? Row::kNonNesting : Row::kThread;
+  tracks_.slice({row, o.event.tid}, o.interval.start_ns, o.interval.end_ns, body.bytes(),
+                o.parent == 0);
 }
 
 void PerfettoEvents::range_details(const model::Range& e) {
@@ -133,42 +138,45 @@ void PerfettoEvents::range_details(const model::Range& e) {
   if ((e.flags & model::kRangeNoBegin) != 0) body_.number("begin not seen", 1);
 }
 
-void PerfettoEvents::on(const ShownRange& r) {
-  const bool mark = r.e.kind == model::RangeKind::kMark;
-  const bool span = r.e.kind == model::RangeKind::kStartEnd;
-  PerfettoBody& body = begin(mark ? "nvtx_mark" : span ? "nvtx_span" : "nvtx", r.name);
-  range_details(r.e);
-  if (!r.domain.empty()) body.text("domain", written_as(Texts::kPlain, r.domain, 1024));
+void PerfettoEvents::on(const ResolvedRange& r) {
+  const bool mark = r.event.kind == model::RangeKind::kMark;
+  const bool span = r.event.kind == model::RangeKind::kStartEnd;
+  TrackEventBuilder& body = begin(mark ? "nvtx_mark" : span ? "nvtx_span" : "nvtx", r.name);
+  range_details(r.event);
+  if (!r.domain.empty()) body.text("domain", encode_text(TextEncoding::kUtf8, r.domain, 1024));
   if (mark) {
-    packets_.event(r.e.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kThread, r.e.tid}),
-                   body.bytes());
+    packets_.event(r.event.start_ns, TrackEvent::TYPE_INSTANT,
+                   tracks_.uuid({Row::kThread, r.event.tid}), body.bytes());
     return;
   }
-  stack(r.e.stack, r.e.start_ns);
-  const Row row = r.nesting == Nesting::kApart ? Row::kSpans : Row::kThread;
-  tracks_.slice({row, r.e.tid}, r.drawn.start_ns, r.drawn.end_ns, body.bytes(), r.parent == 0);
+  stack(r.event.stack, r.event.start_ns);
+  const Row row = r.nesting == Nesting::kOverlapping ? Row::kNonNesting : Row::kThread;
+  tracks_.slice({row, r.event.tid}, r.interval.start_ns, r.interval.end_ns, body.bytes(),
+                r.parent == 0);
 }
 
-void PerfettoEvents::on(const ShownCall& c) {
-  PerfettoBody& body = begin(c.inner        ? "inner_call"
-                             : c.e.api == 1 ? "cuda_driver"
-                                            : "cuda_runtime",
-                             c.name);
-  body.number("correlation", c.e.correlation);
+void PerfettoEvents::on(const ResolvedApiCall& c) {
+  TrackEventBuilder& body = begin(c.nested           ? "inner_call"
+                                  : c.event.api == 1 ? "cuda_driver"
+                                                     : "cuda_runtime",
+                                  c.name);
+  body.number("correlation", c.event.correlation);
   if (c.owner != 0) body.number("operator", c.owner);
-  if (c.e.result != 0) body.signed_number("result", c.e.result);
-  if (c.owner == 0) stack(c.e.stack, c.e.start_ns);
-  if (!c.inner && c.on_gpu) body.flow(launch_flow(c.e.correlation));
-  tracks_.slice({Row::kThread, c.e.tid}, c.e.start_ns, c.e.end_ns, body.bytes(), c.e.range == 0);
+  if (c.event.result != 0) body.signed_number("result", c.event.result);
+  if (c.owner == 0) stack(c.event.stack, c.event.start_ns);
+  if (!c.nested && c.has_gpu_work) body.flow(launch_flow(c.event.correlation));
+  tracks_.slice({Row::kThread, c.event.tid}, c.event.start_ns, c.event.end_ns, body.bytes(),
+                c.event.range == 0);
 }
 
-void PerfettoEvents::on(const ShownOverhead& o) {
-  PerfettoBody& body = begin("overhead", o.name);
-  tracks_.slice({Row::kOverhead, o.e.tid}, o.e.start_ns, o.e.end_ns, body.bytes(), true);
+void PerfettoEvents::on(const ResolvedOverhead& o) {
+  TrackEventBuilder& body = begin("overhead", o.name);
+  tracks_.slice({Row::kOverhead, o.event.tid}, o.event.start_ns, o.event.end_ns, body.bytes(),
+                true);
 }
 
 void PerfettoEvents::on(const ModuleCall& c) {
-  PerfettoBody& body = begin("module", survey_.modules.name(c.path, survey_.names));
+  TrackEventBuilder& body = begin("module", survey_.modules.name(c.path, survey_.names));
   tracks_.slice({Row::kModules, c.tid}, c.start_ns, c.end_ns, body.bytes(),
                 survey_.modules.parent(c.path) == 0);
 }
@@ -182,7 +190,7 @@ void PerfettoEvents::on(const model::Allocation& a) {
                    static_cast<std::int64_t>(a.total_reserved_bytes));
 }
 
-void PerfettoEvents::slice(const SampleSlices::Change& change) {
+void PerfettoEvents::slice(const SampleSlices::SliceEdge& change) {
   const std::uint64_t track = tracks_.uuid({Row::kSamples, change.tid});
   if (!change.begins) {
     packets_.event(change.at_ns, TrackEvent::TYPE_SLICE_END, track, {});
@@ -195,7 +203,7 @@ void PerfettoEvents::slice(const SampleSlices::Change& change) {
 
 void PerfettoEvents::finish() {
   slices_.finish();
-  for (auto& [device, work] : in_flight_) work.finish(teller(device));
+  for (auto& [device, work] : in_flight_) work.finish(counter_callback(device));
   tracks_.flush();
 }
 

@@ -50,16 +50,16 @@ class Bytes {
 
 }  // namespace
 
-void PerfettoPackets::packet(const TracePacket& packet) {
+void PerfettoPacketWriter::packet(const TracePacket& packet) {
   scratch_.clear();
   packet.AppendToString(&scratch_);
   Bytes head;
   head.length(perfetto::Trace::kPacketFieldNumber, scratch_.size());
-  out_.need(kHeadRoom + scratch_.size());
+  out_.reserve(kHeadRoom + scratch_.size());
   out_.raw(head.view()).raw(scratch_);
 }
 
-void PerfettoPackets::begin_state() {
+void PerfettoPacketWriter::begin_incremental_state() {
   TracePacket start;
   start.set_trusted_packet_sequence_id(sequence_);
   start.set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
@@ -67,7 +67,7 @@ void PerfettoPackets::begin_state() {
   packet(start);
 }
 
-void PerfettoPackets::clocks(std::uint64_t monotonic_ns, std::uint64_t real_ns) {
+void PerfettoPacketWriter::write_clock_snapshot(std::uint64_t monotonic_ns, std::uint64_t real_ns) {
   TracePacket start;
   start.set_trusted_packet_sequence_id(sequence_);
   start.set_first_packet_on_sequence(true);
@@ -81,17 +81,18 @@ void PerfettoPackets::clocks(std::uint64_t monotonic_ns, std::uint64_t real_ns) 
   add(perfetto::ClockSnapshot::REALTIME, real_ns);
   snapshot.set_primary_trace_clock(perfetto::ClockSnapshot::MONOTONIC);
   packet(start);
-  begin_state();
+  begin_incremental_state();
 }
 
-void PerfettoPackets::track(const perfetto::TrackDescriptor& track) {
+void PerfettoPacketWriter::write_track_descriptor(
+    const perfetto::TrackDescriptor& write_track_descriptor) {
   TracePacket one;
   one.set_trusted_packet_sequence_id(sequence_);
-  *one.mutable_track_descriptor() = track;
+  *one.mutable_track_descriptor() = write_track_descriptor;
   packet(one);
 }
 
-void PerfettoPackets::interned(const perfetto::InternedData& data) {
+void PerfettoPacketWriter::interned(const perfetto::InternedData& data) {
   TracePacket one;
   one.set_trusted_packet_sequence_id(sequence_);
   one.set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
@@ -99,62 +100,63 @@ void PerfettoPackets::interned(const perfetto::InternedData& data) {
   packet(one);
 }
 
-std::uint64_t PerfettoPackets::id(Text kind, std::string_view text) {
+std::uint64_t PerfettoPacketWriter::intern(InternedType kind, std::string_view text) {
   text = cut(text);
   Table& table = tables_[static_cast<std::size_t>(kind)];
   if (const auto found = table.find(text); found != table.end()) return found->second;
-  const std::uint64_t id = table.size() + 1;
-  table.emplace(text, id);
+  const std::uint64_t intern = table.size() + 1;
+  table.emplace(text, intern);
   ++texts_;
   text_bytes_ += text.size();
   perfetto::InternedData data;
   const auto name = [&](perfetto::InternedName* entry) {
-    entry->set_iid(id);
+    entry->set_iid(intern);
     entry->set_name(text.data(), text.size());
   };
-  if (kind == Text::kCategory) name(data.add_event_categories());
-  if (kind == Text::kName) name(data.add_event_names());
-  if (kind == Text::kKey) name(data.add_debug_annotation_names());
-  if (kind == Text::kValue) {
+  if (kind == InternedType::kCategory) name(data.add_event_categories());
+  if (kind == InternedType::kName) name(data.add_event_names());
+  if (kind == InternedType::kKey) name(data.add_debug_annotation_names());
+  if (kind == InternedType::kValue) {
     perfetto::InternedString* const entry = data.add_debug_annotation_string_values();
-    entry->set_iid(id);
+    entry->set_iid(intern);
     entry->set_str(text.data(), text.size());
   }
   interned(data);
-  return id;
+  return intern;
 }
 
-std::uint64_t PerfettoPackets::place(std::string_view file, std::string_view function,
-                                     std::uint32_t line) {
+std::uint64_t PerfettoPacketWriter::intern_source_location(std::string_view file,
+                                                           std::string_view function,
+                                                           std::uint32_t line) {
   place_key_.assign(file).append(1, '\0').append(function).append(1, '\0');
   place_key_ += std::to_string(line);
   if (const auto found = places_.find(place_key_); found != places_.end()) return found->second;
-  const std::uint64_t id = places_.size() + 1;
-  places_.emplace(place_key_, id);
+  const std::uint64_t intern = places_.size() + 1;
+  places_.emplace(place_key_, intern);
   ++texts_;
   text_bytes_ += place_key_.size();
   perfetto::InternedData data;
   perfetto::SourceLocation* const entry = data.add_source_locations();
-  entry->set_iid(id);
+  entry->set_iid(intern);
   entry->set_file_name(file.data(), file.size());
   entry->set_function_name(function.data(), function.size());
   entry->set_line_number(line);
   interned(data);
-  return id;
+  return intern;
 }
 
-void PerfettoPackets::forget() {
+void PerfettoPacketWriter::clear_incremental_state() {
   for (Table& table : tables_) table.clear();
   places_.clear();
   texts_ = text_bytes_ = 0;
-  begin_state();
+  begin_incremental_state();
 }
 
-void PerfettoPackets::event(std::uint64_t ns, Event::Type type, std::uint64_t track,
-                            std::string_view body) {
+void PerfettoPacketWriter::event(std::uint64_t ns, Event::Type type,
+                                 std::uint64_t write_track_descriptor, std::string_view body) {
   Bytes event;
   event.number(TrackEvent::kTypeFieldNumber, type);
-  event.number(TrackEvent::kTrackUuidFieldNumber, track);
+  event.number(TrackEvent::kTrackUuidFieldNumber, write_track_descriptor);
   Bytes packet;
   packet.number(TracePacket::kTimestampFieldNumber, ns);
   packet.number(TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_);
@@ -163,14 +165,15 @@ void PerfettoPackets::event(std::uint64_t ns, Event::Type type, std::uint64_t tr
   Bytes head;
   head.length(perfetto::Trace::kPacketFieldNumber,
               packet.view().size() + event.view().size() + body.size());
-  out_.need(3 * kHeadRoom + body.size());
+  out_.reserve(3 * kHeadRoom + body.size());
   out_.raw(head.view()).raw(packet.view()).raw(event.view()).raw(body);
 }
 
-void PerfettoPackets::counter(std::uint64_t ns, std::uint64_t track, std::int64_t value) {
+void PerfettoPacketWriter::counter(std::uint64_t ns, std::uint64_t write_track_descriptor,
+                                   std::int64_t value) {
   Bytes body;
   body.number(TrackEvent::kCounterValueFieldNumber, static_cast<std::uint64_t>(value));
-  event(ns, TrackEvent::TYPE_COUNTER, track, body.view());
+  event(ns, TrackEvent::TYPE_COUNTER, write_track_descriptor, body.view());
 }
 
 }  // namespace gpuprof::exporter

@@ -20,30 +20,32 @@
 
 namespace gpuprof::exporter {
 
-class PerfettoPackets {
+class PerfettoPacketWriter {
  public:
   using Event = perfetto::TrackEvent;
-  enum class Text : std::uint8_t { kCategory, kName, kKey, kValue, kCount };
+  enum class InternedType : std::uint8_t { kCategory, kName, kKey, kValue, kCount };
   static constexpr std::size_t kMaxTexts = 500'000;
   static constexpr std::size_t kMaxTextBytes = 64u << 20;
 
   /// @param sequence Of this file, not 0.
-  PerfettoPackets(GzipFile& file, std::uint32_t sequence) : out_(file), sequence_(sequence) {}
+  PerfettoPacketWriter(GzipFile& file, std::uint32_t sequence) : out_(file), sequence_(sequence) {}
 
   /// The first packets: how times are meant.
-  void clocks(std::uint64_t monotonic_ns, std::uint64_t real_ns);
-  void track(const perfetto::TrackDescriptor& track);
+  void write_clock_snapshot(std::uint64_t monotonic_ns, std::uint64_t real_ns);
+  void write_track_descriptor(const perfetto::TrackDescriptor& write_track_descriptor);
 
   /// Number of a text; written at its first use.
-  std::uint64_t id(Text kind, std::string_view text);
-  std::uint64_t place(std::string_view file, std::string_view function, std::uint32_t line);
+  std::uint64_t intern(InternedType kind, std::string_view text);
+  std::uint64_t intern_source_location(std::string_view file, std::string_view function,
+                                       std::uint32_t line);
   /// More texts than are kept: hand over everything that refers to them, then forget().
-  bool is_full() const { return texts_ >= kMaxTexts || text_bytes_ >= kMaxTextBytes; }
-  void forget();
+  bool needs_state_clear() const { return texts_ >= kMaxTexts || text_bytes_ >= kMaxTextBytes; }
+  void clear_incremental_state();
 
   /// @param body TrackEvent without type and track.
-  void event(std::uint64_t ns, Event::Type type, std::uint64_t track, std::string_view body);
-  void counter(std::uint64_t ns, std::uint64_t track, std::int64_t value);
+  void event(std::uint64_t ns, Event::Type type, std::uint64_t write_track_descriptor,
+             std::string_view body);
+  void counter(std::uint64_t ns, std::uint64_t write_track_descriptor, std::int64_t value);
 
   void finish() { out_.finish(); }
 
@@ -56,13 +58,13 @@ class PerfettoPackets {
   };
   using Table = std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>>;
 
-  void begin_state();
+  void begin_incremental_state();
   void packet(const perfetto::TracePacket& packet);
   void interned(const perfetto::InternedData& data);
 
-  JsonText out_;
+  BufferedWriter out_;
   const std::uint32_t sequence_;
-  std::array<Table, static_cast<std::size_t>(Text::kCount)> tables_;
+  std::array<Table, static_cast<std::size_t>(InternedType::kCount)> tables_;
   Table places_;
   std::size_t texts_ = 0, text_bytes_ = 0;
   std::string scratch_, place_key_;

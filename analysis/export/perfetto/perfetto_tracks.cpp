@@ -14,19 +14,19 @@ namespace {
 
 using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
-using Row = PerfettoTracks::Row;
+using TrackType = PerfettoTracks::TrackType;
 
-constexpr std::string_view name_of(Row row) {
+constexpr std::string_view name_of(TrackType row) {
   switch (row) {
-    case Row::kSteps:
+    case TrackType::kSteps:
       return "steps";
-    case Row::kModules:
+    case TrackType::kModules:
       return "modules";
-    case Row::kSpans:
+    case TrackType::kNonNesting:
       return "spans";
-    case Row::kSamples:
+    case TrackType::kSamples:
       return "samples";
-    case Row::kOverhead:
+    case TrackType::kOverhead:
       return "CUPTI overhead";
     default:
       return "gpuprof";
@@ -34,24 +34,24 @@ constexpr std::string_view name_of(Row row) {
 }
 
 /// Children of a thread and of a device, from top to bottom.
-constexpr std::int32_t rank_of_row(Row row) { return static_cast<std::int32_t>(row); }
+constexpr std::int32_t rank_of_row(TrackType row) { return static_cast<std::int32_t>(row); }
 
-bool is_device_row(Row row) { return row == Row::kStream || row == Row::kWaits; }
-bool is_counter(Row row) { return row >= Row::kAllocated; }
+bool is_device_row(TrackType row) { return row == TrackType::kStream || row == TrackType::kWaits; }
+bool is_counter(TrackType row) { return row >= TrackType::kAllocated; }
 
 }  // namespace
 
-class PerfettoTracks::Track final : NestedSlices::Out {
+class PerfettoTracks::Track final : NestedSlices::Sink {
  public:
-  Track(PerfettoTracks& all, const Key& key, std::uint64_t own)
+  Track(PerfettoTracks& all, const TrackKey& key, std::uint64_t own)
       : uuid(own),
         all_(all),
         key_(key),
-        slices_(key.row == Row::kModules ? NestedSlices::Equal::kLaterIsInner
-                                         : NestedSlices::Equal::kLaterIsOuter) {}
+        slices_(key.row == TrackType::kModules ? NestedSlices::TieOrder::kLaterIsInner
+                                               : NestedSlices::TieOrder::kLaterIsOuter) {}
 
   void add(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body, bool closes) {
-    if (key_.row == Row::kSpans) return stray(start_ns, end_ns, body);
+    if (key_.row == TrackType::kNonNesting) return overlapping(start_ns, end_ns, body);
     slices_.add(start_ns, end_ns, body, closes, *this);
   }
   void flush() { slices_.flush(*this); }
@@ -65,22 +65,25 @@ class PerfettoTracks::Track final : NestedSlices::Out {
   void end(std::uint64_t ns) override {
     all_.packets_.event(ns, TrackEvent::TYPE_SLICE_END, uuid, {});
   }
-  void stray(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body) override {
-    const std::size_t lane = places_.place(start_ns, end_ns);
-    if (lane == lanes_.size())
-      lanes_.push_back(key_.row == Row::kSpans && lane == 0 ? uuid : all_.describe(key_, true));
-    all_.packets_.event(start_ns, TrackEvent::TYPE_SLICE_BEGIN, lanes_[lane], body);
-    all_.packets_.event(end_ns, TrackEvent::TYPE_SLICE_END, lanes_[lane], {});
+  void overlapping(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body) override {
+    const std::size_t ring = places_.assign_track(start_ns, end_ns);
+    if (ring == lanes_.size())
+      lanes_.push_back(key_.row == TrackType::kNonNesting && ring == 0
+                           ? uuid
+                           : all_.write_descriptor(key_, true));
+    all_.packets_.event(start_ns, TrackEvent::TYPE_SLICE_BEGIN, lanes_[ring], body);
+    all_.packets_.event(end_ns, TrackEvent::TYPE_SLICE_END, lanes_[ring], {});
   }
 
   PerfettoTracks& all_;
-  const Key key_;
+  const TrackKey key_;
   NestedSlices slices_;
-  Lanes places_;
+  OverlapTracks places_;
   std::vector<std::uint64_t> lanes_;
 };
 
-PerfettoTracks::PerfettoTracks(PerfettoPackets& packets, const Survey& survey, std::uint64_t base)
+PerfettoTracks::PerfettoTracks(PerfettoPacketWriter& packets, const Prescan& survey,
+                               std::uint64_t base)
     : packets_(packets), survey_(survey), base_(base), process_(next()) {
   process();
 }
@@ -95,24 +98,24 @@ void PerfettoTracks::process() {
   process.set_pid(static_cast<std::int32_t>(survey_.pid));
   const std::size_t slash = survey_.exe.rfind('/');
   const std::string name = slash == std::string::npos ? survey_.exe : survey_.exe.substr(slash + 1);
-  process.set_process_name(written_as(
-      Texts::kPlain, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
+  process.set_process_name(encode_text(
+      TextEncoding::kUtf8, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
   if (!survey_.command_line.empty())
-    process.add_cmdline(written_as(Texts::kPlain, survey_.command_line, 4096));
+    process.add_cmdline(encode_text(TextEncoding::kUtf8, survey_.command_line, 4096));
   if (is_simulated(survey_)) process.add_process_labels("simulated GPU");
-  packets_.track(track);
+  packets_.write_track_descriptor(track);
 }
 
 std::string PerfettoTracks::thread_name(std::uint32_t tid) const {
   const auto found = survey_.threads.find(tid);
   const bool named = found != survey_.threads.end() && !found->second.name.empty();
-  return named ? written_as(Texts::kPlain, found->second.name, 256) : "thread";
+  return named ? encode_text(TextEncoding::kUtf8, found->second.name, 256) : "thread";
 }
 
-std::string PerfettoTracks::stream_name(const Key& key) const {
-  if (key.row == Row::kWaits)
+std::string PerfettoTracks::stream_name(const TrackKey& key) const {
+  if (key.row == TrackType::kWaits)
     return key.stream < 0 ? "waits for the device"
-                          : fmt::format("waits for stream {}", key.stream - kStreamSyncOffset);
+                          : fmt::format("waits for stream {}", key.stream - kSyncTrackOffset);
   for (const auto& [id, context] : survey_.contexts)
     if (context.device == key.owner && context.null_stream == key.stream)
       return fmt::format("stream {} (default)", key.stream);
@@ -134,11 +137,11 @@ std::uint64_t PerfettoTracks::device(std::uint32_t index) {
     name += survey_.names.text(known->second.name);
   }
   track.set_name(name);
-  packets_.track(track);
+  packets_.write_track_descriptor(track);
   return found->second;
 }
 
-std::uint64_t PerfettoTracks::describe(const Key& key, bool lane) {
+std::uint64_t PerfettoTracks::write_descriptor(const TrackKey& key, bool ring) {
   TrackDescriptor track;
   track.set_sibling_order_rank(rank_of_row(key.row));
   if (is_counter(key.row)) {
@@ -146,39 +149,39 @@ std::uint64_t PerfettoTracks::describe(const Key& key, bool lane) {
     const bool host = key.owner == model::kNoObject;
     track.set_parent_uuid(host ? process_ : device(key.owner));
     const std::string where = host ? "host" : fmt::format("GPU {}", key.owner);
-    const bool bytes = key.row != Row::kInFlight;
-    track.set_name(key.row == Row::kAllocated  ? "memory allocated, " + where
-                   : key.row == Row::kReserved ? "memory reserved, " + where
-                                               : "work in flight, " + where);
+    const bool bytes = key.row != TrackType::kInFlight;
+    track.set_name(key.row == TrackType::kAllocated  ? "memory allocated, " + where
+                   : key.row == TrackType::kReserved ? "memory reserved, " + where
+                                                     : "work in flight, " + where);
     track.mutable_counter()->set_unit(bytes ? perfetto::CounterDescriptor::UNIT_SIZE_BYTES
                                             : perfetto::CounterDescriptor::UNIT_COUNT);
   } else if (is_device_row(key.row)) {
     track.set_parent_uuid(device(key.owner));
     track.set_name(stream_name(key));
-  } else if (key.row == Row::kNotes) {
+  } else if (key.row == TrackType::kNotes) {
     track.set_parent_uuid(process_);
     track.set_name(std::string(name_of(key.row)));
-  } else if (key.row == Row::kThread && !lane) {
+  } else if (key.row == TrackType::kThread && !ring) {
     track.set_parent_uuid(process_);
     track.set_child_ordering(TrackDescriptor::EXPLICIT);
     track.mutable_thread()->set_pid(static_cast<std::int32_t>(survey_.pid));
     track.mutable_thread()->set_tid(static_cast<std::int32_t>(key.owner));
     track.mutable_thread()->set_thread_name(thread_name(key.owner));
   } else {
-    track.set_parent_uuid(uuid({Row::kThread, key.owner}));
-    track.set_name(std::string(key.row == Row::kThread ? "crossing" : name_of(key.row)));
+    track.set_parent_uuid(uuid({TrackType::kThread, key.owner}));
+    track.set_name(std::string(key.row == TrackType::kThread ? "crossing" : name_of(key.row)));
   }
   const std::uint64_t own = next();
   track.set_uuid(own);
-  packets_.track(track);
+  packets_.write_track_descriptor(track);
   return own;
 }
 
-PerfettoTracks::Track& PerfettoTracks::get(const Key& key) {
+PerfettoTracks::Track& PerfettoTracks::get(const TrackKey& key) {
   if (recent_ != nullptr && recent_key_ == key) return *recent_;
   auto found = tracks_.find(key);
   if (found == tracks_.end()) {
-    const std::uint64_t own = describe(key, false);
+    const std::uint64_t own = write_descriptor(key, false);
     found = tracks_.emplace(key, std::make_unique<Track>(*this, key, own)).first;
   }
   recent_key_ = key;
@@ -186,9 +189,9 @@ PerfettoTracks::Track& PerfettoTracks::get(const Key& key) {
   return *recent_;
 }
 
-std::uint64_t PerfettoTracks::uuid(const Key& key) { return get(key).uuid; }
+std::uint64_t PerfettoTracks::uuid(const TrackKey& key) { return get(key).uuid; }
 
-void PerfettoTracks::slice(const Key& key, std::uint64_t start_ns, std::uint64_t end_ns,
+void PerfettoTracks::slice(const TrackKey& key, std::uint64_t start_ns, std::uint64_t end_ns,
                            std::string_view body, bool closes) {
   get(key).add(start_ns, end_ns, body, closes);
 }

@@ -25,28 +25,28 @@ std::uint32_t file_id(const FileRequest& request) {
 
 }  // namespace
 
-support::Result<FileWritten> write_perfetto(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  ForwardEnds forward;
-  if (shown->survey().count(Counted::kOperator) != 0) {
+support::Result<WrittenFile> write_perfetto(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  ForwardFlowSources forward;
+  if (shown->survey().count(EventKind::kOperator) != 0) {
     GPUPROF_CHECK(shown->replay(forward));
   } else {
-    skip_events(request);
+    skip_pass(request);
   }
 
-  GPUPROF_TRY(file, GzipFile::create(request.path, request.plain));
+  GPUPROF_TRY(file, GzipFile::create(request.path, request.uncompressed));
   const std::uint32_t id = file_id(request);
-  PerfettoPackets packets(*file, id);
+  PerfettoPacketWriter packets(*file, id);
   const model::Window& window = request.window;
-  packets.clocks(window.start_ns, window.stamp_real_ns);
+  packets.write_clock_snapshot(window.start_ns, window.stamp_real_ns);
   PerfettoTracks tracks(packets, shown->survey(), std::uint64_t{id} << kTrackBits);
   PerfettoEvents events(*shown, packets, tracks, forward.ids, id);
-  events.notes();
+  events.write_notes();
   GPUPROF_CHECK(shown->replay(events));
   events.finish();
   packets.finish();
   GPUPROF_TRY(bytes, file->finish());
-  return shown->written("perfetto", bytes);
+  return shown->make_written_file("perfetto", bytes);
 }
 
 }  // namespace gpuprof::exporter

@@ -9,6 +9,6 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_perfetto(const FileRequest& request);
+support::Result<WrittenFile> write_perfetto(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -38,20 +38,20 @@ std::uint64_t elements(std::span<const std::uint64_t> sizes) {
 }
 
 /// The tensors that go in: elements of all of them, type of the first.
-struct Message {
+struct CollectivePayload {
   std::uint64_t elements = 0;
   std::uint8_t dtype = 255;  // no tensor
 };
 
-Message message_of(const InputView& input) {
-  auto [sum, dtype] = Message{};
+CollectivePayload message_of(const InputView& input) {
+  auto [sum, dtype] = CollectivePayload{};
   InputView tensor;
   auto rest = input.values;
   if (input.form == Form::kTensor) {
     sum = elements(input.values);
     dtype = input.dtype;
   } else if (input.form == Form::kTensorList) {
-    while (next_input(rest, tensor)) {
+    while (decode_next_input(rest, tensor)) {
       sum += elements(tensor.values);
       if (dtype == 255) dtype = tensor.dtype;
     }
@@ -94,8 +94,8 @@ std::optional<std::uint64_t> elements_out(std::string_view name, std::uint64_t i
 /// Members of a group whose ranks lie evenly, as PyTorch's profiler writes them; it writes none of
 /// others.
 std::string members(std::int64_t start, std::int64_t stride, std::int64_t size) {
-  constexpr std::int64_t kMost = 30;  // as many as PyTorch's profiler writes
-  if (size > kMost) return {};
+  constexpr std::int64_t kMax = 30;  // as many as PyTorch's profiler writes
+  if (size > kMax) return {};
   std::string text;
   for (std::int64_t i = 0; i < size && stride > 0; ++i)
     text += fmt::format("{}{}", i == 0 ? "" : ", ", start + i * stride);
@@ -118,7 +118,7 @@ std::string quoted(std::string_view key, std::string_view value) {
 std::vector<InputView> decoded(std::span<const std::uint64_t> words) {
   std::vector<InputView> in;
   InputView input;
-  while (next_input(words, input)) in.push_back(input);
+  while (decode_next_input(words, input)) in.push_back(input);
   return in;
 }
 
@@ -127,12 +127,12 @@ bool is_int(const InputView& input) {
 }
 
 /// The inputs of a record_param_comms behind its tensors, which some have not.
-struct Told {
+struct CommsRecord {
   InputView sequence, group, rank, name, split_in, split_out, start, stride, size;
   std::optional<bool> async;  // not told by all versions
   bool sends = true;          // some tensor
 
-  static std::optional<Told> of(std::span<const InputView> in) {
+  static std::optional<CommsRecord> of(std::span<const InputView> in) {
     if (auto record = behind_tensors(in)) {
       record->sends = false;
       return record;
@@ -143,14 +143,14 @@ struct Told {
     return record;
   }
 
-  static std::optional<Told> behind_tensors(std::span<const InputView> in) {
+  static std::optional<CommsRecord> behind_tensors(std::span<const InputView> in) {
     const auto list = [](const InputView& input) {
       return input.form == Form::kNumberList && input.number == InputView::Number::kInt;
     };
     if (in.size() < 9 || in.size() > 10) return std::nullopt;
     if (!is_int(in[2]) || !list(in[4]) || !list(in[5])) return std::nullopt;
     if (!is_int(in[6]) || !is_int(in[7]) || !is_int(in[8])) return std::nullopt;
-    Told record{in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], {}};
+    CommsRecord record{in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], in[8], {}};
     if (in.size() == 10 && in[9].form == Form::kNumber && in[9].number == InputView::Number::kBool)
       record.async = in[9].values[0] != 0;
     return record;
@@ -199,32 +199,32 @@ struct Told {
 }  // namespace
 
 void Collectives::add(const model::Operator& op, OpKind kind, std::string_view name) {
-  if (kind == OpKind::kCollective) {
+  if (kind == OpKind::kCollectiveRecord) {
     if (records_.size() < kMaxPairs) records_[op.id] = {op.end_ns, op.inputs};
     return;
   }
-  const bool bare = kind == OpKind::kBareCollective;
-  nccl_ = nccl_ || (!bare && name.starts_with("nccl:"));
-  gloo_ = gloo_ || (!bare && name.starts_with("gloo:"));
+  const bool unprefixed = kind == OpKind::kUnprefixedCollective;
+  nccl_ = nccl_ || (!unprefixed && name.starts_with("nccl:"));
+  gloo_ = gloo_ || (!unprefixed && name.starts_with("gloo:"));
   if (ranges_.size() < kMaxPairs)
     ranges_.push_back({op.id,
                        op.parent,
                        {op.start_ns, op.end_ns},
                        op.name,
                        (op.flags & model::kRangeCrossing) != 0,
-                       bare});
+                       unprefixed});
 }
 
 std::vector<model::RangeId> Collectives::finish() {
   std::vector<model::RangeId> loose;
-  for (const Ranged& range : ranges_) {
-    const Recorded* const record = look_up(records_, range.record);
+  for (const RangeEntry& range : ranges_) {
+    const RecordEntry* const record = look_up(records_, range.record);
     if (record != nullptr) {
       by_record_[range.record] = {range.id, range.name};
       by_range_[range.id] = {range.record, record->inputs};
-      nccl_ |= range.bare;
+      nccl_ |= range.unprefixed;
     }
-    if (!range.crossing) continue;
+    if (!range.non_nesting) continue;
     if (record == nullptr) {
       loose.push_back(range.id);
     } else {
@@ -256,13 +256,13 @@ model::StringId Collectives::name_of(model::RangeId record) const {
   return pair == nullptr ? 0 : pair->name;
 }
 
-const Interval* Collectives::rejoined(model::RangeId range) const {
+const Interval* Collectives::extended_interval(model::RangeId range) const {
   return look_up(rejoined_, range);
 }
 
 std::string collective_args(std::span<const std::uint64_t> inputs, std::string_view range_name) {
   const std::vector<InputView> in = decoded(inputs);
-  const std::optional<Told> record = Told::of(in);
+  const std::optional<CommsRecord> record = CommsRecord::of(in);
   std::string name(range_name.substr(range_name.find(':') + 1));  // newer PyTorch names no library
   if (record && record->name.form == Form::kText) {
     name.clear();
@@ -270,7 +270,7 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   }
   std::string text;
   if (!name.empty()) text += fmt::format(",\"Collective name\":\"{}\"", name);
-  Message message = in.empty() ? Message{} : message_of(in[0]);
+  CollectivePayload message = in.empty() ? CollectivePayload{} : message_of(in[0]);
   // Nothing is sent: PyTorch calls that bytes.
   if (record && !record->sends) message = {0, 0};
   const bool known = message.dtype != 255;
@@ -280,7 +280,7 @@ std::string collective_args(std::span<const std::uint64_t> inputs, std::string_v
   if (!record) return text;
   const auto out = record->elements_out(name, message.elements);
   if (known && out) text += fmt::format(",\"Out msg nelems\":{}", *out);
-  text += record->sequence_text() + fmt::format(",\"Rank\":{}", Told::value(record->rank));
+  text += record->sequence_text() + fmt::format(",\"Rank\":{}", CommsRecord::value(record->rank));
   if (record->async) text += fmt::format(",\"Is asynchronized op\":{}", *record->async);
   text += split("In split size", record->split_in) + split("Out split size", record->split_out);
   return text + record->group_text() + record->members_text();

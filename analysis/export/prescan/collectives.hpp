@@ -37,25 +37,27 @@ class Collectives {
   /// Inputs of the record that a range was made for; 0: none.
   model::InputsId inputs_of(model::RangeId range) const;
   /// Where a range that ended elsewhere is drawn; null for all others.
-  const Interval* rejoined(model::RangeId range) const;
-  const std::unordered_map<model::RangeId, Interval>& all_rejoined() const { return rejoined_; }
+  const Interval* extended_interval(model::RangeId range) const;
+  const std::unordered_map<model::RangeId, Interval>& extended_intervals() const {
+    return rejoined_;
+  }
   /// "nccl", "gloo", or empty if no collective ran.
   std::string_view backend() const { return nccl_ ? "nccl" : gloo_ ? "gloo" : ""; }
 
  private:
-  struct Ranged {
+  struct RangeEntry {
     model::RangeId id, record;
     Interval times;
     model::StringId name;
-    bool crossing, bare;
+    bool non_nesting, unprefixed;
   };
 
-  std::vector<Ranged> ranges_;
-  struct Recorded {
+  std::vector<RangeEntry> ranges_;
+  struct RecordEntry {
     std::uint64_t end_ns;
     model::InputsId inputs;
   };
-  std::unordered_map<model::RangeId, Recorded> records_;
+  std::unordered_map<model::RangeId, RecordEntry> records_;
   struct Pair {
     model::RangeId range;
     model::StringId name;

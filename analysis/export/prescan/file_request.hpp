@@ -22,16 +22,16 @@ struct FileRequest {
   const spool::SessionView& session;
   const model::Window& window;
   const spool::ProcessEntry& process;
-  std::string path;         // to create; must not exist
-  std::string worker;       // what the viewer calls the process
-  bool plain = false;       // not compressed
-  std::uint32_t place = 0;  // of the process among those of the window
+  std::string path;                 // to create; must not exist
+  std::string worker;               // what the viewer calls the process
+  bool uncompressed = false;        // not compressed
+  std::uint32_t process_index = 0;  // of the process among those of the window
   /// Told how many events were read since it was last told; formats read them several times.
   std::function<void(std::uint64_t)> progress;
   std::string name = {};  // of the file once it is whole, without its folder
 };
 
-struct FileWritten {
+struct WrittenFile {
   std::string path;
   std::string format;
   std::uint32_t pid = 0;

@@ -40,7 +40,7 @@ class ModulePaths {
   void define(const model::StackDef& stack);
 
   /// Stacks of which the calls below kMaxDepth others are left out.
-  std::uint64_t cut() const { return cut_; }
+  std::uint64_t truncated_stacks() const { return cut_; }
 
   bool empty() const { return paths_.size() == 1; }
   /// Outermost first.

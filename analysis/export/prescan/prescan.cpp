@@ -38,345 +38,360 @@ std::uint64_t share_of(const model::Loss& e, std::uint64_t start_ns, std::uint64
 
 }  // namespace
 
-std::int64_t sync_row(const model::Sync& sync) {
+std::int64_t sync_track(const model::Sync& sync) {
   constexpr std::uint32_t kStreamSync = 3;  // CUPTI's value
   if (sync.stream == model::kNoObject) return -1;
-  return std::int64_t{sync.stream} + (sync.type == kStreamSync ? kStreamSyncOffset : 0);
+  return std::int64_t{sync.stream} + (sync.type == kStreamSync ? kSyncTrackOffset : 0);
 }
 
-Survey::Survey(Texts texts) : names(texts) {}
-Survey::~Survey() = default;
+Prescan::Prescan(TextEncoding texts) : names(texts) {}
+Prescan::~Prescan() = default;
 
-std::uint64_t Survey::events() const {
+std::uint64_t Prescan::events() const {
   std::uint64_t sum = 0;
   for (const std::uint64_t one : counts) sum += one;
   return sum;
 }
 
-std::uint32_t Survey::device_of(std::uint32_t device, std::uint32_t context) const {
+std::uint32_t Prescan::device_of(std::uint32_t device, std::uint32_t context) const {
   if (devices.contains(device) || (device < 64 && devices.empty())) return device;
   const auto found = contexts.find(context);
   return found == contexts.end() ? device : found->second.device;
 }
 
-Placed Survey::placed(model::RangeId id, std::uint32_t tid, Interval range) const {
+StepPlacement Prescan::placement_of(model::RangeId id, std::uint32_t tid, Interval range) const {
   if (const auto clip = clipped.find(id); clip != clipped.end())
     range = {clip->second.start_ns, clip->second.end_ns};
-  if (const Interval* const drawn = collectives.rejoined(id); drawn != nullptr) range = *drawn;
-  Placed placed = place_among_steps(steps, tid, range);
+  if (const Interval* const has_events = collectives.extended_interval(id); has_events != nullptr)
+    range = *has_events;
+  StepPlacement placement_of = place_in_steps(steps, tid, range);
   // A step that another one follows is drawn a nanosecond shorter; so is what ends with it.
-  const Interval& drawn = placed.drawn;
-  if (placed.place == Place::kFree && drawn.end_ns > drawn.start_ns + 1 && tid == main_tid() &&
-      followed_ends.contains(drawn.end_ns))
-    --placed.drawn.end_ns;
-  return placed;
+  const Interval& has_events = placement_of.interval;
+  if (placement_of.place == StepRelation::kNonCrossing &&
+      has_events.end_ns > has_events.start_ns + 1 && tid == main_tid() &&
+      abutted_step_ends.contains(has_events.end_ns))
+    --placement_of.interval.end_ns;
+  return placement_of;
 }
 
-std::uint64_t Survey::border_ns(std::uint32_t tid) const {
+std::uint64_t Prescan::clip_end_ns(std::uint32_t tid) const {
   const auto at = threads.find(tid);
   return std::max(window.end_ns, at == threads.end() ? 0 : at->second.last_call_end_ns);
 }
 
-std::uint32_t Survey::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
+std::uint32_t Prescan::main_tid() const { return steps.empty() ? pid : steps.front().tid; }
 
-Survey::Thread& Surveyor::thread(std::uint32_t tid) {
+Prescan::Thread& Prescanner::thread(std::uint32_t tid) {
   if (last_thread_ != nullptr && tid == last_tid_) return *last_thread_;
   last_tid_ = tid;
-  if (s_.threads.size() >= kMaxThreads && !s_.threads.contains(tid)) tid = s_.pid;
-  last_thread_ = &s_.threads[tid];
+  if (result_.threads.size() >= kMaxThreads && !result_.threads.contains(tid)) tid = result_.pid;
+  last_thread_ = &result_.threads[tid];
   return *last_thread_;
 }
 
-Surveyor::Surveyor(Survey& survey, StackText& stacks) : s_(survey), stacks_(stacks) {}
-Surveyor::~Surveyor() = default;
+Prescanner::Prescanner(Prescan& survey, StackFormatter& stacks)
+    : result_(survey), stacks_(stacks) {}
+Prescanner::~Prescanner() = default;
 
-void Surveyor::on(const model::Domain& e) { s_.domains[e.domain] = e.name; }
-void Surveyor::on(const model::Fact& e) { s_.facts[std::string(e.key)] = e.value; }
-void Surveyor::on(const model::Device& e) { s_.devices[e.device] = e; }
-void Surveyor::on(const model::Context& e) { s_.contexts[e.context] = e; }
+void Prescanner::on(const model::Domain& e) { result_.domains[e.domain] = e.name; }
+void Prescanner::on(const model::Fact& e) { result_.facts[std::string(e.key)] = e.value; }
+void Prescanner::on(const model::Device& e) { result_.devices[e.device] = e; }
+void Prescanner::on(const model::Context& e) { result_.contexts[e.context] = e; }
 
-void Surveyor::on(const model::Range& e) {
-  if (!s_.copies.hold(e)) take(e);
+void Prescanner::on(const model::Range& e) {
+  if (!result_.open_ranges.add_snapshot(e)) take(e);
 }
 
-void Surveyor::on(const model::Operator& e) {
-  if (!s_.copies.hold(e)) take(e);
+void Prescanner::on(const model::Operator& e) {
+  if (!result_.open_ranges.add_snapshot(e)) take(e);
 }
 
-void Surveyor::on(const model::Process& e) {
+void Prescanner::on(const model::Process& e) {
   stacks_.define(e);
-  s_.pid = e.pid;
-  s_.ppid = e.ppid;
-  s_.exe = e.exe;
-  s_.command_line = e.command_line;
+  result_.pid = e.pid;
+  result_.ppid = e.ppid;
+  result_.exe = e.exe;
+  result_.command_line = e.command_line;
 }
 
 // Those that are too many share the main thread's, which has a name of its own.
-void Surveyor::name_thread(const model::ThreadName& e) {
-  Survey::Thread& named = thread(e.tid);
-  const auto shared = s_.threads.find(s_.pid);
-  if (e.tid == s_.pid || shared == s_.threads.end() || &named != &shared->second)
+void Prescanner::name_thread(const model::ThreadName& e) {
+  Prescan::Thread& named = thread(e.tid);
+  const auto shared = result_.threads.find(result_.pid);
+  if (e.tid == result_.pid || shared == result_.threads.end() || &named != &shared->second)
     named.name = e.name;
 }
 
-void Surveyor::on(const model::ThreadName& e) {
+void Prescanner::on(const model::ThreadName& e) {
   if (!e.name.empty()) name_thread(e);
   constexpr std::uint32_t kMasked = 2;  // on the wire: kThreadMasked
-  const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
+  const std::uint64_t until_ns = std::max(result_.window.end_ns, result_.window.settled_ns);
   if ((e.flags & kMasked) == 0) return;
   // Counted once a thread, as the loss is.
-  Survey::Thread& it = thread(e.tid);
-  if (it.masked_ns == 0) it.masked_ns = e.ts_ns;
-  it.masked = it.masked_ns >= s_.window.start_ns && it.masked_ns < until_ns;
+  Prescan::Thread& it = thread(e.tid);
+  if (it.signal_masked_since_ns == 0) it.signal_masked_since_ns = e.ts_ns;
+  it.signal_masked =
+      it.signal_masked_since_ns >= result_.window.start_ns && it.signal_masked_since_ns < until_ns;
 }
 
-void Surveyor::on(const model::Notice& e) { s_.notices.add(e.feature, e.level, e.code, e.text); }
+void Prescanner::on(const model::Notice& e) {
+  result_.notices.add(e.feature, e.level, e.code, e.text);
+}
 
-void Surveyor::on(const model::Loss& e) {
-  Survey::KeptLoss& loss = s_.losses[std::min<std::uint32_t>(e.reason, 1000)];
+void Prescanner::on(const model::Loss& e) {
+  Prescan::LossTotals& loss = result_.losses[std::min<std::uint32_t>(e.reason, 1000)];
   loss.total += e.count;
   // Of a run that is recorded from its start on nothing was lost before its first window.
-  const bool first = s_.window.gapless && s_.window.index == 0;
-  const std::uint64_t from_ns = first ? 0 : std::max(s_.window.start_ns, s_.window.losses_from_ns);
-  const std::uint64_t until_ns = std::max(s_.window.end_ns, s_.window.settled_ns);
+  const bool first = result_.window.gapless && result_.window.index == 0;
+  const std::uint64_t from_ns =
+      first ? 0 : std::max(result_.window.start_ns, result_.window.losses_from_ns);
+  const std::uint64_t until_ns = std::max(result_.window.end_ns, result_.window.settled_ns);
   if (e.last_ns != 0 && (e.last_ns < from_ns || e.first_ns >= until_ns)) return;
   loss.in_window += share_of(e, from_ns, until_ns);
   loss.first_ns = std::min(loss.first_ns, e.first_ns);
   loss.last_ns = std::max(loss.last_ns, e.last_ns);
 }
 
-void Surveyor::on(const model::ClockPair& e) {
+void Prescanner::on(const model::ClockSnapshot& e) {
   const auto offset = static_cast<std::int64_t>(e.real_ns - e.mono_ns);
-  if (s_.clock.pairs++ == 0) s_.clock.first_offset_ns = offset;
-  s_.clock.last_offset_ns = offset;
-  s_.clock.worst_gap_ns = std::max(s_.clock.worst_gap_ns, e.gap_ns);
+  if (result_.clock.pairs++ == 0) result_.clock.first_offset_ns = offset;
+  result_.clock.last_offset_ns = offset;
+  result_.clock.worst_gap_ns = std::max(result_.clock.worst_gap_ns, e.gap_ns);
 }
 
-void Surveyor::on(const model::Sample& e) {
-  if (!s_.inside(e.ts_ns)) return;
+void Prescanner::on(const model::Sample& e) {
+  if (!result_.starts_in_window(e.ts_ns)) return;
   auto& thread_info = thread(e.tid);
   thread_info.sampled = true;
-  ++(e.state == 0 ? thread_info.running_samples : thread_info.blocked_samples);
+  ++(e.state == 0 ? thread_info.on_cpu_samples : thread_info.off_cpu_samples);
   if (e.state == 0) thread_info.sampled_cpu_ns += e.weight_ns;
-  ++s_.count(Counted::kSample);
+  ++result_.count(EventKind::kSample);
 }
 
 /// Counts what is no operator by its flags.
-bool Surveyor::is_apart(std::uint32_t flags) {
+bool Prescanner::drawn_separately(std::uint32_t flags) {
   if ((flags & model::kRangeDeep) != 0)
-    ++s_.count(Shortfall::kDeepRange);
+    ++result_.count(OmissionReason::kDeepRange);
   else if ((flags & model::kRangeCrossing) != 0)
-    ++s_.count(Shortfall::kCrossingRange);
+    ++result_.count(OmissionReason::kNonNestingRange);
   else
     return false;
   return true;
 }
 
-void Surveyor::take(const model::Range& e) {
-  if (!s_.overlaps({e.start_ns, e.end_ns})) return;
-  thread(e.tid).drawn = true;
+void Prescanner::take(const model::Range& e) {
+  if (!result_.overlaps({e.start_ns, e.end_ns})) return;
+  thread(e.tid).has_events = true;
   if (e.kind == model::RangeKind::kMark) {
-    ++s_.count(Counted::kMark);
+    ++result_.count(EventKind::kMark);
     return;
   }
   if (e.kind != model::RangeKind::kPushPop) {
-    ++s_.count(Counted::kSpan);
+    ++result_.count(EventKind::kSpan);
     return;
   }
-  ++s_.count(Counted::kRange);
-  if (is_apart(e.flags)) return;
-  nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
+  ++result_.count(EventKind::kRange);
+  if (drawn_separately(e.flags)) return;
+  add_nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
 }
 
-void Surveyor::take(const model::Operator& e) {
-  if (!s_.overlaps({e.start_ns, e.end_ns})) return;
-  thread(e.tid).drawn = true;
-  ++s_.count(Counted::kOperator);
-  const OpKind kind = recorded_kind(e, s_.names.text(e.name));
+void Prescanner::take(const model::Operator& e) {
+  if (!result_.overlaps({e.start_ns, e.end_ns})) return;
+  thread(e.tid).has_events = true;
+  ++result_.count(EventKind::kOperator);
+  const OpKind kind = classify_recorded_operator(e, result_.names.text(e.name));
   // Drawn as a step or not at all: by its name it would count as one more.
-  const bool communicates = kind == OpKind::kCommunication || kind == OpKind::kOtherCollective ||
-                            (kind == OpKind::kBareCollective && e.scope == model::kScopeUser);
+  const bool communicates = kind == OpKind::kKnownCollective || kind == OpKind::kOtherCollective ||
+                            (kind == OpKind::kUnprefixedCollective && e.scope == model::kScopeUser);
   const bool deep = (e.flags & model::kRangeDeep) != 0;
-  if (!deep && (communicates || kind == OpKind::kCollective))
-    s_.collectives.add(e, kind, s_.names.text(e.name));
-  if (kind == OpKind::kStep) {
+  if (!deep && (communicates || kind == OpKind::kCollectiveRecord))
+    result_.collectives.add(e, kind, result_.names.text(e.name));
+  if (kind == OpKind::kProfilerStep) {
     ++user_steps_;
   } else if (!deep && communicates && (e.flags & model::kRangeCrossing) != 0) {
     // Its end is another operator's; which one is known when all have come.
-  } else if (!is_apart(e.flags)) {
-    nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
+  } else if (!drawn_separately(e.flags)) {
+    add_nested({e.id, e.tid, e.name, e.start_ns, e.end_ns});
   }
 }
 
-void Surveyor::on(const model::Allocation& e) {
-  if (!s_.inside(e.start_ns)) return;
-  if (!is_known_memory(e)) {
-    ++s_.count(Shortfall::kOtherMemory);
+void Prescanner::on(const model::Allocation& e) {
+  if (!result_.starts_in_window(e.start_ns)) return;
+  if (!is_supported_memory(e)) {
+    ++result_.count(OmissionReason::kUnknownMemory);
     return;
   }
-  thread(e.tid).drawn = true;
-  ++s_.count(Counted::kAllocation);
+  thread(e.tid).has_events = true;
+  ++result_.count(EventKind::kAllocation);
 }
 
-void Surveyor::nested(const Straddler& range) {
-  s_.ranges_seen.test_and_set(range.id);
-  const bool out = range.start_ns < s_.window.start_ns || range.end_ns >= s_.window.end_ns;
-  if (out && straddlers_.size() < kMaxStraddlers) straddlers_.push_back(range);
+void Prescanner::add_nested(const BoundaryRange& range) {
+  result_.operator_ids.test_and_set(range.id);
+  const bool out =
+      range.start_ns < result_.window.start_ns || range.end_ns >= result_.window.end_ns;
+  if (out && straddlers_.size() < kMaxBoundaryRanges) straddlers_.push_back(range);
   // A range that began after the last step's end lies in the step that is still running.
-  const bool border = !s_.steps.empty() && range.start_ns < s_.steps.back().end_ns &&
-                      (range.start_ns < s_.steps.back().start_ns ||
-                       range.end_ns + kSnapNs >= s_.steps.back().end_ns);
-  if (border && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
-  if (!s_.steps.empty()) follows(s_.steps.back(), range);
+  const bool border = !result_.steps.empty() && range.start_ns < result_.steps.back().end_ns &&
+                      (range.start_ns < result_.steps.back().start_ns ||
+                       range.end_ns + kSnapToleranceNs >= result_.steps.back().end_ns);
+  if (border && on_step_boundary_.size() < kMaxOnStepBorder) on_step_boundary_.push_back(range);
+  if (!result_.steps.empty()) note_abutting(result_.steps.back(), range);
   if (border) return;
-  if (recent_.size() < kMaxRecent) {
-    recent_.push_back(range);
+  if (recent_ranges_.size() < kMaxRecent) {
+    recent_ranges_.push_back(range);
   } else {
-    recent_[recent_at_++ % kMaxRecent] = range;
+    recent_ranges_[recent_at_++ % kMaxRecent] = range;
   }
 }
 
 // One that began a little before the step's end is drawn from there on.
-void Surveyor::follows(const model::Step& step, const Straddler& range) {
+void Prescanner::note_abutting(const model::Step& step, const BoundaryRange& range) {
   if (range.tid == step.tid && range.end_ns > step.end_ns && range.start_ns > step.start_ns &&
-      range.start_ns + kSnapNs >= step.end_ns && range.start_ns <= step.end_ns + kStepMoreNs)
-    s_.followed_ends.insert(step.end_ns);
+      range.start_ns + kSnapToleranceNs >= step.end_ns &&
+      range.start_ns <= step.end_ns + kStepPaddingNs)
+    result_.abutted_step_ends.insert(step.end_ns);
 }
 
-void Surveyor::on(const model::Step& e) {
-  if (e.start_ns < s_.window.start_ns || e.end_ns > s_.window.end_ns || e.end_ns <= e.start_ns)
+void Prescanner::on(const model::Step& e) {
+  if (e.start_ns < result_.window.start_ns || e.end_ns > result_.window.end_ns ||
+      e.end_ns <= e.start_ns)
     return;
-  if (s_.steps.size() >= kMaxSteps) return;
-  thread(e.tid).drawn = true;
-  s_.steps.push_back(e);
-  ++s_.count(Counted::kStep);
-  for (const Straddler& range : recent_) {
-    const bool touches =
-        range.tid == e.tid && (range.start_ns < e.start_ns || range.end_ns + kSnapNs >= e.end_ns);
-    if (touches && on_step_border_.size() < kMaxOnStepBorder) on_step_border_.push_back(range);
+  if (result_.steps.size() >= kMaxSteps) return;
+  thread(e.tid).has_events = true;
+  result_.steps.push_back(e);
+  ++result_.count(EventKind::kStep);
+  for (const BoundaryRange& range : recent_ranges_) {
+    const bool touches = range.tid == e.tid && (range.start_ns < e.start_ns ||
+                                                range.end_ns + kSnapToleranceNs >= e.end_ns);
+    if (touches && on_step_boundary_.size() < kMaxOnStepBorder) on_step_boundary_.push_back(range);
   }
-  recent_.clear();
+  recent_ranges_.clear();
   recent_at_ = 0;
 }
 
-void Surveyor::on(const model::ApiCall& e) {
-  if (!s_.inside(e.start_ns)) return;
-  Survey::Thread& caller = thread(e.tid);
-  caller.drawn = true;
+void Prescanner::on(const model::ApiCall& e) {
+  if (!result_.starts_in_window(e.start_ns)) return;
+  Prescan::Thread& caller = thread(e.tid);
+  caller.has_events = true;
   caller.last_call_end_ns = std::max(caller.last_call_end_ns, e.end_ns);
-  ++s_.count(Counted::kCall);
+  ++result_.count(EventKind::kApiCall);
   if (e.range != 0) owners_.test_and_set(e.range);
   if (e.correlation == 0) return;  // read from a trace that tells none
-  if (s_.launched.test_and_set(e.correlation)) ++s_.count(Shortfall::kInnerCall);
-  s_.first_launched = std::min(s_.first_launched, e.correlation);
+  if (result_.launched.test_and_set(e.correlation)) ++result_.count(OmissionReason::kNestedCall);
+  result_.first_launched = std::min(result_.first_launched, e.correlation);
 }
 
 template <typename E>
-void Surveyor::gpu(const E& e, Counted kind) {
-  const std::uint32_t device = s_.device_of(e.device, e.context);
-  const bool in_time = s_.inside(e.start_ns);
-  if (in_time || s_.launched.test(e.correlation)) s_.gpu_rows.insert({device, e.stream});
-  const Undecided event{e.correlation, kind, in_time};
-  if (s_.launched.test(e.correlation) || undecided_.size() >= kMaxUndecided) {
-    decide(event);
+void Prescanner::gpu(const E& e, EventKind kind) {
+  const std::uint32_t device = result_.device_of(e.device, e.context);
+  const bool in_time = result_.starts_in_window(e.start_ns);
+  if (in_time || result_.launched.test(e.correlation))
+    result_.gpu_tracks.insert({device, e.stream});
+  const PendingGpuEvent event{e.correlation, kind, in_time};
+  if (result_.launched.test(e.correlation) || undecided_.size() >= kMaxUndecided) {
+    resolve_pending(event);
   } else {
     undecided_.push_back(event);  // its call may come later in the spool
   }
 }
 
-void Surveyor::on(const model::Kernel& e) {
+void Prescanner::on(const model::Kernel& e) {
   // Demangled now: whether a name is too long must be said before the first event.
-  s_.names.symbol(e.name);
-  gpu(e, Counted::kKernel);
+  result_.names.symbol(e.name);
+  gpu(e, EventKind::kKernel);
 }
 
-void Surveyor::decide(const Undecided& event) {
-  if (s_.without_calls() ? event.in_time : s_.launched.test(event.correlation)) {
-    ++s_.count(event.kind);
-    s_.on_gpu.test_and_set(event.correlation);
-  } else if (event.in_time && s_.call_lost(event.correlation)) {
-    ++s_.count(event.kind);
-    ++s_.count(Shortfall::kCallLost);
+void Prescanner::resolve_pending(const PendingGpuEvent& event) {
+  if (result_.has_no_launches() ? event.in_time : result_.launched.test(event.correlation)) {
+    ++result_.count(event.kind);
+    result_.on_gpu.test_and_set(event.correlation);
+  } else if (event.in_time && result_.launch_lost(event.correlation)) {
+    ++result_.count(event.kind);
+    ++result_.count(OmissionReason::kLaunchLost);
   } else if (event.in_time) {
-    ++s_.count(Shortfall::kLaunchedBefore);
+    ++result_.count(OmissionReason::kLaunchBeforeWindow);
   }
 }
 
-void Surveyor::on(const model::Sync& e) {
-  if (!s_.inside(e.start_ns)) return;
-  ++s_.count(Counted::kSync);
-  const std::int64_t row = sync_row(e);
-  const std::uint32_t device = s_.device_of(model::kNoObject, e.context);
+void Prescanner::on(const model::Sync& e) {
+  if (!result_.starts_in_window(e.start_ns)) return;
+  ++result_.count(EventKind::kSync);
+  const std::int64_t row = sync_track(e);
+  const std::uint32_t device = result_.device_of(model::kNoObject, e.context);
   if (row == e.stream) {
-    s_.gpu_rows.insert({device, row});
+    result_.gpu_tracks.insert({device, row});
   } else {
-    s_.sync_rows.insert({device, row});
+    result_.sync_tracks.insert({device, row});
   }
 }
 
-void Surveyor::on(const model::Overhead& e) {
-  if (!s_.inside(e.start_ns)) return;
-  ++s_.count(Counted::kOverhead);
+void Prescanner::on(const model::Overhead& e) {
+  if (!result_.starts_in_window(e.start_ns)) return;
+  ++result_.count(EventKind::kOverhead);
 }
 
-void Surveyor::finish() {
-  s_.copies.for_each([this](const auto& e) { take(s_.whole(e)); });
-  for (const Undecided& event : undecided_) decide(event);
+void Prescanner::finish() {
+  result_.open_ranges.for_each([this](const auto& e) { take(result_.with_open_end(e)); });
+  for (const PendingGpuEvent& event : undecided_) resolve_pending(event);
   undecided_ = {};
-  s_.count(Shortfall::kCrossingRange) += s_.collectives.finish().size();
-  for (const auto& [id, times] : s_.collectives.all_rejoined()) s_.ranges_seen.test_and_set(id);
+  result_.count(OmissionReason::kNonNestingRange) += result_.collectives.finish().size();
+  for (const auto& [id, times] : result_.collectives.extended_intervals())
+    result_.operator_ids.test_and_set(id);
   clip_straddlers();
   place_ranges();
-  s_.count(Shortfall::kCutName) = s_.names.cut();
-  s_.count(Shortfall::kDeepModule) = s_.modules.cut();
-  s_.count(Shortfall::kInputsLeftOut) = s_.inputs.left_out();
+  result_.count(OmissionReason::kTruncatedName) = result_.names.truncated_names();
+  result_.count(OmissionReason::kDeepModule) = result_.modules.truncated_stacks();
+  result_.count(OmissionReason::kInputsDropped) = result_.inputs.left_out();
   const auto own = static_cast<std::uint64_t>(
-      std::count_if(s_.steps.begin(), s_.steps.end(), [](const model::Step& step) {
-        return step.source == static_cast<std::uint32_t>(StepBy::kUser);
+      std::count_if(result_.steps.begin(), result_.steps.end(), [](const model::Step& step) {
+        return step.source == static_cast<std::uint32_t>(StepOrigin::kUser);
       }));
-  s_.count(Shortfall::kForeignStep) = user_steps_ - std::min(own, user_steps_);
+  result_.count(OmissionReason::kUserStepRange) = user_steps_ - std::min(own, user_steps_);
 }
 
 /// Cuts ranges at the window's border. Each outer one keeps a nanosecond more than the next
 /// inner one: equal borders would, once added up in floating point, look like crossing ones.
-void Surveyor::clip_straddlers() {
-  s_.count(Shortfall::kClippedRange) = straddlers_.size();
+void Prescanner::clip_straddlers() {
+  result_.count(OmissionReason::kClippedAtWindow) = straddlers_.size();
   std::sort(straddlers_.begin(), straddlers_.end(), [](const auto& a, const auto& b) {
     return a.start_ns != b.start_ns ? a.start_ns > b.start_ns : a.end_ns < b.end_ns;
   });
   std::unordered_map<std::uint32_t, std::uint64_t> depth;  // innermost first, a thread
-  for (const Straddler& range : straddlers_) {
+  for (const BoundaryRange& range : straddlers_) {
     const std::uint64_t rank = ++depth[range.tid];
-    const std::uint64_t first = s_.window.start_ns - std::min(rank, s_.window.start_ns);
-    const std::uint64_t last = s_.border_ns(range.tid);
-    s_.clipped[range.id] = {std::max(range.start_ns, first), std::min(range.end_ns, last + rank)};
+    const std::uint64_t first = result_.window.start_ns - std::min(rank, result_.window.start_ns);
+    const std::uint64_t last = result_.clip_end_ns(range.tid);
+    result_.clipped[range.id] = {std::max(range.start_ns, first),
+                                 std::min(range.end_ns, last + rank)};
   }
 }
 
-void Surveyor::place_ranges() {
-  std::sort(s_.steps.begin(), s_.steps.end(),
+void Prescanner::place_ranges() {
+  std::sort(result_.steps.begin(), result_.steps.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
-  const auto place = [this](const Straddler& range) {
-    return place_among_steps(s_.steps, range.tid, {range.start_ns, range.end_ns}).place;
+  const auto place = [this](const BoundaryRange& range) {
+    return place_in_steps(result_.steps, range.tid, {range.start_ns, range.end_ns}).place;
   };
-  for (const Straddler& range : on_step_border_) {
+  for (const BoundaryRange& range : on_step_boundary_) {
     const auto next = std::lower_bound(
-        s_.steps.begin(), s_.steps.end(), range.start_ns,
+        result_.steps.begin(), result_.steps.end(), range.start_ns,
         [](const model::Step& step, std::uint64_t ns) { return step.start_ns < ns; });
-    if (next != s_.steps.begin()) follows(*std::prev(next), range);
+    if (next != result_.steps.begin()) note_abutting(*std::prev(next), range);
   }
   // By name, so that what is an operator in one step is one in all.
-  for (const Straddler& range : on_step_border_)
-    if (owners_.test(range.id) && place(range) == Place::kEnclosing)
-      s_.step_operators.insert(range.name);
-  for (const Straddler& range : on_step_border_) {
-    const Place where = place(range);
-    if (where == Place::kFree) continue;
-    if (where == Place::kEnclosing && s_.step_operators.contains(range.name)) continue;
-    if (!s_.not_operators.emplace(range.id, where).second) continue;
-    ++s_.count(where == Place::kCrossing ? Shortfall::kCrossingRange : Shortfall::kEnclosingRange);
+  for (const BoundaryRange& range : on_step_boundary_)
+    if (owners_.test(range.id) && place(range) == StepRelation::kEnclosing)
+      result_.launching_step_ranges.insert(range.name);
+  for (const BoundaryRange& range : on_step_boundary_) {
+    const StepRelation where = place(range);
+    if (where == StepRelation::kNonCrossing) continue;
+    if (where == StepRelation::kEnclosing && result_.launching_step_ranges.contains(range.name))
+      continue;
+    if (!result_.step_crossing_ranges.emplace(range.id, where).second) continue;
+    ++result_.count(where == StepRelation::kCrossing ? OmissionReason::kNonNestingRange
+                                                     : OmissionReason::kEnclosingRange);
   }
-  on_step_border_ = {};
+  on_step_boundary_ = {};
 }
 
 }  // namespace gpuprof::exporter

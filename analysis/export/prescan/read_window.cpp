@@ -16,24 +16,24 @@ namespace {
 /// The part of a spool that may hold events of the window: GPU work ends later than its launch.
 spool::ReplayRange replay_range(const model::Window& window) {
   const std::uint64_t room = ~0ULL - window.end_ns;
-  return {window.start_ns, window.end_ns + std::min(room, model::kLatestWorkNs)};
+  return {window.start_ns, window.end_ns + std::min(room, model::kMaxWorkLagNs)};
 }
 
 /// The host calls before the window.
-class CallsBefore final : public model::IgnoringSink {
+class EarlierLaunches final : public model::IgnoringSink {
  public:
-  explicit CallsBefore(Survey& survey) : survey_(survey) {}
+  explicit EarlierLaunches(Prescan& survey) : survey_(survey) {}
   using model::IgnoringSink::on;
   void on(const model::ApiCall& e) override {
     if (e.start_ns < survey_.window.start_ns && e.correlation != 0)
-      survey_.launched_before.test_and_set(e.correlation);
+      survey_.launched_before_window.test_and_set(e.correlation);
   }
 
  private:
-  Survey& survey_;
+  Prescan& survey_;
 };
 
-class LostRecords final : public model::IgnoringSink {
+class LossCheck final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
   void on(const model::Loss& e) override {
@@ -44,37 +44,38 @@ class LostRecords final : public model::IgnoringSink {
 
 /// A GPU event without its host call is this window's unless the call is in the one before. Worth
 /// a look where records were lost: else a call that is not there came before the recording.
-support::Result<void> look_before(const FileRequest& request, Survey& survey) {
+support::Result<void> find_earlier_launches(const FileRequest& request, Prescan& survey) {
   if (!request.window.gapless) return {};
-  LostRecords lost;
+  LossCheck lost;
   // A range that holds no event: losses come all the same.
   GPUPROF_CHECK(spool::replay(request.process, {~0ULL, ~0ULL}, lost));
   if (!lost.any) return {};
   const std::uint64_t start_ns = request.window.start_ns;
-  const std::uint64_t from_ns = start_ns - std::min(start_ns, model::kLatestWorkNs);
-  CallsBefore before(survey);
+  const std::uint64_t from_ns = start_ns - std::min(start_ns, model::kMaxWorkLagNs);
+  EarlierLaunches before(survey);
   GPUPROF_CHECK(spool::replay(request.process, {from_ns, start_ns}, before));
-  survey.before_known = true;
+  survey.launches_before_known = true;
   return {};
 }
 
 }  // namespace
 
-bool is_simulated(const Survey& survey) {
+bool is_simulated(const Prescan& survey) {
   for (const auto& [key, value] : survey.facts)
     if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
   return false;
 }
 
-support::Result<spool::ReplayEnd> read_events(const FileRequest& request, model::EventSink& sink) {
+support::Result<spool::ReplayResult> read_events(const FileRequest& request,
+                                                 model::EventSink& sink) {
   return spool::replay(request.process, replay_range(request.window), sink, request.progress);
 }
 
-void skip_events(const FileRequest& request) {
-  if (request.progress) request.progress(events_of_pass(request.process, request.window));
+void skip_pass(const FileRequest& request) {
+  if (request.progress) request.progress(count_pass_events(request.process, request.window));
 }
 
-std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Window& window) {
+std::uint64_t count_pass_events(const spool::ProcessEntry& process, const model::Window& window) {
   const auto blocks = spool::block_summaries(process, replay_range(window));
   std::uint64_t sum = 0;
   if (blocks)
@@ -82,26 +83,27 @@ std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Wi
   return sum;
 }
 
-support::Result<void> survey_process(const FileRequest& request, Survey& survey,
-                                     StackText& stacks) {
+support::Result<void> prescan_process(const FileRequest& request, Prescan& survey,
+                                      StackFormatter& stacks) {
   survey.window = request.window;
   survey.pid = request.process.pid;
-  survey.cut_short = request.process.cut_ns < request.window.end_ns;
-  survey.samples_wanted = request.session.options.wants_samples();
-  survey.stacks_wanted = request.session.options.with_stack;
-  if (survey.samples_wanted)
+  survey.is_truncated = request.process.truncated_at_ns < request.window.end_ns;
+  survey.samples_requested = request.session.options.wants_samples();
+  survey.stacks_requested = request.session.options.with_stack;
+  if (survey.samples_requested)
     survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
-  GPUPROF_CHECK(look_before(request, survey));
-  Surveyor surveyor(survey, stacks);
+  GPUPROF_CHECK(find_earlier_launches(request, survey));
+  Prescanner surveyor(survey, stacks);
   GPUPROF_TRY(end, read_events(request, surveyor));
   survey.replay_complete = end.complete;
   surveyor.finish();
   return {};
 }
 
-FileWritten describe(const FileRequest& request, const Survey& survey, std::string_view format,
-                     std::uint64_t bytes, std::vector<std::string> missing) {
-  FileWritten file;
+WrittenFile make_written_file(const FileRequest& request, const Prescan& survey,
+                              std::string_view format, std::uint64_t bytes,
+                              std::vector<std::string> missing) {
+  WrittenFile file;
   file.path = request.path;
   file.format = format;
   file.bytes = bytes;
@@ -112,10 +114,10 @@ FileWritten describe(const FileRequest& request, const Survey& survey, std::stri
   file.simulated = is_simulated(survey);
   for (std::size_t i = 0; i < survey.counts.size(); ++i)
     if (survey.counts[i] != 0)
-      file.events_by_kind.emplace_back(name_of(static_cast<Counted>(i)), survey.counts[i]);
+      file.events_by_kind.emplace_back(name_of(static_cast<EventKind>(i)), survey.counts[i]);
   for (const auto& [reason, loss] : survey.losses)
     if (loss.in_window != 0)
-      file.drops_by_reason.emplace_back(name_of(static_cast<model::LossReason>(reason)),
+      file.drops_by_reason.emplace_back(loss_name(static_cast<model::LossReason>(reason)),
                                         loss.in_window);
   file.missing = std::move(missing);
   return file;

@@ -20,22 +20,25 @@
 namespace gpuprof::exporter {
 
 /// Whether the process said that its GPU is a simulated one.
-bool is_simulated(const Survey& survey);
+bool is_simulated(const Prescan& survey);
 
 /// One pass over the part of the spool that may hold events of the window.
-support::Result<spool::ReplayEnd> read_events(const FileRequest& request, model::EventSink& sink);
+support::Result<spool::ReplayResult> read_events(const FileRequest& request,
+                                                 model::EventSink& sink);
 /// Instead of a pass that a file can do without: progress counts it as done.
-void skip_events(const FileRequest& request);
+void skip_pass(const FileRequest& request);
 /// Events that a pass reads; 0 where the spool cannot be read.
-std::uint64_t events_of_pass(const spool::ProcessEntry& process, const model::Window& window);
+std::uint64_t count_pass_events(const spool::ProcessEntry& process, const model::Window& window);
 
 /// The first pass. Errors: a spool that cannot be read.
-support::Result<void> survey_process(const FileRequest& request, Survey& survey, StackText& stacks);
+support::Result<void> prescan_process(const FileRequest& request, Prescan& survey,
+                                      StackFormatter& stacks);
 
 /// What was written, for the summary.
 ///
 /// @param missing Sentences of shortfalls().
-FileWritten describe(const FileRequest& request, const Survey& survey, std::string_view format,
-                     std::uint64_t bytes, std::vector<std::string> missing);
+WrittenFile make_written_file(const FileRequest& request, const Prescan& survey,
+                              std::string_view format, std::uint64_t bytes,
+                              std::vector<std::string> missing);
 
 }  // namespace gpuprof::exporter

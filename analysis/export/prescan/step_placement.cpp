@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// place_among_steps().
+// place_in_steps().
 //
 // Context:  daemon (export thread) | cli
 #include "analysis/export/prescan/step_placement.hpp"
@@ -11,29 +11,33 @@ namespace gpuprof::exporter {
 namespace {
 
 /// Relation to one step; cuts `range` where little has to go for it to nest.
-Place relate(const model::Step& step, Interval& range) {
-  if (range.end_ns <= step.start_ns || range.start_ns >= step.end_ns) return Place::kFree;
-  if (range.start_ns <= step.start_ns + kSnapNs && range.end_ns + kSnapNs >= step.end_ns) {
+StepRelation relate(const model::Step& step, Interval& range) {
+  if (range.end_ns <= step.start_ns || range.start_ns >= step.end_ns)
+    return StepRelation::kNonCrossing;
+  if (range.start_ns <= step.start_ns + kSnapToleranceNs &&
+      range.end_ns + kSnapToleranceNs >= step.end_ns) {
     // Around it, or the same but for the time between two clock readings.
     if (range.start_ns > step.start_ns || range.end_ns < step.end_ns) {
       range.start_ns = std::max(range.start_ns, step.start_ns);
       range.end_ns = std::min(range.end_ns, step.end_ns);
     }
-    return Place::kEnclosing;
+    return StepRelation::kEnclosing;
   }
-  if (range.start_ns >= step.start_ns && range.end_ns <= step.end_ns) return Place::kFree;
+  if (range.start_ns >= step.start_ns && range.end_ns <= step.end_ns)
+    return StepRelation::kNonCrossing;
   const bool early = range.start_ns < step.start_ns;
   const std::uint64_t border = early ? step.start_ns : step.end_ns;
   const std::uint64_t before = border - range.start_ns, after = range.end_ns - border;
-  if (std::min(before, after) > kSnapNs) return Place::kCrossing;
+  if (std::min(before, after) > kSnapToleranceNs) return StepRelation::kCrossing;
   (before < after ? range.start_ns : range.end_ns) = border;
-  return Place::kFree;
+  return StepRelation::kNonCrossing;
 }
 
 }  // namespace
 
-Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t tid, Interval range) {
-  Placed placed{Place::kFree, range};
+StepPlacement place_in_steps(const std::vector<model::Step>& steps, std::uint32_t tid,
+                             Interval range) {
+  StepPlacement placed{StepRelation::kNonCrossing, range};
   const auto first =
       std::upper_bound(steps.begin(), steps.end(), range.start_ns,
                        [](std::uint64_t ts, const model::Step& s) { return ts < s.end_ns; });
@@ -43,9 +47,10 @@ Placed place_among_steps(const std::vector<model::Step>& steps, std::uint32_t ti
   // Steps follow each other: what lies between the first and the last touched is enclosed.
   for (auto at = first; at != last; at = at + 1 < last ? last - 1 : last) {
     if (at->tid != tid) continue;
-    const Place place = relate(*at, placed.drawn);
-    if (place == Place::kCrossing) return {place, range};
-    if (place == Place::kEnclosing || last - first > 2) placed.place = Place::kEnclosing;
+    const StepRelation place = relate(*at, placed.interval);
+    if (place == StepRelation::kCrossing) return {place, range};
+    if (place == StepRelation::kEnclosing || last - first > 2)
+      placed.place = StepRelation::kEnclosing;
   }
   return placed;
 }

@@ -7,12 +7,12 @@
 
 namespace gpuprof::exporter {
 
-BackwardLinks::Found BackwardLinks::add(const model::Operator& op, OpKind kind,
+BackwardLinks::Match BackwardLinks::add(const model::Operator& op, OpKind kind,
                                         std::uint64_t drawn_ns, bool outermost) {
-  if (kind == OpKind::kEvaluate) {
+  if (kind == OpKind::kEvaluateFunction) {
     const auto found = pending_.find(op.id);
     if (found == pending_.end()) return {};
-    Found result{found->second.module, std::nullopt};
+    Match result{found->second.module, std::nullopt};
     if (outermost) result.link = found->second.link;
     pending_.erase(found);
     return result;
@@ -23,7 +23,7 @@ BackwardLinks::Found BackwardLinks::add(const model::Operator& op, OpKind kind,
   return {};
 }
 
-bool BackwardLinks::knows(const model::Operator& node) const {
+bool BackwardLinks::has_forward(const model::Operator& node) const {
   const auto thread = forward_.find(node.forward_tid);
   return thread != forward_.end() &&
          thread->second[static_cast<std::uint64_t>(node.sequence) % kSlots].sequence ==
@@ -43,7 +43,7 @@ void BackwardLinks::remember(const model::Operator& op, std::uint64_t drawn_ns) 
   slot = {op.sequence, drawn_ns, chain.empty() ? 0 : chain.back().path, op.id};
 }
 
-BackwardLinks::Found BackwardLinks::node(const model::Operator& op, std::uint64_t drawn_ns) {
+BackwardLinks::Match BackwardLinks::node(const model::Operator& op, std::uint64_t drawn_ns) {
   const auto thread = forward_.find(op.forward_tid);
   if (thread == forward_.end()) return {};
   const Slot& slot = thread->second[static_cast<std::uint64_t>(op.sequence) % kSlots];

@@ -28,19 +28,19 @@ class BackwardLinks {
  public:
   explicit BackwardLinks(const ModulePaths& paths) : paths_(paths) {}
 
-  struct Found {
+  struct Match {
     ModulePaths::Path module = 0;      // of the forward operator
     std::optional<BackwardLink> link;  // comes with the range around the node's evaluation
   };
   /// Whether the forward operator of this node has come.
-  bool knows(const model::Operator& node) const;
+  bool has_forward(const model::Operator& node) const;
 
   /// Operators in the order they ended, nodes behind their forward operators
   /// (backward_reorder.hpp).
   ///
   /// @param drawn_ns  Where the file lets it begin.
   /// @param outermost Nothing but steps is drawn around it: the viewer finds no others' nodes.
-  Found add(const model::Operator& op, OpKind kind, std::uint64_t drawn_ns, bool outermost);
+  Match add(const model::Operator& op, OpKind kind, std::uint64_t drawn_ns, bool outermost);
 
  private:
   static constexpr std::size_t kSlots = 65'536;
@@ -58,7 +58,7 @@ class BackwardLinks {
   };
 
   void remember(const model::Operator& op, std::uint64_t drawn_ns);
-  Found node(const model::Operator& op, std::uint64_t drawn_ns);
+  Match node(const model::Operator& op, std::uint64_t drawn_ns);
 
   const ModulePaths& paths_;
   std::unordered_map<std::uint32_t, std::vector<Slot>> forward_;  // by thread

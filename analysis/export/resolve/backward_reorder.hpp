@@ -18,23 +18,23 @@
 
 namespace gpuprof::exporter {
 
-class ForwardFirst {
+class BackwardReorderer {
  public:
-  explicit ForwardFirst(const BackwardLinks& links) : links_(links) {}
+  explicit BackwardReorderer(const BackwardLinks& links) : links_(links) {}
 
   /// Operators of each thread in the order they ended. Calls `take(op)` for this one, or later, and
   /// for those that waited for it.
   template <typename Take>
   void add(const model::Operator& op, OpKind kind, const Take& take) {
-    if (hold(op, kind)) {
-      if (held_ > kMostHeld) finish(take);
+    if (try_defer(op, kind)) {
+      if (deferred_ > kMaxDeferred) finish(take);
       return;
     }
     take(op);
     Thread* const thread = of(op.tid);
     if (thread == nullptr) return;
-    if (op.end_ns > thread->reached_ns) thread->reached_ns = op.end_ns;
-    release(*thread, thread->reached_ns, take);
+    if (op.end_ns > thread->read_until_ns) thread->read_until_ns = op.end_ns;
+    release(*thread, thread->read_until_ns, take);
   }
   template <typename Take>
   void finish(const Take& take) {
@@ -42,15 +42,15 @@ class ForwardFirst {
   }
 
  private:
-  static constexpr std::size_t kMostHeld = 65'536;
+  static constexpr std::size_t kMaxDeferred = 65'536;
   static constexpr std::size_t kMaxThreads = 1024;
-  struct Held {
+  struct DeferredNode {
     model::Operator op;
     std::uint64_t began_ns;  // of the node
   };
   struct Thread {
-    std::uint64_t reached_ns = 0;
-    std::deque<Held> nodes;  // of operators it ran forward
+    std::uint64_t read_until_ns = 0;
+    std::deque<DeferredNode> nodes;  // of operators it ran forward
   };
 
   Thread* of(std::uint32_t tid) {
@@ -62,33 +62,33 @@ class ForwardFirst {
   }
 
   /// The range around the evaluation of a node ends behind it and waits with it.
-  bool hold(const model::Operator& op, OpKind kind) {
-    if (kind == OpKind::kEvaluate) {
-      const auto with = held_ == 0 ? evaluations_.end() : evaluations_.find(op.id);
-      return with != evaluations_.end() && keep(*of(with->second), op);
+  bool try_defer(const model::Operator& op, OpKind kind) {
+    if (kind == OpKind::kEvaluateFunction) {
+      const auto with = deferred_ == 0 ? evaluations_.end() : evaluations_.find(op.id);
+      return with != evaluations_.end() && defer(*of(with->second), op);
     }
     if (op.scope != model::kScopeBackward || op.sequence < 0 || op.forward_tid == 0 ||
-        op.forward_tid == op.tid || links_.knows(op))
+        op.forward_tid == op.tid || links_.has_forward(op))
       return false;
     Thread* const forward = of(op.forward_tid);
-    if (forward == nullptr || forward->reached_ns > op.start_ns) return false;
+    if (forward == nullptr || forward->read_until_ns > op.start_ns) return false;
     evaluations_[op.parent] = op.forward_tid;
-    return keep(*forward, op);
+    return defer(*forward, op);
   }
 
-  bool keep(Thread& forward, const model::Operator& op) {
+  bool defer(Thread& forward, const model::Operator& op) {
     const bool node = op.scope == model::kScopeBackward;
     forward.nodes.push_back({op, node ? op.start_ns : forward.nodes.back().began_ns});
-    ++held_;
+    ++deferred_;
     return true;
   }
 
   template <typename Take>
-  void release(Thread& thread, std::uint64_t reached_ns, const Take& take) {
-    while (!thread.nodes.empty() && thread.nodes.front().began_ns < reached_ns) {
-      const Held held = thread.nodes.front();
+  void release(Thread& thread, std::uint64_t read_until_ns, const Take& take) {
+    while (!thread.nodes.empty() && thread.nodes.front().began_ns < read_until_ns) {
+      const DeferredNode held = thread.nodes.front();
       thread.nodes.pop_front();
-      --held_;
+      --deferred_;
       // A range that has not come yet need not wait any more.
       if (held.op.scope == model::kScopeBackward) evaluations_.erase(held.op.parent);
       take(held.op);
@@ -100,7 +100,7 @@ class ForwardFirst {
   std::unordered_map<model::RangeId, std::uint32_t> evaluations_;  // of nodes that wait: the thread
   Thread* last_ = nullptr;
   std::uint32_t last_tid_ = 0;
-  std::size_t held_ = 0;
+  std::size_t deferred_ = 0;
 };
 
 }  // namespace gpuprof::exporter

@@ -31,18 +31,18 @@ inline constexpr std::uint64_t kMaxSampleNs = 10'000'000'000;
 
 /// How a range or operator fits into those around it.
 enum class Nesting : std::uint8_t {
-  kNests,      // an operator as the viewers understand it
-  kEnclosing,  // nests, but around whole steps, or it is what the step was made from
-  kApart,      // crosses another or lies too deep: to be drawn on a row of its own
+  kNests,        // an operator as the viewers understand it
+  kEnclosing,    // nests, but around whole steps, or it is what the step was made from
+  kOverlapping,  // crosses another or lies too deep: to be drawn on a row of its own
 };
 
-struct ShownStep {
-  const model::Step& e;
+struct ResolvedStep {
+  const model::Step& event;
   std::string_view where;  // file:line of the loop; empty: none
 };
-struct ShownOp {
-  const model::Operator& e;
-  Interval drawn;
+struct ResolvedOperator {
+  const model::Operator& event;
+  Interval interval;
   std::string_view name;
   OpKind kind;
   Nesting nesting;
@@ -50,96 +50,96 @@ struct ShownOp {
   ModulePaths::Path module;  // innermost module it ran in, for a node that of its forward; 0
   const BackwardLink* link;  // of the range around a node of the backward pass; null: none
 };
-struct ShownRange {
-  const model::Range& e;
-  Interval drawn;  // of a mark: both equal
+struct ResolvedRange {
+  const model::Range& event;
+  Interval interval;  // of a mark: both equal
   std::string_view name, domain;
-  Nesting nesting;  // kApart for spans; of no meaning for marks
+  Nesting nesting;  // kOverlapping for spans; of no meaning for marks
   model::RangeId parent;
 };
-struct ShownCall {
-  const model::ApiCall& e;
+struct ResolvedApiCall {
+  const model::ApiCall& event;
   std::string_view name;
   model::RangeId owner;  // operator or range of this file it ran in; 0: none
-  bool inner;            // inside another call with the same correlation id
-  bool on_gpu;           // something on a GPU belongs to it
+  bool nested;           // inside another call with the same correlation id
+  bool has_gpu_work;     // something on a GPU belongs to it
 };
 /// E: model::Kernel, MemCopy, MemSet or GraphExec.
 template <typename E>
-struct ShownGpu {
-  const E& e;
+struct ResolvedGpuEvent {
+  const E& event;
   std::string_view name;  // demangled
   std::uint32_t device;
   model::RangeId owner;  // operator or range of this file that launched it; 0: none
-  bool launched;         // its host call is in the file
-  bool first;            // of those its host call launched
+  bool has_launch;       // its host call is in the file
+  bool first_of_launch;  // of those its host call launched
 };
-struct ShownSync {
-  const model::Sync& e;
+struct ResolvedSync {
+  const model::Sync& event;
   std::string_view name;
   std::uint32_t device;
   model::RangeId owner;
 };
-struct ShownOverhead {
-  const model::Overhead& e;
+struct ResolvedOverhead {
+  const model::Overhead& event;
   std::string_view name;
 };
-struct ShownSample {
-  const model::Sample& e;  // "as before" is resolved: state is 0 (running) or 1 (blocked)
-  std::span<const StackText::Frame> frames;  // innermost first
+struct ResolvedSample {
+  const model::Sample& event;  // "as before" is resolved: state is 0 (running) or 1 (blocked)
+  std::span<const StackFormatter::Frame> frames;  // innermost first
 };
 
 /// Receives what is shown, in the order of the spool: within a thread as things ended, innermost
 /// first. Override what you want.
-class ShownSink {
+class ResolvedSink {
  public:
-  virtual ~ShownSink() = default;
-  virtual void on(const ShownStep&) {}  // all steps come before everything else
-  virtual void on(const ShownOp&) {}
-  virtual void on(const ShownRange&) {}
-  virtual void on(const ShownCall&) {}
-  virtual void on(const ShownGpu<model::Kernel>&) {}
-  virtual void on(const ShownGpu<model::MemCopy>&) {}
-  virtual void on(const ShownGpu<model::MemSet>&) {}
-  virtual void on(const ShownGpu<model::GraphExec>&) {}
-  virtual void on(const ShownSync&) {}
-  virtual void on(const ShownOverhead&) {}
-  virtual void on(const ShownSample&) {}
+  virtual ~ResolvedSink() = default;
+  virtual void on(const ResolvedStep&) {}  // all steps come before everything else
+  virtual void on(const ResolvedOperator&) {}
+  virtual void on(const ResolvedRange&) {}
+  virtual void on(const ResolvedApiCall&) {}
+  virtual void on(const ResolvedGpuEvent<model::Kernel>&) {}
+  virtual void on(const ResolvedGpuEvent<model::MemCopy>&) {}
+  virtual void on(const ResolvedGpuEvent<model::MemSet>&) {}
+  virtual void on(const ResolvedGpuEvent<model::GraphExec>&) {}
+  virtual void on(const ResolvedSync&) {}
+  virtual void on(const ResolvedOverhead&) {}
+  virtual void on(const ResolvedSample&) {}
   virtual void on(const model::Allocation&) {}
   virtual void on(const ModuleCall&) {}  // an approximation from inside (module_calls.hpp)
 };
 
 /// The first pass of one file, done: what a writer may ask before and while events come.
-class Shown {
+class EventResolver {
  public:
-  ~Shown();
+  ~EventResolver();
   /// Reads the spool once. Texts are plain, not escaped for JSON.
   ///
   /// Errors: a spool that cannot be read.
-  static support::Result<std::unique_ptr<Shown>> open(const FileRequest& request);
+  static support::Result<std::unique_ptr<EventResolver>> open(const FileRequest& request);
 
   const FileRequest& request() const { return request_; }
   /// Names, threads, devices, contexts, facts, notices, losses, steps, counts, inputs, modules.
-  Survey& survey() { return survey_; }
-  const Survey& survey() const { return survey_; }
+  Prescan& survey() { return survey_; }
+  const Prescan& survey() const { return survey_; }
   /// Frames of samples, operators and launches.
-  StackText& stacks() { return stacks_; }
+  StackFormatter& stacks() { return stacks_; }
   /// Sentences: what is missing from this file and why.
   const std::vector<std::string>& missing() const { return missing_; }
-  bool simulated() const;
+  bool has_simulated_gpu() const;
 
   /// Reads the spool again and hands over every event. May be called several times.
-  support::Result<void> replay(ShownSink& sink);
+  support::Result<void> replay(ResolvedSink& sink);
 
   /// What write() of a format returns.
-  FileWritten written(std::string_view format, std::uint64_t bytes) const;
+  WrittenFile make_written_file(std::string_view format, std::uint64_t bytes) const;
 
  private:
-  explicit Shown(const FileRequest& request);
+  explicit EventResolver(const FileRequest& request);
 
   const FileRequest& request_;
-  Survey survey_{Texts::kPlain};
-  StackText stacks_{Texts::kPlain};
+  Prescan survey_{TextEncoding::kUtf8};
+  StackFormatter stacks_{TextEncoding::kUtf8};
   std::vector<std::string> missing_;
 };
 

@@ -30,23 +30,23 @@ struct ModuleCall {
 
 class ModuleCalls {
  public:
-  using Take = std::function<void(const ModuleCall&)>;
+  using Callback = std::function<void(const ModuleCall&)>;
 
   /// @param steps Sorted by start.
   /// @param take  Gets each call, of those that end together the outermost first.
-  ModuleCalls(const ModulePaths& paths, const std::vector<model::Step>& steps, Take take)
+  ModuleCalls(const ModulePaths& paths, const std::vector<model::Step>& steps, Callback take)
       : paths_(paths), steps_(steps), take_(std::move(take)) {}
 
   /// Operators in the order they ended.
-  struct Ended {
+  struct EndedOperator {
     model::RangeId id, parent;
     std::uint32_t tid;
     model::StackId stack;  // 0: none
-    Interval drawn;
-    bool nests;  // false: not drawn as an operator
-    bool known;  // in which modules it ran: in none, where there is no stack
+    Interval interval;
+    bool is_nested;        // false: not drawn as an operator
+    bool has_module_info;  // in which modules it ran: in none, where there is no stack
   };
-  void add(const Ended& op);
+  void add(const EndedOperator& op);
   void finish();
 
  private:
@@ -58,17 +58,17 @@ class ModuleCalls {
   struct Scope {
     std::vector<Open> open;  // outermost first
     std::uint64_t written_until_ns = 0;
-    std::size_t stretch = 0;  // the step, or the gap between steps
+    std::size_t segment = 0;  // the step, or the gap between steps
   };
   using Scopes = std::unordered_map<model::RangeId, Scope>;  // by parent
 
   void close(Scope& scope, std::size_t keep, std::uint32_t tid, std::uint64_t limit_ns);
-  void leave(Scopes& scopes, const Ended& op, std::span<const ModulePaths::Level> chain);
-  std::size_t stretch_of(std::uint32_t tid, std::uint64_t ns) const;
+  void leave(Scopes& scopes, const EndedOperator& op, std::span<const ModulePaths::Level> chain);
+  std::size_t segment_of(std::uint32_t tid, std::uint64_t ns) const;
 
   const ModulePaths& paths_;
   const std::vector<model::Step>& steps_;
-  Take take_;
+  Callback take_;
   std::unordered_map<std::uint32_t, Scopes> threads_;
 };
 

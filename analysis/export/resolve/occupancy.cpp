@@ -24,8 +24,8 @@ std::uint32_t partitions(const model::Device& device) {
 
 /// Larger ones than any are a file's, not a device's.
 bool has_warps(const model::Device& device) {
-  constexpr std::uint32_t kMostThreads = 1024;
-  return device.warp_size != 0 && device.warp_size <= kMostThreads;
+  constexpr std::uint32_t kMaxWarpSize = 1024;
+  return device.warp_size != 0 && device.warp_size <= kMaxWarpSize;
 }
 
 /// For drivers that do not tell it.

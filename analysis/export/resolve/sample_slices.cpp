@@ -9,13 +9,13 @@
 
 namespace gpuprof::exporter {
 
-std::string_view SampleSlices::text_of(StackText::Frame frame, const StackText& stacks) {
+std::string_view SampleSlices::text_of(StackFormatter::Frame frame, const StackFormatter& stacks) {
   switch (frame) {
     case kBlocked:
       return "(blocked)";
     case kNoStack:
       return "(no stack)";
-    case kCut:
+    case kTruncated:
       return "(deeper frames not drawn)";
     default:
       return stacks.name(frame);
@@ -24,9 +24,9 @@ std::string_view SampleSlices::text_of(StackText::Frame frame, const StackText& 
 
 /// Closes what is open and not wanted, opens the rest.
 void SampleSlices::change(std::uint32_t tid, Track& track, std::uint64_t ts_ns) {
-  const auto same =
-      std::mismatch(track.open.begin(), track.open.end(), wanted_.begin(), wanted_.end(),
-                    [](const Open& open, StackText::Frame frame) { return open.frame == frame; });
+  const auto same = std::mismatch(
+      track.open.begin(), track.open.end(), wanted_.begin(), wanted_.end(),
+      [](const Open& open, StackFormatter::Frame frame) { return open.frame == frame; });
   const auto kept = static_cast<std::size_t>(same.first - track.open.begin());
   for (; track.open.size() > kept; track.open.pop_back()) {
     const Open& open = track.open.back();
@@ -38,7 +38,7 @@ void SampleSlices::change(std::uint32_t tid, Track& track, std::uint64_t ts_ns) 
   }
 }
 
-void SampleSlices::add(const model::Sample& sample, std::span<const StackText::Frame> frames) {
+void SampleSlices::add(const model::Sample& sample, std::span<const StackFormatter::Frame> frames) {
   Track& track = tracks_[sample.tid];
   const std::uint64_t now = std::max(sample.ts_ns, track.last_ns);
   // Nothing was seen for much longer than a sample stands for: the thread did not run.
@@ -48,7 +48,7 @@ void SampleSlices::add(const model::Sample& sample, std::span<const StackText::F
   }
   const std::size_t drawn = std::min(frames.size(), kMaxDepth);
   wanted_.assign(frames.rbegin(), frames.rbegin() + static_cast<std::ptrdiff_t>(drawn));
-  if (drawn < frames.size()) wanted_.push_back(kCut);
+  if (drawn < frames.size()) wanted_.push_back(kTruncated);
   if (frames.empty()) wanted_.push_back(kNoStack);
   if (sample.state != 0) wanted_.push_back(kBlocked);
   change(sample.tid, track, now);

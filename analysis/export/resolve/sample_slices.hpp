@@ -24,36 +24,37 @@ namespace gpuprof::exporter {
 class SampleSlices {
  public:
   /// What stands where a stack has no name for it.
-  static constexpr StackText::Frame kBlocked = ~0u;  // under the innermost frame of who waits
-  static constexpr StackText::Frame kNoStack = ~1u;  // a sample without a stack
-  static constexpr StackText::Frame kCut = ~2u;      // frames that are not drawn
+  static constexpr StackFormatter::Frame kBlocked = ~0u;  // under the innermost frame of who waits
+  static constexpr StackFormatter::Frame kNoStack = ~1u;  // a sample without a stack
+  static constexpr StackFormatter::Frame kTruncated = ~2u;  // frames that are not drawn
   static constexpr std::size_t kMaxDepth = 128;
   /// What is written for a frame, these three among them.
-  static std::string_view text_of(StackText::Frame frame, const StackText& stacks);
-  static std::string_view category_of(StackText::Frame frame) {
+  static std::string_view text_of(StackFormatter::Frame frame, const StackFormatter& stacks);
+  static std::string_view category_of(StackFormatter::Frame frame) {
     return frame == kBlocked ? "cpu_sample_blocked" : "cpu_sample";
   }
 
   /// A slice that begins, or one that ends.
-  struct Change {
+  struct SliceEdge {
     bool begins;
     std::uint32_t tid;
-    StackText::Frame frame;
+    StackFormatter::Frame frame;
     std::uint64_t start_ns, at_ns;  // of the slice; of the change
   };
-  using Take = std::function<void(const Change&)>;
+  using Callback = std::function<void(const SliceEdge&)>;
 
   /// @param until_ns No slice is drawn longer because of what a sample stands for.
-  SampleSlices(std::uint64_t until_ns, Take take) : until_ns_(until_ns), take_(std::move(take)) {}
+  SampleSlices(std::uint64_t until_ns, Callback take)
+      : until_ns_(until_ns), take_(std::move(take)) {}
 
-  void add(const ShownSample& sample) { add(sample.e, sample.frames); }
+  void add(const ResolvedSample& sample) { add(sample.event, sample.frames); }
   /// @param frames Of the sample's stack, innermost first.
-  void add(const model::Sample& sample, std::span<const StackText::Frame> frames);
+  void add(const model::Sample& sample, std::span<const StackFormatter::Frame> frames);
   void finish();
 
  private:
   struct Open {
-    StackText::Frame frame;
+    StackFormatter::Frame frame;
     std::uint64_t start_ns;
   };
   struct Track {
@@ -63,9 +64,9 @@ class SampleSlices {
   void change(std::uint32_t tid, Track& track, std::uint64_t ts_ns);
 
   std::uint64_t until_ns_;
-  Take take_;
+  Callback take_;
   std::unordered_map<std::uint32_t, Track> tracks_;
-  std::vector<StackText::Frame> wanted_;
+  std::vector<StackFormatter::Frame> wanted_;
 };
 
 }  // namespace gpuprof::exporter

@@ -10,38 +10,39 @@
 namespace gpuprof::exporter {
 
 StackTree::StackTree() {
-  named("");
-  tree_.child(kRoot, named("(more stacks than are kept)"));
+  intern_name("");
+  tree_.child(kRoot, intern_name("(more stacks than are kept)"));
 }
 
-StackTree::Entry StackTree::named(std::string_view name) {
+StackTree::Entry StackTree::intern_name(std::string_view name) {
   scratch_.assign(name);
   const auto [found, fresh] = names_.try_emplace(scratch_, static_cast<Entry>(lines_.size()));
   if (fresh) lines_.push_back({scratch_, {}, 0});
   return found->second;
 }
 
-StackTree::Entry StackTree::frame(StackText::Frame frame, const StackText& stacks) {
+StackTree::Entry StackTree::frame(StackFormatter::Frame frame, const StackFormatter& stacks) {
   const auto [found, fresh] = frames_.try_emplace(frame, static_cast<Entry>(lines_.size()));
   if (!fresh) return found->second;
-  const symbols::DisplayFrame& place = stacks.place(frame);
-  Line line;
+  const symbols::DisplayFrame& place = stacks.source_location(frame);
+  EntryInfo line;
   line.name = place.name.empty() ? std::string(stacks.name(frame))
-                                 : written_as(Texts::kPlain, place.name, 1024);
-  line.file = written_as(Texts::kPlain, place.file.empty() ? place.module : place.file, 1024);
+                                 : encode_text(TextEncoding::kUtf8, place.name, 1024);
+  line.file =
+      encode_text(TextEncoding::kUtf8, place.file.empty() ? place.module : place.file, 1024);
   line.line = static_cast<std::uint32_t>(std::max(place.line, 0));
   lines_.push_back(std::move(line));
   return found->second;
 }
 
 StackTree::Node StackTree::child(Node parent, Entry entry) {
-  if (parent == kMore) return kMore;
+  if (parent == kOverflow) return kOverflow;
   const Node node = tree_.child(parent, entry);
-  return node == NodeTree::kNone ? kMore : node;
+  return node == IdTrie::kNone ? kOverflow : node;
 }
 
-StackTree::Node StackTree::below(Node top, const std::vector<StackText::Frame>& frames,
-                                 const StackText& stacks) {
+StackTree::Node StackTree::add_stack(Node top, const std::vector<StackFormatter::Frame>& frames,
+                                     const StackFormatter& stacks) {
   for (auto one = frames.rbegin(); one != frames.rend(); ++one)
     top = child(top, frame(*one, stacks));
   return top;

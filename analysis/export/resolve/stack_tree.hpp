@@ -22,13 +22,13 @@ namespace gpuprof::exporter {
 class StackTree {
  public:
   using Entry = std::uint32_t;
-  using Node = NodeTree::Node;
-  static constexpr Node kRoot = NodeTree::kRoot;
-  static constexpr Node kMore = 1;  // stacks for which there was no room
+  using Node = IdTrie::Node;
+  static constexpr Node kRoot = IdTrie::kRoot;
+  static constexpr Node kOverflow = 1;  // stacks for which there was no room
   static constexpr std::size_t kMaxNodes = 2'000'000;
 
   /// What stands in a stack.
-  struct Line {
+  struct EntryInfo {
     std::string name, file;
     std::uint32_t line = 0;  // 0: not known
   };
@@ -36,25 +36,26 @@ class StackTree {
   StackTree();
 
   /// A frame; the same one is asked for by its number next time.
-  Entry frame(StackText::Frame frame, const StackText& stacks);
+  Entry frame(StackFormatter::Frame frame, const StackFormatter& stacks);
   /// An operator, a kernel, a thread…
-  Entry named(std::string_view name);
+  Entry intern_name(std::string_view name);
   Node child(Node parent, Entry entry);
   /// The stack below `top`. @param frames Innermost first.
-  Node below(Node top, const std::vector<StackText::Frame>& frames, const StackText& stacks);
+  Node add_stack(Node top, const std::vector<StackFormatter::Frame>& frames,
+                 const StackFormatter& stacks);
 
   Node parent(Node node) const { return tree_.parent(node); }
   Entry entry(Node node) const { return tree_.item(node); }
-  const Line& line(Entry entry) const { return lines_[entry]; }
+  const EntryInfo& line(Entry entry) const { return lines_[entry]; }
   std::size_t nodes() const { return tree_.size(); }
   std::size_t entries() const { return lines_.size(); }
   /// Entries from the outermost to `node`, without the root. Valid until the next call.
   const std::vector<Entry>& path(Node node);
 
  private:
-  std::vector<Line> lines_;
-  NodeTree tree_{0, kMaxNodes};
-  std::unordered_map<StackText::Frame, Entry> frames_;
+  std::vector<EntryInfo> lines_;
+  IdTrie tree_{0, kMaxNodes};
+  std::unordered_map<StackFormatter::Frame, Entry> frames_;
   std::unordered_map<std::string, Entry> names_;
   std::vector<Entry> path_;
   std::string scratch_;

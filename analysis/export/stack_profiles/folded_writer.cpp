@@ -16,22 +16,22 @@
 namespace gpuprof::exporter {
 namespace {
 
-constexpr std::string_view root_of(Stacked::What what) {
+constexpr std::string_view root_of(WeightedStack::WeightKind what) {
   switch (what) {
-    case Stacked::What::kCpu:
+    case WeightedStack::WeightKind::kOnCpu:
       return "CPU";
-    case Stacked::What::kBlocked:
+    case WeightedStack::WeightKind::kBlocked:
       return "blocked";
-    case Stacked::What::kOperator:
+    case WeightedStack::WeightKind::kOperator:
       return "operators";
-    case Stacked::What::kGpu:
+    case WeightedStack::WeightKind::kGpu:
       return "GPU";
   }
   return {};
 }
 
 /// Separators and line ends mean something to readers.
-void append_entry(std::string& line, const StackTree::Line& entry) {
+void append_entry(std::string& line, const StackTree::EntryInfo& entry) {
   const std::size_t from = line.size();
   if (entry.line != 0) {
     line += fmt::format("{}({}): {}", entry.file, entry.line, entry.name);
@@ -46,23 +46,23 @@ void append_entry(std::string& line, const StackTree::Line& entry) {
       [](char c) { return c == '\n' || c == '\r'; }, ' ');
 }
 
-class Folded {
+class FoldedWriter {
  public:
-  explicit Folded(Shown& shown) : shown_(shown) {}
+  explicit FoldedWriter(EventResolver& shown) : shown_(shown) {}
 
   support::Result<void> read() {
-    return read_stacked(
+    return collect_weighted_stacks(
         shown_, tree_,
-        [this](Stacked::What what, std::uint32_t tid, std::uint32_t device) {
+        [this](WeightedStack::WeightKind what, std::uint32_t tid, std::uint32_t device) {
           return top(what, tid, device);
         },
-        [this](const Stacked& one) {
+        [this](const WeightedStack& one) {
           if (one.stack >= ns_.size()) ns_.resize(tree_.nodes());
           ns_[one.stack] += one.ns;
         });
   }
 
-  void write(JsonText& text) {
+  void write(BufferedWriter& text) {
     std::string line;
     for (StackTree::Node node = 1; node < ns_.size(); ++node) {
       if (ns_[node] == 0) continue;
@@ -77,17 +77,18 @@ class Folded {
   }
 
  private:
-  StackTree::Node top(Stacked::What what, std::uint32_t tid, std::uint32_t device) {
-    const StackTree::Node root = tree_.child(StackTree::kRoot, tree_.named(root_of(what)));
+  StackTree::Node top(WeightedStack::WeightKind what, std::uint32_t tid, std::uint32_t device) {
+    const StackTree::Node root = tree_.child(StackTree::kRoot, tree_.intern_name(root_of(what)));
     const std::uint64_t key =
-        std::uint64_t{root} << 32 | (what == Stacked::What::kGpu ? device : tid);
+        std::uint64_t{root} << 32 | (what == WeightedStack::WeightKind::kGpu ? device : tid);
     if (const auto found = tops_.find(key); found != tops_.end()) return found->second;
-    const std::string name = what == Stacked::What::kGpu ? fmt::format("device {}", device)
-                                                         : thread_label(shown_.survey(), tid);
-    return tops_[key] = tree_.child(root, tree_.named(name));
+    const std::string name = what == WeightedStack::WeightKind::kGpu
+                                 ? fmt::format("device {}", device)
+                                 : thread_label(shown_.survey(), tid);
+    return tops_[key] = tree_.child(root, tree_.intern_name(name));
   }
 
-  Shown& shown_;
+  EventResolver& shown_;
   StackTree tree_;
   std::vector<std::uint64_t> ns_;  // by node
   std::unordered_map<std::uint64_t, StackTree::Node> tops_;
@@ -95,13 +96,13 @@ class Folded {
 
 }  // namespace
 
-support::Result<FileWritten> write_folded(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  Folded folded(*shown);
+support::Result<WrittenFile> write_folded(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  FoldedWriter folded(*shown);
   GPUPROF_CHECK(folded.read());
-  GPUPROF_TRY(bytes,
-              write_text(request.path, request.plain, [&](JsonText& text) { folded.write(text); }));
-  return shown->written("folded", bytes);
+  GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed,
+                                     [&](BufferedWriter& text) { folded.write(text); }));
+  return shown->make_written_file("folded", bytes);
 }
 
 }  // namespace gpuprof::exporter

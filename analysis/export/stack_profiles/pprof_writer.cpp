@@ -49,13 +49,13 @@ struct Key {
 using Values = std::array<std::int64_t, kColumns>;
 
 /// Sums in the order of their first samples: no allocation each.
-class Sums {
+class SampleAggregator {
  public:
   struct Sum {
     Key key;
     Values values{};
   };
-  static constexpr std::size_t kMost = 500'000;
+  static constexpr std::size_t kMaxSums = 500'000;
 
   Values& operator[](const Key& key) {
     std::size_t slot = hash(key) & (kSlots - 1);
@@ -65,7 +65,7 @@ class Sums {
     slots_[slot] = static_cast<std::uint32_t>(sums_.size());
     return sums_.back().values;
   }
-  bool is_full() const { return sums_.size() >= kMost; }
+  bool is_full() const { return sums_.size() >= kMaxSums; }
   const std::vector<Sum>& all() const { return sums_; }
   void clear() {
     sums_.clear();
@@ -74,7 +74,7 @@ class Sums {
 
  private:
   static constexpr std::size_t kSlots = 1 << 20;
-  static_assert(kSlots >= 2 * kMost);
+  static_assert(kSlots >= 2 * kMaxSums);
 
   static std::size_t hash(const Key& key) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
@@ -87,13 +87,14 @@ class Sums {
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(kSlots, 0);  // index + 1; 0: free
 };
 
-class Pprof {
+class PprofWriter {
  public:
-  Pprof(Shown& shown, JsonText& out) : shown_(shown), out_(out) { text(""); }
+  PprofWriter(EventResolver& shown, BufferedWriter& out) : shown_(shown), out_(out) { text(""); }
 
   support::Result<void> write() {
     head();
-    GPUPROF_CHECK(read_stacked(shown_, tree_, {}, [this](const Stacked& one) { add(one); }));
+    GPUPROF_CHECK(
+        collect_weighted_stacks(shown_, tree_, {}, [this](const WeightedStack& one) { add(one); }));
     flush();
     stacks();
     strings();
@@ -119,16 +120,16 @@ class Pprof {
     out_.text(scratch_);
   }
   void head();
-  void add(const Stacked& one);
+  void add(const WeightedStack& one);
   void flush();
   void stacks();
   void strings();
   pprof::Label& label(pprof::Sample& sample, LabelKey key);
 
-  Shown& shown_;
-  JsonText& out_;
+  EventResolver& shown_;
+  BufferedWriter& out_;
   StackTree tree_;
-  Sums sums_;
+  SampleAggregator sums_;
   std::unordered_map<std::string, std::int64_t> texts_;
   std::vector<const std::string*> text_order_;
   std::unordered_map<std::uint32_t, std::int64_t> threads_;
@@ -136,8 +137,8 @@ class Pprof {
   std::string scratch_;
 };
 
-void Pprof::head() {
-  const Survey& survey = shown_.survey();
+void PprofWriter::head() {
+  const Prescan& survey = shown_.survey();
   pprof::Profile profile;
   for (const ColumnName& column : kColumnNames) {
     pprof::ValueType* const type = profile.add_sample_type();
@@ -150,28 +151,30 @@ void Pprof::head() {
   profile.mutable_period_type()->set_type_text(text("cpu"));
   profile.mutable_period_type()->set_unit_text(text("nanoseconds"));
   profile.set_period(static_cast<std::int64_t>(survey.sample_period_ns));
-  const bool gpu = survey.count(Counted::kKernel) != 0;
+  const bool gpu = survey.count(EventKind::kKernel) != 0;
   profile.set_default_sample_type_text(text(gpu ? "gpu"
-                                            : survey.count(Counted::kSample) != 0
+                                            : survey.count(EventKind::kSample) != 0
                                                 ? "cpu"
                                                 : "operator_self"));
-  if (shown_.simulated()) profile.add_comment_text(text("on a simulated GPU"));
+  if (shown_.has_simulated_gpu()) profile.add_comment_text(text("on a simulated GPU"));
   for (const std::string& sentence : shown_.missing()) profile.add_comment_text(text(sentence));
   put(profile);
 }
 
-void Pprof::add(const Stacked& one) {
-  const bool gpu = one.what == Stacked::What::kGpu;
+void PprofWriter::add(const WeightedStack& one) {
+  const bool gpu = one.what == WeightedStack::WeightKind::kGpu;
   Values& values = sums_[{one.stack, one.tid, one.step == nullptr ? kNoStep : one.step->label,
                           gpu ? one.device : model::kNoObject}];
   constexpr std::array<Column, 4> kColumnOf = {kCpu, kBlocked, kOperator, kGpu};
   values[kColumnOf[static_cast<std::size_t>(one.what)]] += static_cast<std::int64_t>(one.ns);
   if (one.kernel) ++values[kKernels];
-  if (one.what == Stacked::What::kCpu || one.what == Stacked::What::kBlocked) ++values[kSamples];
+  if (one.what == WeightedStack::WeightKind::kOnCpu ||
+      one.what == WeightedStack::WeightKind::kBlocked)
+    ++values[kSamples];
   if (sums_.is_full()) flush();
 }
 
-pprof::Label& Pprof::label(pprof::Sample& sample, LabelKey key) {
+pprof::Label& PprofWriter::label(pprof::Sample& sample, LabelKey key) {
   std::int64_t& known = label_texts_[key];
   if (known == 0) known = text(kLabelNames[key]);
   pprof::Label& label = *sample.add_label();
@@ -179,7 +182,7 @@ pprof::Label& Pprof::label(pprof::Sample& sample, LabelKey key) {
   return label;
 }
 
-void Pprof::flush() {
+void PprofWriter::flush() {
   pprof::Profile profile;
   for (const auto& [key, values] : sums_.all()) {
     profile.Clear();
@@ -195,10 +198,10 @@ void Pprof::flush() {
   sums_.clear();
 }
 
-void Pprof::stacks() {
+void PprofWriter::stacks() {
   std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> functions;
   for (StackTree::Entry entry = 0; entry < tree_.entries(); ++entry) {
-    const StackTree::Line& line = tree_.line(entry);
+    const StackTree::EntryInfo& line = tree_.line(entry);
     pprof::Profile profile;
     const auto [found, fresh] = functions.try_emplace({line.name, line.file}, functions.size() + 1);
     if (fresh) {
@@ -217,7 +220,7 @@ void Pprof::stacks() {
   }
 }
 
-void Pprof::strings() {
+void PprofWriter::strings() {
   for (const std::string* const text : text_order_) {
     pprof::Profile profile;
     profile.add_string_table(*text);
@@ -227,11 +230,12 @@ void Pprof::strings() {
 
 }  // namespace
 
-support::Result<FileWritten> write_pprof(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  GPUPROF_TRY(bytes, write_text(request.path, request.plain,
-                                [&](JsonText& out) { return Pprof(*shown, out).write(); }));
-  return shown->written("pprof", bytes);
+support::Result<WrittenFile> write_pprof(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed, [&](BufferedWriter& out) {
+                return PprofWriter(*shown, out).write();
+              }));
+  return shown->make_written_file("pprof", bytes);
 }
 
 }  // namespace gpuprof::exporter

@@ -9,6 +9,6 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_pprof(const FileRequest& request);
+support::Result<WrittenFile> write_pprof(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -16,48 +16,50 @@
 namespace gpuprof::exporter {
 namespace {
 
-class Speedscope {
+class SpeedscopeWriter {
  public:
-  explicit Speedscope(Shown& shown) : shown_(shown) {}
+  explicit SpeedscopeWriter(EventResolver& shown) : shown_(shown) {}
 
   support::Result<void> read() {
-    return read_stacked(shown_, tree_, {}, [this](const Stacked& one) { add(one); });
+    return collect_weighted_stacks(shown_, tree_, {},
+                                   [this](const WeightedStack& one) { add(one); });
   }
-  void write(JsonText& json);
+  void write(BufferedWriter& json);
   std::uint64_t left_out() const { return left_out_; }
 
  private:
   static constexpr std::size_t kMaxStretches = 4'000'000;
-  struct Stretch {
+  struct WeightedSample {
     StackTree::Node stack;
     std::uint64_t ns;
   };
   struct Profile {
-    std::vector<Stretch> stretches;  // in the order they came
+    std::vector<WeightedSample> stretches;  // in the order they came
     std::uint64_t total_ns = 0;
   };
   /// What speedscope lists; the first one is opened.
   struct Key {
-    Stacked::What what;
+    WeightedStack::WeightKind what;
     std::uint32_t owner;  // thread or device
     auto operator<=>(const Key&) const = default;
   };
 
-  void add(const Stacked& one);
-  void frames(JsonText& json);
-  void profile(JsonText& json, const Key& key, const Profile& profile);
+  void add(const WeightedStack& one);
+  void frames(BufferedWriter& json);
+  void profile(BufferedWriter& json, const Key& key, const Profile& profile);
   std::string title(const Key& key) const;
 
-  Shown& shown_;
+  EventResolver& shown_;
   StackTree tree_;
   std::map<Key, Profile> profiles_;
   std::size_t stretches_ = 0;
   std::uint64_t left_out_ = 0;
 };
 
-void Speedscope::add(const Stacked& one) {
+void SpeedscopeWriter::add(const WeightedStack& one) {
   if (one.ns == 0) return;
-  Profile& profile = profiles_[{one.what, one.what == Stacked::What::kGpu ? one.device : one.tid}];
+  Profile& profile =
+      profiles_[{one.what, one.what == WeightedStack::WeightKind::kGpu ? one.device : one.tid}];
   if (!profile.stretches.empty() && profile.stretches.back().stack == one.stack) {
     profile.stretches.back().ns += one.ns;
   } else if (stretches_ < kMaxStretches) {
@@ -70,41 +72,41 @@ void Speedscope::add(const Stacked& one) {
   profile.total_ns += one.ns;
 }
 
-std::string Speedscope::title(const Key& key) const {
+std::string SpeedscopeWriter::title(const Key& key) const {
   switch (key.what) {
-    case Stacked::What::kCpu:
+    case WeightedStack::WeightKind::kOnCpu:
       return "CPU, " + thread_label(shown_.survey(), key.owner);
-    case Stacked::What::kBlocked:
+    case WeightedStack::WeightKind::kBlocked:
       return "blocked, " + thread_label(shown_.survey(), key.owner);
-    case Stacked::What::kOperator:
+    case WeightedStack::WeightKind::kOperator:
       return "operators, " + thread_label(shown_.survey(), key.owner);
-    case Stacked::What::kGpu:
-      return fmt::format("GPU {}{}", key.owner, shown_.simulated() ? " (simulated)" : "");
+    case WeightedStack::WeightKind::kGpu:
+      return fmt::format("GPU {}{}", key.owner, shown_.has_simulated_gpu() ? " (simulated)" : "");
   }
   return {};
 }
 
-void Speedscope::frames(JsonText& json) {
+void SpeedscopeWriter::frames(BufferedWriter& json) {
   json.text("\"shared\":{\"frames\":[");
   for (StackTree::Entry entry = 0; entry < tree_.entries(); ++entry) {
-    const StackTree::Line& line = tree_.line(entry);
+    const StackTree::EntryInfo& line = tree_.line(entry);
     json.text(entry == 0 ? "\n{\"name\":" : ",\n{\"name\":").string(line.name);
     if (!line.file.empty()) json.text(",\"file\":").string(line.file);
-    json.need(64);
+    json.reserve(64);
     if (line.line != 0) json.raw(",\"line\":").number(line.line);
     json.raw("}");
   }
   json.text("]}");
 }
 
-void Speedscope::profile(JsonText& json, const Key& key, const Profile& profile) {
-  json.text("{\"type\":\"sampled\",\"name\":").string(title(key)).need(128);
+void SpeedscopeWriter::profile(BufferedWriter& json, const Key& key, const Profile& profile) {
+  json.text("{\"type\":\"sampled\",\"name\":").string(title(key)).reserve(128);
   json.raw(",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":").number(profile.total_ns);
   json.raw(",\"samples\":[");
   bool first = true;
-  for (const Stretch& stretch : profile.stretches) {
+  for (const WeightedSample& stretch : profile.stretches) {
     const std::vector<StackTree::Entry>& path = tree_.path(stretch.stack);
-    json.need(32 + 12 * path.size());
+    json.reserve(32 + 12 * path.size());
     json.raw(first ? "\n[" : ",\n[");
     for (std::size_t i = 0; i < path.size(); ++i) {
       if (i != 0) json.raw(",");
@@ -115,8 +117,8 @@ void Speedscope::profile(JsonText& json, const Key& key, const Profile& profile)
   }
   json.text("],\n\"weights\":[");
   first = true;
-  for (const Stretch& stretch : profile.stretches) {
-    json.need(32);
+  for (const WeightedSample& stretch : profile.stretches) {
+    json.reserve(32);
     if (!first) json.raw(",");
     json.number(stretch.ns);
     first = false;
@@ -124,7 +126,7 @@ void Speedscope::profile(JsonText& json, const Key& key, const Profile& profile)
   json.text("]}");
 }
 
-void Speedscope::write(JsonText& json) {
+void SpeedscopeWriter::write(BufferedWriter& json) {
   const FileRequest& request = shown_.request();
   json.text("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":");
   json.string("gpuprof " + request.session.options.version).text(",\n\"name\":");
@@ -142,13 +144,13 @@ void Speedscope::write(JsonText& json) {
 
 }  // namespace
 
-support::Result<FileWritten> write_speedscope(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  Speedscope speedscope(*shown);
+support::Result<WrittenFile> write_speedscope(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  SpeedscopeWriter speedscope(*shown);
   GPUPROF_CHECK(speedscope.read());
-  GPUPROF_TRY(bytes, write_text(request.path, request.plain,
-                                [&](JsonText& json) { speedscope.write(json); }));
-  FileWritten written = shown->written("speedscope", bytes);
+  GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed,
+                                     [&](BufferedWriter& json) { speedscope.write(json); }));
+  WrittenFile written = shown->make_written_file("speedscope", bytes);
   if (speedscope.left_out() != 0)
     written.missing.push_back(fmt::format(
         "{} samples, operators and GPU events are not in the speedscope file: it would be too "

@@ -9,6 +9,6 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_speedscope(const FileRequest& request);
+support::Result<WrittenFile> write_speedscope(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -28,11 +28,11 @@ void sort_unless_sorted(Rows& rows, Before before) {
 
 }  // namespace
 
-std::string thread_label(const Survey& survey, std::uint32_t tid) {
+std::string thread_label(const Prescan& survey, std::uint32_t tid) {
   const auto found = survey.threads.find(tid);
   const bool named = found != survey.threads.end() && !found->second.name.empty();
-  return fmt::format("{} {}", named ? written_as(Texts::kPlain, found->second.name, 256) : "thread",
-                     tid);
+  return fmt::format(
+      "{} {}", named ? encode_text(TextEncoding::kUtf8, found->second.name, 256) : "thread", tid);
 }
 
 void LaunchTable::add(const Caller& caller) {
@@ -43,16 +43,19 @@ void LaunchTable::add(const Caller& caller) {
   }
 }
 
-void LaunchTable::on(const ShownOp& o) { add({o.e.id, o.parent, o.e.stack, o.name, true}); }
-
-void LaunchTable::on(const ShownRange& r) {
-  if (r.e.kind == model::RangeKind::kPushPop) add({r.e.id, r.parent, r.e.stack, r.name, false});
+void LaunchTable::on(const ResolvedOperator& o) {
+  add({o.event.id, o.parent, o.event.stack, o.name, true});
 }
 
-void LaunchTable::on(const ShownCall& c) {
-  if (!c.on_gpu || c.inner) return;
+void LaunchTable::on(const ResolvedRange& r) {
+  if (r.event.kind == model::RangeKind::kPushPop)
+    add({r.event.id, r.parent, r.event.stack, r.name, false});
+}
+
+void LaunchTable::on(const ResolvedApiCall& c) {
+  if (!c.has_gpu_work || c.nested) return;
   if (launches_.size() < kMaxRows) {
-    launches_.push_back({c.e.correlation, c.e.tid, c.e.stack, c.e.start_ns});
+    launches_.push_back({c.event.correlation, c.event.tid, c.event.stack, c.event.start_ns});
   } else {
     ++left_out_;
   }
@@ -79,8 +82,8 @@ const LaunchTable::Launch* LaunchTable::launch(std::uint32_t correlation) const 
   return found != launches_.end() && found->correlation == correlation ? &*found : nullptr;
 }
 
-StackedEvents::StackedEvents(Shown& shown, const LaunchTable& launches, StackTree& tree, Top top,
-                             Take take)
+WeightedStackSink::WeightedStackSink(EventResolver& shown, const LaunchTable& launches,
+                                     StackTree& tree, RootFor top, Callback take)
     : shown_(shown),
       launches_(launches),
       tree_(tree),
@@ -88,18 +91,20 @@ StackedEvents::StackedEvents(Shown& shown, const LaunchTable& launches, StackTre
       take_(std::move(take)),
       steps_(shown.survey().steps) {}
 
-StackTree::Node StackedEvents::frames(StackTree::Node top, model::StackId stack, std::uint64_t ns) {
+StackTree::Node WeightedStackSink::frames(StackTree::Node top, model::StackId stack,
+                                          std::uint64_t ns) {
   if (stack == 0) return top;
   const std::uint64_t key = std::uint64_t{top} << 32 | stack;
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   if (known_.size() >= kMaxKnown) known_.clear();
-  const StackTree::Node node = tree_.below(top, shown_.stacks().frames(stack, ns), shown_.stacks());
+  const StackTree::Node node =
+      tree_.add_stack(top, shown_.stacks().frames(stack, ns), shown_.stacks());
   known_.emplace(key, node);
   return node;
 }
 
-StackTree::Node StackedEvents::callers(StackTree::Node top, model::RangeId owner,
-                                       model::StackId stack, std::uint64_t ns) {
+StackTree::Node WeightedStackSink::callers(StackTree::Node top, model::RangeId owner,
+                                           model::StackId stack, std::uint64_t ns) {
   chain_.clear();
   model::StackId of_operator = 0, of_range = 0;
   for (const LaunchTable::Caller* one = launches_.caller(owner);
@@ -112,66 +117,69 @@ StackTree::Node StackedEvents::callers(StackTree::Node top, model::RangeId owner
   const model::StackId best = of_operator != 0 ? of_operator : stack != 0 ? stack : of_range;
   StackTree::Node node = frames(top, best, ns);
   for (auto name = chain_.rbegin(); name != chain_.rend(); ++name)
-    node = tree_.child(node, tree_.named(*name));
+    node = tree_.child(node, tree_.intern_name(*name));
   return node;
 }
 
-void StackedEvents::on(const ShownSample& s) {
-  const bool runs = s.e.state == 0;
-  const Stacked::What what = runs ? Stacked::What::kCpu : Stacked::What::kBlocked;
-  const StackTree::Node at_top = top(what, s.e.tid, 0);
-  StackTree::Node node = frames(at_top, s.e.stack, s.e.ts_ns);
-  if (s.frames.empty()) node = tree_.child(at_top, tree_.named("(no stack)"));
-  take_({what, false, s.e.tid, 0, std::min(s.e.weight_ns, kMaxSampleNs), step_at(steps_, s.e.ts_ns),
-         node});
+void WeightedStackSink::on(const ResolvedSample& s) {
+  const bool runs = s.event.state == 0;
+  const WeightedStack::WeightKind what =
+      runs ? WeightedStack::WeightKind::kOnCpu : WeightedStack::WeightKind::kBlocked;
+  const StackTree::Node at_top = top(what, s.event.tid, 0);
+  StackTree::Node node = frames(at_top, s.event.stack, s.event.ts_ns);
+  if (s.frames.empty()) node = tree_.child(at_top, tree_.intern_name("(no stack)"));
+  take_({what, false, s.event.tid, 0, std::min(s.event.weight_ns, kMaxSampleNs),
+         step_at(steps_, s.event.ts_ns), node});
 }
 
 template <typename E>
-void StackedEvents::own_time(const E& o) {
-  if (o.nesting == Nesting::kApart) return;
-  const std::uint64_t whole_ns = o.drawn.end_ns - o.drawn.start_ns;
+void WeightedStackSink::add_self_time(const E& o) {
+  if (o.nesting == Nesting::kOverlapping) return;
+  const std::uint64_t whole_ns = o.interval.end_ns - o.interval.start_ns;
   std::uint64_t inside_ns = 0;
-  if (const auto found = inside_.find(o.e.id); found != inside_.end()) {
+  if (const auto found = child_ns_.find(o.event.id); found != child_ns_.end()) {
     inside_ns = std::min(found->second, whole_ns);
-    inside_.erase(found);
+    child_ns_.erase(found);
   }
   if (o.parent != 0) {
-    if (inside_.size() >= kMaxOpen) inside_.clear();
-    inside_[o.parent] += whole_ns;
+    if (child_ns_.size() >= kMaxOpen) child_ns_.clear();
+    child_ns_[o.parent] += whole_ns;
   }
-  const StackTree::Node at_top = top(Stacked::What::kOperator, o.e.tid, 0);
-  const StackTree::Node node = callers(at_top, o.e.id, o.e.stack, o.e.start_ns);
-  take_({Stacked::What::kOperator, false, o.e.tid, 0, whole_ns - inside_ns,
-         step_at(steps_, o.drawn.start_ns), node});
+  const StackTree::Node at_top = top(WeightedStack::WeightKind::kOperator, o.event.tid, 0);
+  const StackTree::Node node = callers(at_top, o.event.id, o.event.stack, o.event.start_ns);
+  take_({WeightedStack::WeightKind::kOperator, false, o.event.tid, 0, whole_ns - inside_ns,
+         step_at(steps_, o.interval.start_ns), node});
 }
 
-template void StackedEvents::own_time(const ShownOp& shown);
-template void StackedEvents::own_time(const ShownRange& shown);
+template void WeightedStackSink::add_self_time(const ResolvedOperator& shown);
+template void WeightedStackSink::add_self_time(const ResolvedRange& shown);
 
 template <typename E>
-void StackedEvents::gpu(const ShownGpu<E>& s, bool kernel) {
+void WeightedStackSink::gpu(const ResolvedGpuEvent<E>& s, bool kernel) {
   const LaunchTable::Launch* const launch =
-      s.launched ? launches_.launch(s.e.correlation) : nullptr;
-  const std::uint32_t tid = launch != nullptr ? launch->tid : s.e.launch_tid;
-  const std::uint64_t at = launch != nullptr ? launch->start_ns : s.e.start_ns;
-  const StackTree::Node at_top = top(Stacked::What::kGpu, tid, s.device);
+      s.has_launch ? launches_.launch(s.event.correlation) : nullptr;
+  const std::uint32_t tid = launch != nullptr ? launch->tid : s.event.launch_tid;
+  const std::uint64_t at = launch != nullptr ? launch->start_ns : s.event.start_ns;
+  const StackTree::Node at_top = top(WeightedStack::WeightKind::kGpu, tid, s.device);
   StackTree::Node node = callers(at_top, s.owner, launch != nullptr ? launch->stack : 0, at);
-  node = tree_.child(node, tree_.named(s.name));
-  const std::uint64_t ns = s.e.end_ns > s.e.start_ns ? s.e.end_ns - s.e.start_ns : 0;
-  take_({Stacked::What::kGpu, kernel, tid, s.device, ns, step_at(steps_, at), node});
+  node = tree_.child(node, tree_.intern_name(s.name));
+  const std::uint64_t ns =
+      s.event.end_ns > s.event.start_ns ? s.event.end_ns - s.event.start_ns : 0;
+  take_({WeightedStack::WeightKind::kGpu, kernel, tid, s.device, ns, step_at(steps_, at), node});
 }
 
-template void StackedEvents::gpu(const ShownGpu<model::Kernel>& shown, bool kernel);
-template void StackedEvents::gpu(const ShownGpu<model::MemCopy>& shown, bool kernel);
-template void StackedEvents::gpu(const ShownGpu<model::MemSet>& shown, bool kernel);
-template void StackedEvents::gpu(const ShownGpu<model::GraphExec>& shown, bool kernel);
+template void WeightedStackSink::gpu(const ResolvedGpuEvent<model::Kernel>& shown, bool kernel);
+template void WeightedStackSink::gpu(const ResolvedGpuEvent<model::MemCopy>& shown, bool kernel);
+template void WeightedStackSink::gpu(const ResolvedGpuEvent<model::MemSet>& shown, bool kernel);
+template void WeightedStackSink::gpu(const ResolvedGpuEvent<model::GraphExec>& shown, bool kernel);
 
-support::Result<void> read_stacked(Shown& shown, StackTree& tree, StackedEvents::Top top,
-                                   StackedEvents::Take take) {
+support::Result<void> collect_weighted_stacks(EventResolver& shown, StackTree& tree,
+                                              WeightedStackSink::RootFor top,
+                                              WeightedStackSink::Callback take) {
   LaunchTable launches;
   GPUPROF_CHECK(shown.replay(launches));
   launches.finish();
-  StackedEvents events(shown, launches, tree, std::move(top), std::move(take));
+  WeightedStackSink events(shown, launches, tree, std::move(top), std::move(take));
   return shown.replay(events);
 }
 

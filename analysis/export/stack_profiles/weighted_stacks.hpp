@@ -22,7 +22,7 @@
 namespace gpuprof::exporter {
 
 /// A first reading: who launched what, and under which operators.
-class LaunchTable final : public ShownSink {
+class LaunchTable final : public ResolvedSink {
  public:
   static constexpr std::size_t kMaxRows = 2'000'000;
   struct Caller {
@@ -37,10 +37,10 @@ class LaunchTable final : public ShownSink {
     std::uint64_t start_ns;
   };
 
-  using ShownSink::on;
-  void on(const ShownOp& op) override;
-  void on(const ShownRange& range) override;
-  void on(const ShownCall& call) override;
+  using ResolvedSink::on;
+  void on(const ResolvedOperator& op) override;
+  void on(const ResolvedRange& range) override;
+  void on(const ResolvedApiCall& call) override;
   /// After the reading.
   void finish();
 
@@ -59,14 +59,14 @@ class LaunchTable final : public ShownSink {
 };
 
 /// One stretch of time.
-struct Stacked {
-  enum class What : std::uint8_t {
-    kCpu,       // a sample of a running thread: CPU time it stands for
+struct WeightedStack {
+  enum class WeightKind : std::uint8_t {
+    kOnCpu,     // a sample of a running thread: CPU time it stands for
     kBlocked,   // a sample of a waiting thread: time it stands for
     kOperator,  // an operator or nested range without those inside it
     kGpu        // a kernel, copy, set or graph run
   };
-  What what;
+  WeightKind what;
   bool kernel;           // of kGpu: a kernel
   std::uint32_t tid;     // of kGpu the thread that launched it; 0: not known
   std::uint32_t device;  // of kGpu
@@ -76,58 +76,62 @@ struct Stacked {
 };
 
 /// The second reading.
-class StackedEvents final : public ShownSink {
+class WeightedStackSink final : public ResolvedSink {
  public:
-  using Take = std::function<void(const Stacked&)>;
+  using Callback = std::function<void(const WeightedStack&)>;
   /// Where the stack of an event begins, for formats that sort them by what they are; empty: all
   /// begin at the root.
-  using Top =
-      std::function<StackTree::Node(Stacked::What, std::uint32_t tid, std::uint32_t device)>;
+  using RootFor = std::function<StackTree::Node(WeightedStack::WeightKind, std::uint32_t tid,
+                                                std::uint32_t device)>;
 
-  StackedEvents(Shown& shown, const LaunchTable& launches, StackTree& tree, Top top, Take take);
+  WeightedStackSink(EventResolver& shown, const LaunchTable& launches, StackTree& tree, RootFor top,
+                    Callback take);
 
-  using ShownSink::on;
-  void on(const ShownSample& sample) override;
-  void on(const ShownOp& op) override { own_time(op); }
-  void on(const ShownRange& range) override {
-    if (range.e.kind == model::RangeKind::kPushPop) own_time(range);
+  using ResolvedSink::on;
+  void on(const ResolvedSample& sample) override;
+  void on(const ResolvedOperator& op) override { add_self_time(op); }
+  void on(const ResolvedRange& range) override {
+    if (range.event.kind == model::RangeKind::kPushPop) add_self_time(range);
   }
-  void on(const ShownGpu<model::Kernel>& kernel) override { gpu(kernel, true); }
-  void on(const ShownGpu<model::MemCopy>& copy) override { gpu(copy, false); }
-  void on(const ShownGpu<model::MemSet>& set) override { gpu(set, false); }
-  void on(const ShownGpu<model::GraphExec>& graph) override { gpu(graph, false); }
+  void on(const ResolvedGpuEvent<model::Kernel>& kernel) override { gpu(kernel, true); }
+  void on(const ResolvedGpuEvent<model::MemCopy>& copy) override { gpu(copy, false); }
+  void on(const ResolvedGpuEvent<model::MemSet>& set) override { gpu(set, false); }
+  void on(const ResolvedGpuEvent<model::GraphExec>& graph) override { gpu(graph, false); }
 
  private:
-  StackTree::Node top(Stacked::What what, std::uint32_t tid, std::uint32_t device) const {
+  StackTree::Node top(WeightedStack::WeightKind what, std::uint32_t tid,
+                      std::uint32_t device) const {
     return top_ ? top_(what, tid, device) : StackTree::kRoot;
   }
   /// Of an operator or range: what is left of it without those inside.
   template <typename E>
-  void own_time(const E& shown);
+  void add_self_time(const E& shown);
   template <typename E>
-  void gpu(const ShownGpu<E>& shown, bool kernel);
+  void gpu(const ResolvedGpuEvent<E>& shown, bool kernel);
   /// Frames of a stack below `top`.
   StackTree::Node frames(StackTree::Node top, model::StackId stack, std::uint64_t ns);
   /// Frames, then the operators around, outermost first, below `top`.
   StackTree::Node callers(StackTree::Node top, model::RangeId owner, model::StackId stack,
                           std::uint64_t ns);
 
-  Shown& shown_;
+  EventResolver& shown_;
   const LaunchTable& launches_;
   StackTree& tree_;
-  Top top_;
-  Take take_;
+  RootFor top_;
+  Callback take_;
   std::unordered_map<std::uint64_t, StackTree::Node> known_;  // by top and stack
-  std::unordered_map<model::RangeId, std::uint64_t> inside_;  // of open ones: time of those inside
+  std::unordered_map<model::RangeId, std::uint64_t>
+      child_ns_;  // of open ones: time of those inside
   std::vector<std::string_view> chain_;
   const std::vector<model::Step>& steps_;
 };
 
 /// Reads what is shown, twice, and hands over every stretch of time.
-support::Result<void> read_stacked(Shown& shown, StackTree& tree, StackedEvents::Top top,
-                                   StackedEvents::Take take);
+support::Result<void> collect_weighted_stacks(EventResolver& shown, StackTree& tree,
+                                              WeightedStackSink::RootFor top,
+                                              WeightedStackSink::Callback take);
 
 /// The name of a thread as stacks begin with it: `python3 4711`.
-std::string thread_label(const Survey& survey, std::uint32_t tid);
+std::string thread_label(const Prescan& survey, std::uint32_t tid);
 
 }  // namespace gpuprof::exporter

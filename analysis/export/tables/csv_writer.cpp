@@ -22,7 +22,7 @@ constexpr std::string_view kHeader =
     "details\r\n";
 
 /// Columns of one line; what is not set stays empty.
-struct Line {
+struct CsvRow {
   std::string_view kind, name;
   std::uint64_t start_ns, end_ns;
   std::optional<std::uint64_t> tid, device, stream, correlation, id, parent;
@@ -30,9 +30,10 @@ struct Line {
   std::string_view stack;
 };
 
-class CsvLines final : public ShownSink {
+class CsvRowSink final : public ResolvedSink {
  public:
-  CsvLines(Shown& shown, JsonText& out) : shown_(shown), survey_(shown.survey()), out_(out) {}
+  CsvRowSink(EventResolver& shown, BufferedWriter& out)
+      : shown_(shown), survey_(shown.survey()), out_(out) {}
 
   void head() {
     out_.text(kHeader);
@@ -56,15 +57,15 @@ class CsvLines final : public ShownSink {
           {"missing", sentence, window.start_ns, window.start_ns, {}, {}, {}, {}, {}, {}, {}, {}});
   }
 
-  using ShownSink::on;
-  void on(const ShownStep& s) override {
-    detail("source", name_of(static_cast<StepBy>(s.e.source)));
+  using ResolvedSink::on;
+  void on(const ResolvedStep& s) override {
+    detail("source", name_of(static_cast<StepOrigin>(s.event.source)));
     if (!s.where.empty()) detail("where", s.where);
     write({"step",
-           fmt::format("ProfilerStep#{}", s.e.label),
-           s.e.start_ns,
-           s.e.end_ns,
-           s.e.tid,
+           fmt::format("ProfilerStep#{}", s.event.label),
+           s.event.start_ns,
+           s.event.end_ns,
+           s.event.tid,
            {},
            {},
            {},
@@ -73,22 +74,33 @@ class CsvLines final : public ShownSink {
            {},
            {}});
   }
-  void on(const ShownOp& o) override;
-  void on(const ShownRange& r) override;
-  void on(const ShownCall& c) override;
-  void on(const ShownGpu<model::Kernel>& s) override;
-  void on(const ShownGpu<model::MemCopy>& s) override {
-    gpu("memcpy", s, static_cast<std::int64_t>(s.e.bytes));
+  void on(const ResolvedOperator& o) override;
+  void on(const ResolvedRange& r) override;
+  void on(const ResolvedApiCall& c) override;
+  void on(const ResolvedGpuEvent<model::Kernel>& s) override;
+  void on(const ResolvedGpuEvent<model::MemCopy>& s) override {
+    gpu("memcpy", s, static_cast<std::int64_t>(s.event.bytes));
   }
-  void on(const ShownGpu<model::MemSet>& s) override {
-    gpu("memset", s, static_cast<std::int64_t>(s.e.bytes));
+  void on(const ResolvedGpuEvent<model::MemSet>& s) override {
+    gpu("memset", s, static_cast<std::int64_t>(s.event.bytes));
   }
-  void on(const ShownGpu<model::GraphExec>& s) override { gpu("graph", s, {}); }
-  void on(const ShownSync& s) override;
-  void on(const ShownOverhead& o) override {
-    write({"overhead", o.name, o.e.start_ns, o.e.end_ns, o.e.tid, {}, {}, {}, {}, {}, {}, {}});
+  void on(const ResolvedGpuEvent<model::GraphExec>& s) override { gpu("graph", s, {}); }
+  void on(const ResolvedSync& s) override;
+  void on(const ResolvedOverhead& o) override {
+    write({"overhead",
+           o.name,
+           o.event.start_ns,
+           o.event.end_ns,
+           o.event.tid,
+           {},
+           {},
+           {},
+           {},
+           {},
+           {},
+           {}});
   }
-  void on(const ShownSample& s) override;
+  void on(const ResolvedSample& s) override;
   void on(const model::Allocation& a) override;
   void on(const ModuleCall& c) override {
     write({"module",
@@ -116,38 +128,38 @@ class CsvLines final : public ShownSink {
                    value);
   }
   template <typename E>
-  void gpu(std::string_view kind, const ShownGpu<E>& s, std::optional<std::int64_t> bytes) {
-    if (s.e.graph != 0) detail("graph", s.e.graph);
+  void gpu(std::string_view kind, const ResolvedGpuEvent<E>& s, std::optional<std::int64_t> bytes) {
+    if (s.event.graph != 0) detail("graph", s.event.graph);
     write({kind,
            s.name,
-           s.e.start_ns,
-           s.e.end_ns,
-           known(s.e.launch_tid),
+           s.event.start_ns,
+           s.event.end_ns,
+           known(s.event.launch_tid),
            s.device,
-           s.e.stream,
-           s.e.correlation,
+           s.event.stream,
+           s.event.correlation,
            {},
            known(s.owner),
            bytes,
            {}});
   }
-  void write(const Line& line);
+  void write(const CsvRow& line);
 
-  Shown& shown_;
-  Survey& survey_;
-  JsonText& out_;
+  EventResolver& shown_;
+  Prescan& survey_;
+  BufferedWriter& out_;
   std::string details_;  // of the line that comes next
   std::string cell_;
 };
 
-void CsvLines::write(const Line& line) {
+void CsvRowSink::write(const CsvRow& line) {
   const auto number = [this](const auto& value) {
     out_.raw(",");
     if (value) out_.signed_number(static_cast<std::int64_t>(*value));
   };
   out_.text(line.kind).text(",");
-  out_.text(support::csv_cell(line.name, cell_));
-  out_.need(512);
+  out_.text(support::escape_csv_cell(line.name, cell_));
+  out_.reserve(512);
   out_.raw(",").signed_number(static_cast<std::int64_t>(line.start_ns - survey_.window.start_ns));
   out_.raw(",").number(line.end_ns > line.start_ns ? line.end_ns - line.start_ns : 0);
   out_.raw(",").number(survey_.pid);
@@ -157,25 +169,25 @@ void CsvLines::write(const Line& line) {
   number(step == nullptr ? Id() : Id(step->label));
   number(line.bytes);
   out_.raw(",");
-  out_.text(support::csv_cell(line.stack, cell_));
+  out_.text(support::escape_csv_cell(line.stack, cell_));
   out_.text(",");
-  out_.text(support::csv_cell(details_, cell_));
+  out_.text(support::escape_csv_cell(details_, cell_));
   out_.text("\r\n");
   details_.clear();
 }
 
-void CsvLines::on(const ShownOp& o) {
-  const model::Operator& e = o.e;
+void CsvRowSink::on(const ResolvedOperator& o) {
+  const model::Operator& e = o.event;
   if (e.sequence >= 0) detail("sequence", e.sequence);
   if (o.module != 0) detail("module", survey_.modules.name(o.module, survey_.names));
-  if (o.nesting == Nesting::kApart) detail("crosses", 1);
+  if (o.nesting == Nesting::kOverlapping) detail("crosses", 1);
   const std::string_view inputs =
-      e.inputs == 0 ? std::string_view() : survey_.inputs.members(e.inputs);
+      e.inputs == 0 ? std::string_view() : survey_.inputs.json_members(e.inputs);
   if (!inputs.empty()) detail("inputs", fmt::format("{{{}}}", inputs.substr(1)));
   write({"operator",
          o.name,
-         o.drawn.start_ns,
-         o.drawn.end_ns,
+         o.interval.start_ns,
+         o.interval.end_ns,
          e.tid,
          {},
          {},
@@ -183,20 +195,21 @@ void CsvLines::on(const ShownOp& o) {
          e.id,
          known(o.parent),
          {},
-         shown_.stacks().line(e.stack, e.start_ns)});
+         shown_.stacks().joined_frames(e.stack, e.start_ns)});
 }
 
-void CsvLines::on(const ShownRange& r) {
-  const model::Range& e = r.e;
-  if (!r.domain.empty()) detail("domain", written_as(Texts::kPlain, r.domain, 1024));
-  if (r.nesting == Nesting::kApart && e.kind == model::RangeKind::kPushPop) detail("crosses", 1);
+void CsvRowSink::on(const ResolvedRange& r) {
+  const model::Range& e = r.event;
+  if (!r.domain.empty()) detail("domain", encode_text(TextEncoding::kUtf8, r.domain, 1024));
+  if (r.nesting == Nesting::kOverlapping && e.kind == model::RangeKind::kPushPop)
+    detail("crosses", 1);
   const std::string_view kind = e.kind == model::RangeKind::kMark      ? "mark"
                                 : e.kind == model::RangeKind::kPushPop ? "range"
                                                                        : "span";
   write({kind,
          r.name,
-         r.drawn.start_ns,
-         r.drawn.end_ns,
+         r.interval.start_ns,
+         r.interval.end_ns,
          e.tid,
          {},
          {},
@@ -204,13 +217,13 @@ void CsvLines::on(const ShownRange& r) {
          e.id,
          known(r.parent),
          {},
-         shown_.stacks().line(e.stack, e.start_ns)});
+         shown_.stacks().joined_frames(e.stack, e.start_ns)});
 }
 
-void CsvLines::on(const ShownCall& c) {
-  const model::ApiCall& e = c.e;
+void CsvRowSink::on(const ResolvedApiCall& c) {
+  const model::ApiCall& e = c.event;
   if (e.result != 0) detail("result", e.result);
-  if (c.inner) detail("inner", 1);
+  if (c.nested) detail("inner", 1);
   write({e.api == 1 ? "driver_call" : "runtime_call",
          c.name,
          e.start_ns,
@@ -222,11 +235,11 @@ void CsvLines::on(const ShownCall& c) {
          {},
          known(c.owner),
          {},
-         shown_.stacks().line(e.stack, e.start_ns)});
+         shown_.stacks().joined_frames(e.stack, e.start_ns)});
 }
 
-void CsvLines::on(const ShownGpu<model::Kernel>& s) {
-  const model::Kernel& e = s.e;
+void CsvRowSink::on(const ResolvedGpuEvent<model::Kernel>& s) {
+  const model::Kernel& e = s.event;
   fmt::format_to(std::back_inserter(details_),
                  "grid={}x{}x{} block={}x{}x{} registers={} shared={}", e.grid[0], e.grid[1],
                  e.grid[2], e.block[0], e.block[1], e.block[2], e.registers,
@@ -234,38 +247,38 @@ void CsvLines::on(const ShownGpu<model::Kernel>& s) {
   gpu("kernel", s, {});
 }
 
-void CsvLines::on(const ShownSync& s) {
+void CsvRowSink::on(const ResolvedSync& s) {
   write({"sync",
          s.name,
-         s.e.start_ns,
-         s.e.end_ns,
-         known(s.e.launch_tid),
+         s.event.start_ns,
+         s.event.end_ns,
+         known(s.event.launch_tid),
          object(s.device),
-         object(s.e.stream),
-         s.e.correlation,
+         object(s.event.stream),
+         s.event.correlation,
          {},
          known(s.owner),
          {},
          {}});
 }
 
-void CsvLines::on(const ShownSample& s) {
-  detail("weight_ns", s.e.weight_ns);
-  write({s.e.state == 0 ? "sample" : "sample_blocked",
+void CsvRowSink::on(const ResolvedSample& s) {
+  detail("weight_ns", s.event.weight_ns);
+  write({s.event.state == 0 ? "sample" : "sample_blocked",
          s.frames.empty() ? std::string_view() : shown_.stacks().name(s.frames.front()),
-         s.e.ts_ns,
-         s.e.ts_ns,
-         s.e.tid,
+         s.event.ts_ns,
+         s.event.ts_ns,
+         s.event.tid,
          {},
          {},
          {},
          {},
          {},
          {},
-         shown_.stacks().line(s.e.stack, s.e.ts_ns)});
+         shown_.stacks().joined_frames(s.event.stack, s.event.ts_ns)});
 }
 
-void CsvLines::on(const model::Allocation& a) {
+void CsvRowSink::on(const model::Allocation& a) {
   detail("allocated", a.total_allocated_bytes);
   detail("reserved", a.total_reserved_bytes);
   detail("address", a.address);
@@ -286,15 +299,15 @@ void CsvLines::on(const model::Allocation& a) {
 
 }  // namespace
 
-support::Result<FileWritten> write_csv(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  const auto write = [&](JsonText& out) {
-    CsvLines lines(*shown, out);
+support::Result<WrittenFile> write_csv(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  const auto write = [&](BufferedWriter& out) {
+    CsvRowSink lines(*shown, out);
     lines.head();
     return shown->replay(lines);
   };
-  GPUPROF_TRY(bytes, write_text(request.path, request.plain, write));
-  return shown->written("csv", bytes);
+  GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed, write));
+  return shown->make_written_file("csv", bytes);
 }
 
 }  // namespace gpuprof::exporter

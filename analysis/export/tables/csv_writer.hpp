@@ -9,6 +9,6 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_csv(const FileRequest& request);
+support::Result<WrittenFile> write_csv(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -30,11 +30,11 @@ support::Result<std::unique_ptr<SqliteFile>> SqliteFile::create(const std::strin
   if (status != SQLITE_OK)
     return support::error(fmt::format("cannot create {}: {}", path,
                                       raw == nullptr ? "no memory" : sqlite3_errmsg(raw)));
-  file->run("PRAGMA journal_mode=OFF");
-  file->run("PRAGMA synchronous=OFF");
-  file->run("PRAGMA locking_mode=EXCLUSIVE");
-  file->run("PRAGMA cache_size=-32000");  // KiB
-  file->run("BEGIN");
+  file->exec("PRAGMA journal_mode=OFF");
+  file->exec("PRAGMA synchronous=OFF");
+  file->exec("PRAGMA locking_mode=EXCLUSIVE");
+  file->exec("PRAGMA cache_size=-32000");  // KiB
+  file->exec("BEGIN");
   return file;
 }
 
@@ -48,7 +48,7 @@ void SqliteFile::close() {
 }
 
 /// SQLite's words for a full disk, the system's for others; it does not keep those of each write.
-void SqliteFile::fail() {
+void SqliteFile::record_error() {
   const int last = errno;
   if (!failure_.empty()) return;
   const bool full = sqlite3_errcode(file_) == SQLITE_FULL;
@@ -57,16 +57,16 @@ void SqliteFile::fail() {
   const int why = full ? ENOSPC : known == 0 && input_output ? last : known;
   failure_ = fmt::format("cannot write {}: {}{}", path_,
                          why != 0 ? std::strerror(why) : sqlite3_errmsg(file_),
-                         support::advice_for_failed_write(why));
+                         support::write_error_hint(why));
 }
 
-void SqliteFile::run(const std::string& sql) {
+void SqliteFile::exec(const std::string& sql) {
   if (!failure_.empty()) return;
-  if (sqlite3_exec(file_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+  if (sqlite3_exec(file_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) record_error();
 }
 
 std::size_t SqliteFile::table(const std::string& name, const std::string& columns) {
-  run(fmt::format("CREATE TABLE {}({})", name, columns));
+  exec(fmt::format("CREATE TABLE {}({})", name, columns));
   std::string insert = fmt::format("INSERT INTO {} VALUES(?", name);
   for (auto commas = std::count(columns.begin(), columns.end(), ','); commas > 0; --commas)
     insert += ",?";
@@ -74,7 +74,7 @@ std::size_t SqliteFile::table(const std::string& name, const std::string& column
   sqlite3_stmt* statement = nullptr;
   if (failure_.empty() && sqlite3_prepare_v3(file_, insert.c_str(), -1, SQLITE_PREPARE_PERSISTENT,
                                              &statement, nullptr) != SQLITE_OK)
-    fail();
+    record_error();
   inserts_.push_back(statement);
   return inserts_.size() - 1;
 }
@@ -85,7 +85,7 @@ void SqliteFile::bind_number(sqlite3_stmt* row, int column, std::int64_t value) 
 
 void SqliteFile::bind_text(sqlite3_stmt* row, int column, std::string_view text) {
   if (!support::is_utf8(text)) {
-    const std::string repaired = support::as_utf8(text);
+    const std::string repaired = support::to_utf8(text);
     sqlite3_bind_text(row, column, repaired.data(), static_cast<int>(repaired.size()),
                       SQLITE_TRANSIENT);
     return;
@@ -95,16 +95,16 @@ void SqliteFile::bind_text(sqlite3_stmt* row, int column, std::string_view text)
                     SQLITE_STATIC);
 }
 
-void SqliteFile::bind_nothing(sqlite3_stmt* row, int column) { sqlite3_bind_null(row, column); }
+void SqliteFile::bind_null(sqlite3_stmt* row, int column) { sqlite3_bind_null(row, column); }
 
 void SqliteFile::step(sqlite3_stmt* row) {
   if (!failure_.empty()) return;
-  if (sqlite3_step(row) != SQLITE_DONE) fail();
+  if (sqlite3_step(row) != SQLITE_DONE) record_error();
   sqlite3_reset(row);
 }
 
 support::Result<std::uint64_t> SqliteFile::finish() {
-  run("COMMIT");
+  exec("COMMIT");
   close();
   if (!failure_.empty()) return support::error(failure_);
   std::error_code failed;

@@ -31,7 +31,7 @@ class SqliteFile {
   ~SqliteFile();
 
   /// Statements without parameters.
-  void run(const std::string& sql);
+  void exec(const std::string& sql);
   /// A table to insert() into, by the number returned.
   std::size_t table(const std::string& name, const std::string& columns);
 
@@ -56,7 +56,7 @@ class SqliteFile {
   }
   template <typename T>
   void bind(sqlite3_stmt* row, int column, const std::optional<T>& value) {
-    value ? bind(row, column, *value) : bind_nothing(row, column);
+    value ? bind(row, column, *value) : bind_null(row, column);
   }
   void bind(sqlite3_stmt* row, int column, std::string_view text) { bind_text(row, column, text); }
   void bind(sqlite3_stmt* row, int column, const std::string& text) {
@@ -65,9 +65,9 @@ class SqliteFile {
 
   void bind_number(sqlite3_stmt* row, int column, std::int64_t value);
   void bind_text(sqlite3_stmt* row, int column, std::string_view text);
-  void bind_nothing(sqlite3_stmt* row, int column);
+  void bind_null(sqlite3_stmt* row, int column);
   void step(sqlite3_stmt* row);
-  void fail();
+  void record_error();
   void close();
 
   std::string path_;

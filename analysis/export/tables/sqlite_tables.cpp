@@ -17,7 +17,7 @@ const std::string kOwner = ", operatorId INTEGER, step INTEGER";
 
 }  // namespace
 
-SqliteTables::SqliteTables(SqliteFile& f)
+SqliteTableIds::SqliteTableIds(SqliteFile& f)
     : strings(f.table("StringIds", "id INTEGER PRIMARY KEY, value TEXT")),
       start_time(
           f.table("TARGET_INFO_SESSION_START_TIME", "utcEpochNs INTEGER, durationNs INTEGER")),
@@ -90,7 +90,7 @@ SqliteTables::SqliteTables(SqliteFile& f)
                           "address INTEGER, bytes INTEGER, allocated INTEGER, reserved INTEGER, "
                           "step INTEGER")) {}
 
-void make_indexes(SqliteFile& file) {
+void create_indexes(SqliteFile& file) {
   for (const char* const on :
        {"CUPTI_ACTIVITY_KIND_KERNEL(start)", "CUPTI_ACTIVITY_KIND_KERNEL(correlationId)",
         "CUPTI_ACTIVITY_KIND_KERNEL(shortName)", "CUPTI_ACTIVITY_KIND_MEMCPY(start)",
@@ -100,7 +100,7 @@ void make_indexes(SqliteFile& file) {
     std::string name = on;
     for (char& c : name)
       if (c == '(' || c == ')') c = '_';
-    file.run("CREATE INDEX by_" + name + " ON " + on);
+    file.exec("CREATE INDEX by_" + name + " ON " + on);
   }
 }
 

@@ -21,8 +21,8 @@
 namespace gpuprof::exporter {
 
 /// Numbers of the tables.
-struct SqliteTables {
-  explicit SqliteTables(SqliteFile& file);
+struct SqliteTableIds {
+  explicit SqliteTableIds(SqliteFile& file);
 
   std::size_t strings, start_time, gpus, processes, threads, facts, missing, drops, kernels, copies,
       sets, graphs, syncs, calls, overheads, ranges, operators, modules, steps, samples, stacks,
@@ -30,29 +30,29 @@ struct SqliteTables {
 };
 
 /// Indexes and views; after the rows, which is faster.
-void make_indexes(SqliteFile& file);
+void create_indexes(SqliteFile& file);
 
-class SqliteRows final : public ShownSink {
+class SqliteRowSink final : public ResolvedSink {
  public:
-  SqliteRows(Shown& shown, SqliteFile& file);
+  SqliteRowSink(EventResolver& shown, SqliteFile& file);
 
   /// Devices, threads, facts, what is missing.
-  void head();
+  void write_metadata();
   /// Stacks and frames.
   void finish();
 
-  using ShownSink::on;
-  void on(const ShownStep& step) override;
-  void on(const ShownOp& op) override;
-  void on(const ShownRange& range) override;
-  void on(const ShownCall& call) override;
-  void on(const ShownGpu<model::Kernel>& kernel) override;
-  void on(const ShownGpu<model::MemCopy>& copy) override;
-  void on(const ShownGpu<model::MemSet>& set) override;
-  void on(const ShownGpu<model::GraphExec>& graph) override;
-  void on(const ShownSync& sync) override;
-  void on(const ShownOverhead& overhead) override;
-  void on(const ShownSample& sample) override;
+  using ResolvedSink::on;
+  void on(const ResolvedStep& step) override;
+  void on(const ResolvedOperator& op) override;
+  void on(const ResolvedRange& range) override;
+  void on(const ResolvedApiCall& call) override;
+  void on(const ResolvedGpuEvent<model::Kernel>& kernel) override;
+  void on(const ResolvedGpuEvent<model::MemCopy>& copy) override;
+  void on(const ResolvedGpuEvent<model::MemSet>& set) override;
+  void on(const ResolvedGpuEvent<model::GraphExec>& graph) override;
+  void on(const ResolvedSync& sync) override;
+  void on(const ResolvedOverhead& overhead) override;
+  void on(const ResolvedSample& sample) override;
   void on(const model::Allocation& allocation) override;
   void on(const ModuleCall& call) override;
 
@@ -67,11 +67,13 @@ class SqliteRows final : public ShownSink {
   std::uint64_t process() const;
   Number step(std::uint64_t ns) const;
   Number stack(model::StackId stack, std::uint64_t ns);
-  static Number known(std::uint64_t number) { return number == 0 ? Number() : Number(number); }
+  static Number null_if_zero(std::uint64_t number) {
+    return number == 0 ? Number() : Number(number);
+  }
 
-  Shown& shown_;
+  EventResolver& shown_;
   SqliteFile& file_;
-  const SqliteTables tables_;
+  const SqliteTableIds tables_;
   StackTree tree_;
   std::unordered_map<std::string, std::uint64_t> texts_;
   std::unordered_map<model::StackId, StackTree::Node> known_stacks_;

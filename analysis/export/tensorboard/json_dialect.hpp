@@ -11,22 +11,22 @@
 
 namespace gpuprof::exporter {
 
-struct Spelling {
+struct JsonDialect {
   std::string_view format;                     // as --format calls it
   std::string_view runtime_call, driver_call;  // categories of launches
-  std::string_view own_range;                  // category of the program's own ranges
+  std::string_view user_range;                 // category of the program's own ranges
   bool whole_us;                               // times as whole microseconds, all rounded down
-  bool inner_calls;           // a call inside another with its correlation id is drawn
-  bool collective_by_record;  // a collective's kernels name record_param_comms, else nccl:…
-  bool both_arrows;           // arrows to the backward pass in the older spelling, too
-  bool always_ranked;         // a process whose rank is not known gets its place among the files
+  bool inner_calls;             // a call inside another with its correlation id is drawn
+  bool kernels_link_to_record;  // a collective's kernels name record_param_comms, else nccl:…
+  bool both_flow_formats;       // arrows to the backward pass in the older spelling, too
+  bool always_has_rank;         // a process whose rank is not known gets its place among the files
 };
 
 /// What the installed TensorBoard plugin reads.
-inline constexpr Spelling kTensorboardSpelling{"tensorboard", "runtime", "runtime", "cpu_op", false,
-                                               true,          false,     true,      false};
+inline constexpr JsonDialect kTensorboardDialect{
+    "tensorboard", "runtime", "runtime", "cpu_op", false, true, false, true, false};
 /// What PyTorch's own profiler writes and HTA expects.
-inline constexpr Spelling kKinetoSpelling{
+inline constexpr JsonDialect kKinetoDialect{
     "kineto", "cuda_runtime", "cuda_driver", "user_annotation", true, false, true, false, true};
 
 }  // namespace gpuprof::exporter

@@ -17,9 +17,9 @@
 
 namespace gpuprof::exporter {
 
-class ModulePass final : public model::IgnoringSink {
+class ModuleCallPass final : public model::IgnoringSink {
  public:
-  explicit ModulePass(Trace& trace);
+  explicit ModuleCallPass(JsonTraceState& trace);
 
   using model::IgnoringSink::on;
   void on(const model::Operator& op) override;
@@ -40,10 +40,10 @@ class ModulePass final : public model::IgnoringSink {
   void evaluated(const model::Operator& op, std::uint64_t start_ns);
   bool every_call_has_one();
 
-  Trace& t_;
+  JsonTraceState& t_;
   ModuleCalls calls_;
   BackwardLinks links_;
-  ForwardFirst order_{links_};
+  BackwardReorderer order_{links_};
   std::vector<Call> written_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> forward_;  // begins, by thread
   std::map<std::uint32_t, std::pair<std::uint64_t, bool>> first_evaluated_;

@@ -7,22 +7,23 @@
 #include "analysis/export/tensorboard/tensorboard_sections.hpp"
 
 namespace gpuprof::exporter {
-void CallPart::write(const model::ApiCall& e) {
-  Survey& survey = t_.survey;
-  if (!survey.inside(e.start_ns)) return;
+void ApiCallWriter::write(const model::ApiCall& e) {
+  Prescan& survey = t_.survey;
+  if (!survey.starts_in_window(e.start_ns)) return;
   const bool inner = e.correlation != 0 && drawn_.test_and_set(e.correlation);
   const model::RangeId op = t_.owner(e.range);
-  if (op == 0 && e.range != 0) ++survey.count(Shortfall::kRangeStillOpen);
+  if (op == 0 && e.range != 0) ++survey.count(OmissionReason::kRangeStillOpen);
   if (inner && !t_.spelling.inner_calls) return;
   const std::string_view name = survey.names.text(e.name);
   // An operator carries the stack of its first launch; without one the launch has to.
-  const std::string_view stack = op == 0 ? t_.stacks.line(e.stack, e.start_ns) : std::string_view();
-  JsonText& json = t_.event(name.size() + stack.size());
-  const Spelling& as = t_.spelling;
+  const std::string_view stack =
+      op == 0 ? t_.stacks.joined_frames(e.stack, e.start_ns) : std::string_view();
+  BufferedWriter& json = t_.event(name.size() + stack.size());
+  const JsonDialect& as = t_.spelling;
   json.raw("{\"ph\":\"X\",\"cat\":\"");
   json.raw(inner ? "inner_call" : e.api == 1 ? as.driver_call : as.runtime_call);
   json.raw("\",\"name\":\"").raw(name);
-  t_.row(t_.host_pid, e.tid);
+  t_.write_pid_tid(t_.host_pid, e.tid);
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{");
   if (!inner)
@@ -33,15 +34,15 @@ void CallPart::write(const model::ApiCall& e) {
   if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
   json.raw("}}");
   if (inner || !survey.on_gpu.test(e.correlation)) return;
-  json.need(256);
+  json.reserve(256);
   json.raw(",\n{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":").number(e.correlation);
   json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":").number(e.tid);
   t_.ts(e.start_ns).raw("}");
 }
 
-void CallPart::write(const model::Overhead& e) {
-  if (!t_.survey.inside(e.start_ns)) return;
-  JsonText& json = t_.event(64);
+void ApiCallWriter::write(const model::Overhead& e) {
+  if (!t_.survey.starts_in_window(e.start_ns)) return;
+  BufferedWriter& json = t_.event(64);
   json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(name_of(e));
   json.raw("\",\"pid\":-1,\"tid\":").number(e.tid);
   t_.interval(e.start_ns, e.end_ns);

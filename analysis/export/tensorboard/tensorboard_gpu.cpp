@@ -22,7 +22,7 @@ constexpr std::size_t kMaxShapes = 20'000;
 }  // namespace
 
 /// One multiplication a word: looked up for each kernel, and nobody gains by collisions here.
-std::size_t GpuPart::ShapeHash::operator()(const Shape& shape) const {
+std::size_t GpuEventWriter::ShapeHash::operator()(const Shape& shape) const {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
   std::array<std::uint64_t, (sizeof shape + 7) / 8> words{};
   std::memcpy(words.data(), &shape, sizeof shape);
@@ -33,17 +33,17 @@ std::size_t GpuPart::ShapeHash::operator()(const Shape& shape) const {
 
 /// Everything up to the kind's own arguments; false if the event is not for this file.
 template <typename E>
-bool GpuPart::begin(const E& e, std::string_view category, std::string_view name) {
-  const Survey& survey = t_.survey;
-  if (!survey.keeps_gpu(e.correlation, e.start_ns)) return false;
+bool GpuEventWriter::begin(const E& e, std::string_view category, std::string_view name) {
+  const Prescan& survey = t_.survey;
+  if (!survey.includes_gpu_event(e.correlation, e.start_ns)) return false;
   device_ = survey.device_of(e.device, e.context);
-  if (device_ >= kDeviceRows) {
-    ++t_.survey.count(Shortfall::kFarDevice);
+  if (device_ >= kMaxDevicePids) {
+    ++t_.survey.count(OmissionReason::kUnsupportedDevice);
     return false;
   }
-  JsonText& json = t_.event(name.size() + 512);
+  BufferedWriter& json = t_.event(name.size() + 512);
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"").raw(name);
-  t_.row(device_, e.stream);
+  t_.write_pid_tid(device_, e.stream);
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{\"External id\":").number(t_.owner(e.range));
   json.raw(",\"device\":").number(device_).raw(",\"context\":").number(e.context);
@@ -52,22 +52,22 @@ bool GpuPart::begin(const E& e, std::string_view category, std::string_view name
 }
 
 template <typename E>
-void GpuPart::end(const E& e) {
-  JsonText& json = t_.json;
+void GpuEventWriter::end(const E& e) {
+  BufferedWriter& json = t_.json;
   if (e.graph != 0) json.raw(",\"graph id\":").number(e.graph);
   if constexpr (requires { e.graph_node; })
     if (e.graph_node != 0) json.raw(",\"graph node id\":").number(e.graph_node);
   json.raw("}}");
   // One arrow a launch: viewers refuse a second end.
-  if (!t_.survey.launched.test(e.correlation) || arrived_.test_and_set(e.correlation)) return;
-  t_.json.need(256);
+  if (!t_.survey.launched.test(e.correlation) || flow_ends_.test_and_set(e.correlation)) return;
+  t_.json.reserve(256);
   json.raw(",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
   json.number(e.correlation).raw(",\"pid\":");
   json.number(device_).raw(",\"tid\":").number(e.stream);
   t_.ts(e.start_ns).raw("}");
 }
 
-std::string_view GpuPart::shape_text(const model::Kernel& k) {
+std::string_view GpuEventWriter::shape_text(const model::Kernel& k) {
   const Shape shape{device_,
                     k.grid,
                     k.block,
@@ -101,13 +101,13 @@ std::string_view GpuPart::shape_text(const model::Kernel& k) {
   return shapes_.emplace(shape, std::move(text)).first->second;
 }
 
-void GpuPart::write(const model::Kernel& e) {
+void GpuEventWriter::write(const model::Kernel& e) {
   if (!begin(e, "kernel", t_.survey.names.symbol(e.name))) return;
   t_.json.raw(",\"queued\":0").raw(shape_text(e));
   end(e);
 }
 
-void GpuPart::bandwidth(std::uint64_t bytes, std::uint64_t ns) {
+void GpuEventWriter::bandwidth(std::uint64_t bytes, std::uint64_t ns) {
   t_.json.raw(",\"bytes\":").number(bytes);
   if (ns == 0) return;
   scratch_.clear();
@@ -115,7 +115,7 @@ void GpuPart::bandwidth(std::uint64_t bytes, std::uint64_t ns) {
   t_.json.raw(",\"memory bandwidth (GB/s)\":").raw(scratch_);
 }
 
-void GpuPart::write(const model::MemCopy& e) {
+void GpuEventWriter::write(const model::MemCopy& e) {
   if (!begin(e, "gpu_memcpy", name_of(e))) return;
   bandwidth(e.bytes, e.end_ns - e.start_ns);
   if (e.dst_device != e.device && e.dst_device != model::kNoObject) {
@@ -125,31 +125,31 @@ void GpuPart::write(const model::MemCopy& e) {
   end(e);
 }
 
-void GpuPart::write(const model::MemSet& e) {
+void GpuEventWriter::write(const model::MemSet& e) {
   if (!begin(e, "gpu_memset", name_of(e))) return;
   bandwidth(e.bytes, e.end_ns - e.start_ns);
   end(e);
 }
 
-void GpuPart::write(const model::GraphExec& e) {
+void GpuEventWriter::write(const model::GraphExec& e) {
   if (!begin(e, "kernel", name_of(e))) return;
   end(e);
 }
 
-void GpuPart::write(const model::Sync& e) {
-  const Survey& survey = t_.survey;
-  if (!survey.inside(e.start_ns)) return;
+void GpuEventWriter::write(const model::Sync& e) {
+  const Prescan& survey = t_.survey;
+  if (!survey.starts_in_window(e.start_ns)) return;
   const std::uint32_t device = survey.device_of(model::kNoObject, e.context);
   const std::string_view kind = name_of(e);
   const std::int64_t stream = e.stream != model::kNoObject ? std::int64_t{e.stream} : -1;
-  JsonText& json = t_.event(256);
+  BufferedWriter& json = t_.event(256);
   json.raw("{\"ph\":\"X\",\"cat\":\"cuda_sync\",\"name\":\"").raw(kind).raw("\",\"pid\":");
-  json.number(device < kDeviceRows ? device : 0).raw(",\"tid\":").signed_number(sync_row(e));
+  json.number(device < kMaxDevicePids ? device : 0).raw(",\"tid\":").signed_number(sync_track(e));
   t_.interval(e.start_ns, e.end_ns);
   json.raw(",\"args\":{\"cuda_sync_kind\":\"").raw(kind).raw("\",\"External id\":");
   json.number(t_.owner(e.range)).raw(",\"stream\":").signed_number(stream);
   json.raw(",\"correlation\":").number(e.correlation).raw(",\"device\":");
-  json.number(device < kDeviceRows ? device : 0).raw(",\"context\":").number(e.context);
+  json.number(device < kMaxDevicePids ? device : 0).raw(",\"context\":").number(e.context);
   // What was waited for; -1: not known, as the call that recorded the event and its stream always
   // are. HTA's critical path joins the two and gives up where a stream stands beside no call.
   const bool of_event = e.event != 0 && e.event != model::kNoObject;

@@ -15,34 +15,35 @@ namespace gpuprof::exporter {
 namespace {
 
 /// `"key":value` pairs with commas between them.
-class Members {
+class HeaderMembers {
  public:
-  explicit Members(JsonText& json) : json_(json) {}
+  explicit HeaderMembers(BufferedWriter& json) : json_(json) {}
 
-  JsonText& key(std::string_view name) {
-    json_.need(64);
+  BufferedWriter& key(std::string_view name) {
+    json_.reserve(64);
     json_.raw(first_ ? "\n  " : ",\n  ").string(name).raw(":");
     first_ = false;
-    json_.need(1024);
+    json_.reserve(1024);
     return json_;
   }
-  Members& add(std::string_view name, std::string_view value) {
+  HeaderMembers& add(std::string_view name, std::string_view value) {
     key(name).string(value);
     return *this;
   }
-  Members& add(std::string_view name, std::uint64_t value) {
+  HeaderMembers& add(std::string_view name, std::uint64_t value) {
     key(name).number(value);
     return *this;
   }
 
  private:
-  JsonText& json_;
+  BufferedWriter& json_;
   bool first_ = true;
 };
 
-void write_device(JsonText& json, const model::Device& d, const NameTable& names, bool known) {
+void write_device(BufferedWriter& json, const model::Device& d, const NameTable& names,
+                  bool known) {
   const std::string_view shown = known ? names.text(d.name) : "not described";
-  json.need(1024 + shown.size());
+  json.reserve(1024 + shown.size());
   json.raw("{\"id\":").number(d.device).raw(",\"name\":\"").raw(shown).raw("\"");
   const std::pair<std::string_view, std::uint64_t> numbers[] = {
       {"totalGlobalMem", d.total_memory_bytes},
@@ -67,11 +68,12 @@ void write_device(JsonText& json, const model::Device& d, const NameTable& names
 }
 
 /// One entry an index: viewers look devices up by position.
-void write_devices(Trace& t) {
-  JsonText& json = t.json;
+void write_devices(JsonTraceState& t) {
+  BufferedWriter& json = t.json;
   json.text("\"deviceProperties\":[");
   const auto& devices = t.survey.devices;
-  const std::uint32_t last = devices.empty() ? 0 : std::min(devices.rbegin()->first, kDeviceRows);
+  const std::uint32_t last =
+      devices.empty() ? 0 : std::min(devices.rbegin()->first, kMaxDevicePids);
   for (std::uint32_t index = 0; !devices.empty() && index <= last; ++index) {
     const auto found = devices.find(index);
     model::Device unknown{};
@@ -83,12 +85,12 @@ void write_devices(Trace& t) {
   json.text("],\n");
 }
 
-void write_rank(Trace& t) {
+void write_rank(JsonTraceState& t) {
   const Rank rank = rank_of(t.survey.facts);
-  if (!rank.known() && !t.spelling.always_ranked) return;
+  if (!rank.known() && !t.spelling.always_has_rank) return;
   // The blank after the colon is what one of the readers searches for; it takes files of one
   // rank for one another.
-  t.json.text("\"distributedInfo\":{\"rank\": ").need(256);
+  t.json.text("\"distributedInfo\":{\"rank\": ").reserve(256);
   t.json.number(rank.known() ? rank.rank : t.place);
   if (rank.world_size != 0) t.json.raw(",\"world_size\": ").number(rank.world_size);
   // A spool that lost the fact still has the ranges named after it.
@@ -98,62 +100,62 @@ void write_rank(Trace& t) {
   t.json.raw("},\n");
 }
 
-void write_window_info(Members& members, const model::Window& window) {
-  JsonText& json = members.key("window");
+void write_window_info(HeaderMembers& members, const model::Window& window) {
+  BufferedWriter& json = members.key("window");
   json.raw("{\"index\":").number(window.index).raw(",\"start_ns\":").number(window.start_ns);
   json.raw(",\"duration_ns\":").number(window.end_ns - window.start_ns);
   json.raw(",\"first_step\":").number(window.first_label);
   json.raw(",\"steps\":").number(window.steps).raw(",\"why\":").string(window.why);
-  json.need(16);
+  json.reserve(16);
   json.raw("}");
 }
 
-void write_counts(Members& members, const Survey& survey) {
-  JsonText& json = members.key("events");
+void write_counts(HeaderMembers& members, const Prescan& survey) {
+  BufferedWriter& json = members.key("events");
   json.raw("{");
   bool first = true;
   for (std::size_t i = 0; i < survey.counts.size(); ++i) {
     if (survey.counts[i] == 0) continue;
-    json.raw(first ? "\"" : ",\"").raw(name_of(static_cast<Counted>(i))).raw("\":");
+    json.raw(first ? "\"" : ",\"").raw(name_of(static_cast<EventKind>(i))).raw("\":");
     json.number(survey.counts[i]);
     first = false;
   }
   json.raw("}");
 }
 
-void write_losses(Members& members, const Survey& survey) {
-  JsonText& json = members.key("dropped");
+void write_losses(HeaderMembers& members, const Prescan& survey) {
+  BufferedWriter& json = members.key("dropped");
   json.raw("{");
   bool first = true;
   for (const auto& [reason, loss] : survey.losses) {
-    json.need(512);
-    json.raw(first ? "\"" : ",\"").raw(name_of(static_cast<model::LossReason>(reason)));
+    json.reserve(512);
+    json.raw(first ? "\"" : ",\"").raw(loss_name(static_cast<model::LossReason>(reason)));
     json.raw("\":{\"in this window\":").number(loss.in_window);
     json.raw(",\"since the start\":").number(loss.total).raw("}");
     first = false;
   }
-  json.need(64);
+  json.reserve(64);
   json.raw("}");
 }
 
-void write_clock(Members& members, const Survey::Clock& clock) {
-  JsonText& json = members.key("clock");
+void write_clock(HeaderMembers& members, const Prescan::Clock& clock) {
+  BufferedWriter& json = members.key("clock");
   json.raw("{\"line\":\"CLOCK_MONOTONIC\",\"pairs\":").number(clock.pairs);
   json.raw(",\"worst_gap_ns\":").number(clock.worst_gap_ns);
   json.raw(",\"realtime_drift_ns\":");
   json.signed_number(clock.last_offset_ns - clock.first_offset_ns).raw("}");
 }
 
-void write_threads(Members& members, const Survey& survey) {
-  JsonText& json = members.key("threads");
+void write_threads(HeaderMembers& members, const Prescan& survey) {
+  BufferedWriter& json = members.key("threads");
   json.raw("[");
   bool first = true;
   for (const auto& [tid, thread] : survey.threads) {
     if (!thread.sampled) continue;
-    json.need(256);
+    json.reserve(256);
     json.raw(first ? "\n    {\"tid\":" : ",\n    {\"tid\":").number(tid);
-    json.raw(",\"running_samples\":").number(thread.running_samples);
-    json.raw(",\"blocked_samples\":").number(thread.blocked_samples);
+    json.raw(",\"running_samples\":").number(thread.on_cpu_samples);
+    json.raw(",\"blocked_samples\":").number(thread.off_cpu_samples);
     json.raw(",\"sampled_cpu_ns\":").number(thread.sampled_cpu_ns).raw("}");
     first = false;
   }
@@ -161,20 +163,20 @@ void write_threads(Members& members, const Survey& survey) {
 }
 
 template <typename List, typename Text>
-void write_list(JsonText& json, const List& list, const Text& text) {
+void write_list(BufferedWriter& json, const List& list, const Text& text) {
   json.raw("[");
   bool first = true;
   for (const auto& item : list) {
-    json.text(first ? "\n    " : ",\n    ").string(text(item)).need(64);
+    json.text(first ? "\n    " : ",\n    ").string(text(item)).reserve(64);
     first = false;
   }
   json.raw("]");
 }
 
-void write_own_part(Trace& t, const FileContext& context) {
-  const Survey& survey = t.survey;
+void write_gpuprof_section(JsonTraceState& t, const FileContext& context) {
+  const Prescan& survey = t.survey;
   t.json.text("\"gpuprof\":{");
-  Members members(t.json);
+  HeaderMembers members(t.json);
   members.add("version", context.version).add("host", context.host).add("pid", survey.pid);
   members.add("ppid", survey.ppid).add("program", survey.exe);
   members.add("command", survey.command_line);
@@ -188,28 +190,28 @@ void write_own_part(Trace& t, const FileContext& context) {
   write_list(members.key("notices"), survey.notices, [](const auto& n) { return n.text; });
   write_list(members.key("remarks"), context.remarks, [](const auto& r) { return r.second; });
   write_clock(members, survey.clock);
-  JsonText& json = members.key("facts");
+  BufferedWriter& json = members.key("facts");
   json.raw("{");
-  Members facts(json);
+  HeaderMembers facts(json);
   for (const auto& [key, value] : survey.facts) facts.add(key, value);
   json.text("}},\n");
 }
 
 }  // namespace
 
-void write_head(Trace& t, const FileContext& context) {
-  JsonText& json = t.json;
+void write_header(JsonTraceState& t, const FileContext& context) {
+  BufferedWriter& json = t.json;
   const model::Window& window = t.survey.window;
   json.text("{\"schemaVersion\":1,\n");
   write_rank(t);
-  json.text("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":").need(256);
+  json.text("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":").reserve(256);
   json.number(window.stamp_real_ns - (window.start_ns - t.base_ns));
   json.raw(",\n\"traceName\":").string(context.worker).text(",\n\"host_name\":");
   json.string(context.host).text(",\n");
   // Here as well as in our own part: whoever reads figures meets it first.
   if (is_simulated(t.survey)) json.text("\"simulated\":true,\n");
   write_devices(t);
-  write_own_part(t, context);
+  write_gpuprof_section(t, context);
   json.text("\"traceEvents\":[\n");
 }
 

@@ -41,36 +41,39 @@ std::string payload_text(const model::Range& range) {
 }
 
 /// A nanosecond before what follows at once, else a few after its last operator.
-std::uint64_t drawn_end_ns(const Survey& survey, const model::Step& step, const model::Step* next) {
-  if (next != nullptr && next->tid == step.tid && next->start_ns <= step.end_ns + kStepMoreNs)
+std::uint64_t drawn_end_ns(const Prescan& survey, const model::Step& step,
+                           const model::Step* next) {
+  if (next != nullptr && next->tid == step.tid && next->start_ns <= step.end_ns + kStepPaddingNs)
     return std::max(step.start_ns, next->start_ns - 1);
-  if (survey.followed_ends.contains(step.end_ns)) return std::max(step.start_ns, step.end_ns - 1);
-  return step.end_ns + kStepMoreNs;
+  if (survey.abutted_step_ends.contains(step.end_ns))
+    return std::max(step.start_ns, step.end_ns - 1);
+  return step.end_ns + kStepPaddingNs;
 }
 
 }  // namespace
 
-void RangePart::write(const model::Range& e) {
-  Survey& survey = t_.survey;
+void RangeWriter::write(const model::Range& e) {
+  Prescan& survey = t_.survey;
   if (!survey.overlaps({e.start_ns, e.end_ns})) return;
   if (e.kind == model::RangeKind::kMark) return write_mark(e);
   if (e.kind != model::RangeKind::kPushPop) return write_span(e, "nvtx_range");
   if ((e.flags & model::kRangeDeep) != 0) return write_span(e, "nvtx_deep");
-  const Placed placed = survey.placed(e.id, e.tid, {e.start_ns, e.end_ns});
-  if ((e.flags & model::kRangeCrossing) != 0 || placed.place == Place::kCrossing)
+  const StepPlacement placed = survey.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
+  if ((e.flags & model::kRangeCrossing) != 0 || placed.place == StepRelation::kCrossing)
     return write_span(e, "nvtx_crossing");
-  const bool op = placed.place == Place::kFree || survey.step_operators.contains(e.name);
-  write_nested(e, op ? "cpu_op" : "nvtx_enclosing", placed.drawn);
+  const bool op =
+      placed.place == StepRelation::kNonCrossing || survey.launching_step_ranges.contains(e.name);
+  write_nested(e, op ? "cpu_op" : "nvtx_enclosing", placed.interval);
 }
 
-void RangePart::write_nested(const model::Range& e, std::string_view category,
-                             const Interval& drawn) {
+void RangeWriter::write_nested(const model::Range& e, std::string_view category,
+                               const Interval& drawn) {
   const std::string_view name = t_.survey.names.text(e.name);
-  const std::string_view stack = t_.stacks.line(e.stack, e.start_ns);
-  JsonText& json = t_.event(name.size() + stack.size());
+  const std::string_view stack = t_.stacks.joined_frames(e.stack, e.start_ns);
+  BufferedWriter& json = t_.event(name.size() + stack.size());
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"");
-  json.raw(lead_of(name)).raw(name);
-  t_.row(t_.host_pid, e.tid);
+  json.raw(display_prefix(name)).raw(name);
+  t_.write_pid_tid(t_.host_pid, e.tid);
   t_.interval(drawn.start_ns, drawn.end_ns);
   json.raw(",\"args\":{\"External id\":").number(e.id);
   if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
@@ -78,14 +81,14 @@ void RangePart::write_nested(const model::Range& e, std::string_view category,
   json.raw("}}");
 }
 
-void RangePart::details(const model::Range& e) {
-  JsonText& json = t_.json;
+void RangeWriter::details(const model::Range& e) {
+  BufferedWriter& json = t_.json;
   // Also the one without a name: it tells a reader that this is no operator of PyTorch's.
   const auto domain = t_.survey.domains.find(e.domain);
   const bool named = domain != t_.survey.domains.end();
   json.text(",\"domain\":")
       .string(named ? std::string_view(domain->second) : std::string_view())
-      .need(256);
+      .reserve(256);
   if (e.category != 0) json.raw(",\"category\":").number(e.category);
   if (e.payload_type != 0) {
     const std::string payload = payload_text(e);
@@ -98,15 +101,15 @@ void RangePart::details(const model::Range& e) {
 
 /// Spans may overlap anything: a pair of asynchronous events, which viewers give rows of
 /// their own.
-void RangePart::write_span(const model::Range& e, std::string_view category) {
+void RangeWriter::write_span(const model::Range& e, std::string_view category) {
   const std::string_view name = t_.survey.names.text(e.name);
   const std::uint64_t start = std::max(e.start_ns, t_.survey.window.start_ns);
   const std::uint64_t end = std::min(e.end_ns, t_.survey.window.end_ns);
   for (const bool begins : {true, false}) {
-    JsonText& json = t_.event(name.size());
+    BufferedWriter& json = t_.event(name.size());
     json.raw(begins ? "{\"ph\":\"b\",\"cat\":\"" : "{\"ph\":\"e\",\"cat\":\"").raw(category);
     json.raw("\",\"id\":").number(e.id).raw(",\"name\":\"").raw(name);
-    t_.row(t_.host_pid, begins ? e.tid : e.end_tid);
+    t_.write_pid_tid(t_.host_pid, begins ? e.tid : e.end_tid);
     t_.ts(begins ? start : std::max(start, end));
     json.raw(",\"args\":{\"range\":").number(e.id);
     if (begins) details(e);
@@ -115,44 +118,44 @@ void RangePart::write_span(const model::Range& e, std::string_view category) {
   --t_.written;  // two lines, one event
 }
 
-void RangePart::write_mark(const model::Range& e) {
+void RangeWriter::write_mark(const model::Range& e) {
   const std::string_view name = t_.survey.names.text(e.name);
-  JsonText& json = t_.event(name.size());
+  BufferedWriter& json = t_.event(name.size());
   json.raw("{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"nvtx_mark\",\"name\":\"").raw(name);
-  t_.row(t_.host_pid, e.tid);
+  t_.write_pid_tid(t_.host_pid, e.tid);
   t_.ts(e.start_ns).raw(",\"args\":{\"mark\":").number(e.id);
   details(e);
   json.raw("}}");
 }
 
-void write_steps(Trace& t) {
+void write_steps(JsonTraceState& t) {
   const std::vector<model::Step>& steps = t.survey.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const model::Step& step = steps[i];
-    JsonText& json = t.event(64);
+    BufferedWriter& json = t.event(64);
     json.raw("{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#");
     json.number(step.label);
-    t.row(t.host_pid, step.tid);
+    t.write_pid_tid(t.host_pid, step.tid);
     const model::Step* const next = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
     // Whole numbers add up exactly.
     t.interval(step.start_ns,
                t.spelling.whole_us ? step.end_ns : drawn_end_ns(t.survey, step, next));
     json.raw(",\"args\":{\"External id\":").number(kStepIdOffset + step.number);
-    json.raw(",\"source\":\"").raw(name_of(static_cast<StepBy>(step.source)));
+    json.raw(",\"source\":\"").raw(name_of(static_cast<StepOrigin>(step.source)));
     json.raw("\",\"confidence\":").raw(fmt::format("{}", step.confidence / 100.0));
     if (step.where != 0) json.raw(",\"where\":\"").text(t.survey.names.text(step.where)).raw("\"");
-    json.need(64);
+    json.reserve(64);
     json.raw("}}");
   }
 }
 
-void write_capture(Trace& t) {
-  const Survey& survey = t.survey;
-  const bool operators = survey.ranges_seen.count() > survey.not_operators.size();
+void write_window_range(JsonTraceState& t) {
+  const Prescan& survey = t.survey;
+  const bool operators = survey.operator_ids.count() > survey.step_crossing_ranges.size();
   if (!survey.steps.empty() || operators) return;
-  JsonText& json = t.event(64);
+  BufferedWriter& json = t.event(64);
   json.raw("{\"ph\":\"X\",\"cat\":\"python\",\"name\":\"capture");
-  t.row(t.host_pid, survey.main_tid());
+  t.write_pid_tid(t.host_pid, survey.main_tid());
   t.interval(survey.window.start_ns, survey.window.end_ns);
   json.raw(",\"args\":{\"External id\":").number(kStepIdOffset - 1).raw("}}");
 }

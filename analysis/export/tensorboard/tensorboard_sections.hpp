@@ -24,29 +24,29 @@
 namespace gpuprof::exporter {
 
 /// Rows a viewer shows: a file's own numbers for processes and threads.
-inline constexpr std::uint32_t kDeviceRows = 64;  // process ids below are devices
+inline constexpr std::uint32_t kMaxDevicePids = 64;  // process ids below are devices
 inline constexpr std::uint32_t kSmallPidOffset = 100'000;
 inline constexpr std::uint64_t kSampleTidOffset = 100'000'000;
 /// Steps are operators of their own: ids far above those of ranges.
 inline constexpr std::uint64_t kStepIdOffset = 1ULL << 48;
 
 /// Everything the parts write with.
-struct Trace {
-  JsonText& json;
-  Survey& survey;
-  StackText& stacks;
-  const Spelling& spelling;
+struct JsonTraceState {
+  BufferedWriter& json;
+  Prescan& survey;
+  StackFormatter& stacks;
+  const JsonDialect& spelling;
   std::uint64_t base_ns;   // CLOCK_MONOTONIC of ts 0
   std::uint32_t host_pid;  // as written
   std::uint64_t written = 0;
-  std::uint32_t place = 0;   // among the files of its window
-  bool takes_arrows = true;  // the installed plugin can take arrows to the backward pass
+  std::uint32_t place = 0;     // among the files of its window
+  bool supports_flows = true;  // the installed plugin can take arrows to the backward pass
 
   std::uint64_t since_base(std::uint64_t ns) const { return ns > base_ns ? ns - base_ns : 0; }
 
   /// Opens an event: the comma before it, and room for `text_bytes` of names in it.
-  JsonText& event(std::size_t text_bytes) {
-    json.need(1024 + text_bytes);
+  BufferedWriter& event(std::size_t text_bytes) {
+    json.reserve(1024 + text_bytes);
     ++written;
     return json.raw(",\n");
   }
@@ -59,45 +59,46 @@ struct Trace {
     spelling.whole_us ? json.number(end / 1000 - start / 1000) : json.us(end - start);
   }
   /// `,"ts":…` of an instant.
-  JsonText& ts(std::uint64_t ns) {
+  BufferedWriter& ts(std::uint64_t ns) {
     json.raw(",\"ts\":");
     return time(since_base(ns));
   }
-  JsonText& time(std::uint64_t ns) {
+  BufferedWriter& time(std::uint64_t ns) {
     return spelling.whole_us ? json.number(ns / 1000) : json.us(ns);
   }
   /// The operator a call or GPU event names; 0 unless the file has it.
   model::RangeId owner(model::RangeId range) const {
-    const model::RangeId other = spelling.collective_by_record ? survey.collectives.record_of(range)
-                                                               : survey.collectives.range_of(range);
+    const model::RangeId other = spelling.kernels_link_to_record
+                                     ? survey.collectives.record_of(range)
+                                     : survey.collectives.range_of(range);
     return survey.operator_of(other != 0 && survey.operator_of(other) != 0 ? other : range);
   }
-  void row(std::uint64_t pid, std::uint64_t tid) {
+  void write_pid_tid(std::uint64_t pid, std::uint64_t tid) {
     json.raw("\",\"pid\":").number(pid).raw(",\"tid\":").number(tid);
   }
 };
 
 /// Sentences about the session that every file carries.
-using Remarks = std::vector<std::pair<std::string, std::string>>;
+using SessionNotes = std::vector<std::pair<std::string, std::string>>;
 /// Who the file is about, beyond what the spool says.
 struct FileContext {
   std::string host, worker, version, session;
-  const Remarks& remarks;
+  const SessionNotes& remarks;
   const std::vector<std::string>& missing;
 };
 
 /// Everything before the first event.
-void write_head(Trace& trace, const FileContext& context);
+void write_header(JsonTraceState& trace, const FileContext& context);
 /// Names and order of processes, threads, streams; the first one has no comma before it.
-void write_rows(Trace& trace);
-void write_steps(Trace& trace);
+void write_track_metadata(JsonTraceState& trace);
+void write_steps(JsonTraceState& trace);
 /// Without any step or operator: one range over the window (else the overview is nonsense).
-void write_capture(Trace& trace);
+void write_window_range(JsonTraceState& trace);
 
 /// Push/pop ranges as operators, others as spans and marks.
-class RangePart {
+class RangeWriter {
  public:
-  explicit RangePart(Trace& trace) : t_(trace) {}
+  explicit RangeWriter(JsonTraceState& trace) : t_(trace) {}
   void write(const model::Range& range);
 
  private:
@@ -106,13 +107,13 @@ class RangePart {
   void write_mark(const model::Range& range);
   void details(const model::Range& range);
 
-  Trace& t_;
+  JsonTraceState& t_;
 };
 
 /// PyTorch's operators and the records of its allocator.
-class OperatorPart {
+class OperatorWriter {
  public:
-  explicit OperatorPart(Trace& trace) : t_(trace), links_(trace.survey.modules) {}
+  explicit OperatorWriter(JsonTraceState& trace) : t_(trace), links_(trace.survey.modules) {}
   void write(const model::Operator& op);
   void write(const model::Allocation& allocation);
   void finish();
@@ -123,35 +124,35 @@ class OperatorPart {
                     const Interval& drawn);
   void write_span(const model::Operator& op);
   std::string_view category_of(const model::Operator& op, OpKind kind) const;
-  struct ShownName {
+  struct DisplayName {
     std::string_view library, name;
   };
-  ShownName shown_name(std::string_view name, OpKind kind) const;
+  DisplayName shown_name(std::string_view name, OpKind kind) const;
   void write_inputs(const model::Operator& op, OpKind kind);
-  void arrow(std::string_view name, const BackwardLink& link);
+  void write_flow(std::string_view name, const BackwardLink& link);
 
-  Trace& t_;
+  JsonTraceState& t_;
   BackwardLinks links_;
-  ForwardFirst order_{links_};
-  std::uint64_t arrows_ = 0;
+  BackwardReorderer order_{links_};
+  std::uint64_t flows_ = 0;
 };
 
 /// Host calls and the arrows that leave them.
-class CallPart {
+class ApiCallWriter {
  public:
-  explicit CallPart(Trace& trace) : t_(trace) {}
+  explicit ApiCallWriter(JsonTraceState& trace) : t_(trace) {}
   void write(const model::ApiCall& call);
   void write(const model::Overhead& overhead);
 
  private:
-  Trace& t_;
-  PagedBits drawn_;
+  JsonTraceState& t_;
+  PagedBitset drawn_;
 };
 
 /// What ran on devices.
-class GpuPart {
+class GpuEventWriter {
  public:
-  explicit GpuPart(Trace& trace) : t_(trace) {}
+  explicit GpuEventWriter(JsonTraceState& trace) : t_(trace) {}
   void write(const model::Kernel& kernel);
   void write(const model::MemCopy& copy);
   void write(const model::MemSet& set);
@@ -176,26 +177,26 @@ class GpuPart {
   std::string_view shape_text(const model::Kernel& kernel);
   void bandwidth(std::uint64_t bytes, std::uint64_t ns);
 
-  Trace& t_;
+  JsonTraceState& t_;
   std::uint32_t device_ = 0;  // of the event between begin and end
-  PagedBits arrived_;
+  PagedBitset flow_ends_;
   std::unordered_map<Shape, std::string, ShapeHash> shapes_;
   std::string scratch_;
 };
 
 /// Samples of each thread as slices: frames that stay open from one sample to the next.
-class FlamePart {
+class SampleWriter {
  public:
-  explicit FlamePart(Trace& trace);
-  FlamePart(const FlamePart&) = delete;
-  FlamePart& operator=(const FlamePart&) = delete;
+  explicit SampleWriter(JsonTraceState& trace);
+  SampleWriter(const SampleWriter&) = delete;
+  SampleWriter& operator=(const SampleWriter&) = delete;
   void write(const model::Sample& sample);
   void finish();
 
  private:
-  void slice(const SampleSlices::Change& change);
+  void slice(const SampleSlices::SliceEdge& change);
 
-  Trace& t_;
+  JsonTraceState& t_;
   SampleSlices slices_;
   std::unordered_map<std::uint32_t, model::StackId> last_stack_;  // of a thread's samples
 };

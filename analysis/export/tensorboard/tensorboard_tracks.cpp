@@ -16,9 +16,9 @@ namespace {
 /// Devices come after every host process, as the viewers' own traces have it.
 constexpr std::uint64_t kDeviceOrder = 5'000'000;
 
-class Rows {
+class TrackMetadataWriter {
  public:
-  explicit Rows(Trace& t) : t_(t) {}
+  explicit TrackMetadataWriter(JsonTraceState& t) : t_(t) {}
 
   void text(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view key,
             std::string_view value) {
@@ -29,9 +29,10 @@ class Rows {
   }
 
  private:
-  JsonText& begin(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view key) {
-    JsonText& json = t_.json;
-    json.need(512);
+  BufferedWriter& begin(std::string_view what, std::int64_t pid, std::int64_t tid,
+                        std::string_view key) {
+    BufferedWriter& json = t_.json;
+    json.reserve(512);
     json.raw(first_ ? "{\"ph\":\"M\",\"name\":\"" : ",\n{\"ph\":\"M\",\"name\":\"").raw(what);
     json.raw("\",\"ts\":");
     t_.time(0).raw(",\"pid\":").signed_number(pid).raw(",\"tid\":").signed_number(tid);
@@ -40,23 +41,23 @@ class Rows {
     return json;
   }
 
-  Trace& t_;
+  JsonTraceState& t_;
   bool first_ = true;
 };
 
-std::string program_name(const Survey& survey) {
+std::string program_name(const Prescan& survey) {
   const std::size_t slash = survey.exe.rfind('/');
   const std::string name = slash == std::string::npos ? survey.exe : survey.exe.substr(slash + 1);
   return name.empty() ? fmt::format("process {}", survey.pid) : name;
 }
 
-std::string thread_label(std::uint32_t tid, const Survey::Thread& thread, bool main) {
+std::string thread_label(std::uint32_t tid, const Prescan::Thread& thread, bool main) {
   return fmt::format("{} {}{}", thread.name.empty() ? "thread" : thread.name, tid,
                      main ? " (main)" : "");
 }
 
-void host_rows(Trace& t, Rows& rows) {
-  const Survey& survey = t.survey;
+void host_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
+  const Prescan& survey = t.survey;
   const auto pid = static_cast<std::int64_t>(t.host_pid);
   std::uint64_t order = 0;
   for (const auto& [tid, thread] : survey.threads) {
@@ -64,7 +65,7 @@ void host_rows(Trace& t, Rows& rows) {
     const std::string label = thread_label(tid, thread, main);
     // The main thread leads; each thread's samples follow it.
     const std::uint64_t at = main ? 0 : ++order * 2;
-    if (thread.drawn || main) {
+    if (thread.has_events || main) {
       rows.text("thread_name", pid, tid, "name", label);
       rows.number("thread_sort_index", pid, tid, at);
     }
@@ -76,15 +77,15 @@ void host_rows(Trace& t, Rows& rows) {
   }
 }
 
-void device_rows(Trace& t, Rows& rows) {
-  const Survey& survey = t.survey;
+void device_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
+  const Prescan& survey = t.survey;
   const char* simulated = is_simulated(survey) ? " (simulated)" : "";
   std::set<std::uint32_t> named;
   std::set<std::pair<std::uint32_t, std::int64_t>> null_streams;
   for (const auto& [id, context] : survey.contexts)
     null_streams.emplace(context.device, context.null_stream);
-  for (const auto& [device, stream] : survey.gpu_rows) {
-    if (device >= kDeviceRows) continue;
+  for (const auto& [device, stream] : survey.gpu_tracks) {
+    if (device >= kMaxDevicePids) continue;
     if (named.insert(device).second) {
       rows.text("process_name", device, 0, "name", program_name(survey));
       rows.text("process_labels", device, 0, "labels", fmt::format("GPU {}{}", device, simulated));
@@ -97,19 +98,19 @@ void device_rows(Trace& t, Rows& rows) {
   }
 }
 
-void sync_rows(Trace& t, Rows& rows) {
-  for (const auto& [device, row] : t.survey.sync_rows) {
-    if (device >= kDeviceRows) continue;
+void sync_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
+  for (const auto& [device, row] : t.survey.sync_tracks) {
+    if (device >= kMaxDevicePids) continue;
     rows.text("thread_name", device, row, "name",
               row < 0 ? "waits for the device"
-                      : fmt::format("waits for stream {}", row - kStreamSyncOffset));
+                      : fmt::format("waits for stream {}", row - kSyncTrackOffset));
   }
 }
 
 }  // namespace
 
-void write_rows(Trace& t) {
-  Rows rows(t);
+void write_track_metadata(JsonTraceState& t) {
+  TrackMetadataWriter rows(t);
   const auto pid = static_cast<std::int64_t>(t.host_pid);
   rows.text("process_name", pid, 0, "name", program_name(t.survey));
   rows.text("process_labels", pid, 0, "labels", "CPU");
@@ -117,7 +118,7 @@ void write_rows(Trace& t) {
   host_rows(t, rows);
   device_rows(t, rows);
   sync_rows(t, rows);
-  if (t.survey.count(Counted::kOverhead) != 0)
+  if (t.survey.count(EventKind::kOverhead) != 0)
     rows.text("process_name", -1, 0, "name", "CUPTI overhead");
 }
 

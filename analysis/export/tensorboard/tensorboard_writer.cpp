@@ -23,7 +23,7 @@ constexpr std::uint64_t kLeadNs = 1'000'000;
 /// The second pass.
 class EventsWriter final : public model::IgnoringSink {
  public:
-  explicit EventsWriter(Trace& trace)
+  explicit EventsWriter(JsonTraceState& trace)
       : survey_(trace.survey),
         ranges_(trace),
         operators_(trace),
@@ -34,10 +34,10 @@ class EventsWriter final : public model::IgnoringSink {
   using model::IgnoringSink::on;
   void on(const model::Sample& e) override { pass(flame_, e); }
   void on(const model::Range& e) override {
-    if (!survey_.copies.replaces(e)) pass(ranges_, survey_.whole(e));
+    if (!survey_.open_ranges.is_superseded(e)) pass(ranges_, survey_.with_open_end(e));
   }
   void on(const model::Operator& e) override {
-    if (!survey_.copies.replaces(e)) pass(operators_, survey_.whole(e));
+    if (!survey_.open_ranges.is_superseded(e)) pass(operators_, survey_.with_open_end(e));
   }
   void on(const model::Allocation& e) override { pass(operators_, e); }
   void on(const model::ApiCall& e) override { pass(calls_, e); }
@@ -59,33 +59,33 @@ class EventsWriter final : public model::IgnoringSink {
     part.write(event);
   }
 
-  const Survey& survey_;
-  RangePart ranges_;
-  OperatorPart operators_;
-  CallPart calls_;
-  GpuPart gpu_;
-  FlamePart flame_;
+  const Prescan& survey_;
+  RangeWriter ranges_;
+  OperatorWriter operators_;
+  ApiCallWriter calls_;
+  GpuEventWriter gpu_;
+  SampleWriter flame_;
 };
 
 // Of two that begin and end together the reader takes the first one for the outer one: calls of
 // modules come before operators, which the spool gives innermost first.
-support::Result<void> write_modules(const FileRequest& request, Trace& trace) {
+support::Result<void> write_modules(const FileRequest& request, JsonTraceState& trace) {
   if (trace.survey.modules.empty()) {
-    skip_events(request);
+    skip_pass(request);
     return {};
   }
-  ModulePass modules(trace);
+  ModuleCallPass modules(trace);
   GPUPROF_TRY(end, read_events(request, modules));
   (void)end;
   modules.finish();
-  trace.takes_arrows = modules.takes_arrows();
+  trace.supports_flows = modules.takes_arrows();
   return {};
 }
 
-support::Result<void> write_events(const FileRequest& request, Trace& trace) {
-  write_rows(trace);
+support::Result<void> write_events(const FileRequest& request, JsonTraceState& trace) {
+  write_track_metadata(trace);
   write_steps(trace);
-  write_capture(trace);
+  write_window_range(trace);
   GPUPROF_CHECK(write_modules(request, trace));
   EventsWriter events(trace);
   GPUPROF_TRY(end, read_events(request, events));
@@ -96,39 +96,40 @@ support::Result<void> write_events(const FileRequest& request, Trace& trace) {
   return {};
 }
 
-support::Result<FileWritten> write_file(const FileRequest& request, const Spelling& spelling) {
+support::Result<WrittenFile> write_file(const FileRequest& request, const JsonDialect& spelling) {
   // Both are too large for a thread's stack to be sure of.
-  const auto survey = std::make_unique<Survey>();
-  const auto stacks = std::make_unique<StackText>();
-  GPUPROF_CHECK(survey_process(request, *survey, *stacks));
-  std::vector<std::string> missing = shortfalls(*survey);
+  const auto survey = std::make_unique<Prescan>();
+  const auto stacks = std::make_unique<StackFormatter>();
+  GPUPROF_CHECK(prescan_process(request, *survey, *stacks));
+  std::vector<std::string> missing = missing_data_messages(*survey);
 
-  const std::uint32_t pid = survey->pid < kDeviceRows ? survey->pid + kSmallPidOffset : survey->pid;
-  const auto write = [&](JsonText& json) {
-    Trace trace{json,
-                *survey,
-                *stacks,
-                spelling,
-                request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
-                pid};
-    trace.place = request.place;
-    write_head(trace,
-               FileContext{request.session.host, request.worker, request.session.options.version,
-                           request.session.options.name, request.session.remarks, missing});
+  const std::uint32_t pid =
+      survey->pid < kMaxDevicePids ? survey->pid + kSmallPidOffset : survey->pid;
+  const auto write = [&](BufferedWriter& json) {
+    JsonTraceState trace{json,
+                         *survey,
+                         *stacks,
+                         spelling,
+                         request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
+                         pid};
+    trace.place = request.process_index;
+    write_header(trace,
+                 FileContext{request.session.host, request.worker, request.session.options.version,
+                             request.session.options.name, request.session.remarks, missing});
     return write_events(request, trace);
   };
-  GPUPROF_TRY(bytes, write_text(request.path, request.plain, write));
-  return describe(request, *survey, spelling.format, bytes, std::move(missing));
+  GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed, write));
+  return make_written_file(request, *survey, spelling.format, bytes, std::move(missing));
 }
 
 }  // namespace
 
-support::Result<FileWritten> write_tensorboard(const FileRequest& request) {
-  return write_file(request, kTensorboardSpelling);
+support::Result<WrittenFile> write_tensorboard(const FileRequest& request) {
+  return write_file(request, kTensorboardDialect);
 }
 
-support::Result<FileWritten> write_kineto(const FileRequest& request) {
-  return write_file(request, kKinetoSpelling);
+support::Result<WrittenFile> write_kineto(const FileRequest& request) {
+  return write_file(request, kKinetoDialect);
 }
 
 }  // namespace gpuprof::exporter

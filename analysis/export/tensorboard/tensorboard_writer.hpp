@@ -11,8 +11,8 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_tensorboard(const FileRequest& request);
+support::Result<WrittenFile> write_tensorboard(const FileRequest& request);
 /// The same as PyTorch's own profiler spells it, for HTA and other readers of its files.
-support::Result<FileWritten> write_kineto(const FileRequest& request);
+support::Result<WrittenFile> write_kineto(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -17,7 +17,7 @@ constexpr std::uint32_t kStreamWaitsForEvent = 2;
 
 }  // namespace
 
-StepScalarsSink::StepScalarsSink(const Survey& survey) : main_tid_(survey.main_tid()) {
+StepScalarsSink::StepScalarsSink(const Prescan& survey) : main_tid_(survey.main_tid()) {
   for (const model::Step& step : survey.steps) {
     // Steps of another thread beside these would count the same time again.
     if (!steps_.empty() && step.start_ns < steps_.back().end_ns) continue;
@@ -39,7 +39,7 @@ StepScalarsSink::StepScalarsSink(const Survey& survey) : main_tid_(survey.main_t
 
 /// Calls visit(step, ns) for each step the interval reaches into.
 template <typename Visit>
-void StepScalarsSink::each_step(const Interval& interval, Visit visit) {
+void StepScalarsSink::for_each_step(const Interval& interval, Visit visit) {
   auto step =
       std::upper_bound(steps_.begin(), steps_.end(), interval.start_ns,
                        [](std::uint64_t at, const StepScalars& one) { return at < one.end_ns; });
@@ -51,57 +51,59 @@ void StepScalarsSink::each_step(const Interval& interval, Visit visit) {
 }
 
 template <typename E>
-void StepScalarsSink::busy(const ShownGpu<E>& e) {
+void StepScalarsSink::busy(const ResolvedGpuEvent<E>& e) {
   Intervals& of_gpu = busy_[e.device];
-  of_gpu.push_back({e.e.start_ns, e.e.end_ns});
+  of_gpu.push_back({e.event.start_ns, e.event.end_ns});
   if (of_gpu.size() < kMaxIntervals) return;
   // What is settled so far is shared out; work that reaches into it later would count twice, by
   // the little that lies between two batches.
-  share_out(of_gpu, &StepScalars::busy_ns);
+  distribute(of_gpu, &StepScalars::busy_ns);
 }
 
-void StepScalarsSink::share_out(Intervals& intervals, std::uint64_t StepScalars::*member) {
-  merge(intervals);
-  for (StepScalars& step : steps_) step.*member += time_in(intervals, step.start_ns, step.end_ns);
+void StepScalarsSink::distribute(Intervals& intervals, std::uint64_t StepScalars::*member) {
+  normalize(intervals);
+  for (StepScalars& step : steps_)
+    step.*member += overlap_ns(intervals, step.start_ns, step.end_ns);
   intervals.clear();
 }
 
-void StepScalarsSink::on(const ShownGpu<model::Kernel>& k) {
+void StepScalarsSink::on(const ResolvedGpuEvent<model::Kernel>& k) {
   busy(k);
-  if (StepScalars* const step = step_at(steps_, k.e.start_ns)) ++step->kernels;
-  each_step({k.e.start_ns, k.e.end_ns},
-            [](StepScalars& step, std::uint64_t ns) { step.kernel_ns += ns; });
+  if (StepScalars* const step = step_at(steps_, k.event.start_ns)) ++step->kernels;
+  for_each_step({k.event.start_ns, k.event.end_ns},
+                [](StepScalars& step, std::uint64_t ns) { step.kernel_ns += ns; });
 }
 
-void StepScalarsSink::on(const ShownGpu<model::MemCopy>& c) {
+void StepScalarsSink::on(const ResolvedGpuEvent<model::MemCopy>& c) {
   busy(c);
-  if (StepScalars* const step = step_at(steps_, c.e.start_ns)) step->copy_bytes += c.e.bytes;
-  each_step({c.e.start_ns, c.e.end_ns},
-            [](StepScalars& step, std::uint64_t ns) { step.copy_ns += ns; });
+  if (StepScalars* const step = step_at(steps_, c.event.start_ns))
+    step->copy_bytes += c.event.bytes;
+  for_each_step({c.event.start_ns, c.event.end_ns},
+                [](StepScalars& step, std::uint64_t ns) { step.copy_ns += ns; });
 }
 
-void StepScalarsSink::on(const ShownOp& op) {
-  if (op.e.tid != tids_.front() || !is_loader(op.name)) return;
+void StepScalarsSink::on(const ResolvedOperator& op) {
+  if (op.event.tid != tids_.front() || !is_data_loader(op.name)) return;
   has_loader_ = true;
-  loader_.push_back(op.drawn);
-  if (loader_.size() >= kMaxIntervals) share_out(loader_, &StepScalars::loader_ns);
+  loader_.push_back(op.interval);
+  if (loader_.size() >= kMaxIntervals) distribute(loader_, &StepScalars::loader_ns);
 }
 
-void StepScalarsSink::on(const ShownSync& sync) {
-  const std::uint32_t tid = sync.e.launch_tid != 0 ? sync.e.launch_tid : main_tid_;
-  if (sync.e.type == kStreamWaitsForEvent || tid != tids_.front()) return;
+void StepScalarsSink::on(const ResolvedSync& sync) {
+  const std::uint32_t tid = sync.event.launch_tid != 0 ? sync.event.launch_tid : main_tid_;
+  if (sync.event.type == kStreamWaitsForEvent || tid != tids_.front()) return;
   has_waits_ = true;
-  waits_.push_back({sync.e.start_ns, sync.e.end_ns});
-  if (waits_.size() >= kMaxIntervals) share_out(waits_, &StepScalars::wait_ns);
+  waits_.push_back({sync.event.start_ns, sync.event.end_ns});
+  if (waits_.size() >= kMaxIntervals) distribute(waits_, &StepScalars::wait_ns);
 }
 
 void StepScalarsSink::on(const model::Allocation& e) {
   StepScalars* const step = step_at(steps_, e.start_ns);
   const std::int32_t device = e.device_type == 0 ? -1 : e.device;
-  std::vector<Level>& levels = levels_[device];
+  std::vector<MemoryLevel>& levels = levels_[device];
   levels.resize(steps_.size());
   if (step == nullptr) return;
-  Level& last = levels[static_cast<std::size_t>(step - steps_.data())];
+  MemoryLevel& last = levels[static_cast<std::size_t>(step - steps_.data())];
   if (e.start_ns >= last.at_ns)
     last = {e.start_ns, e.total_allocated_bytes, e.total_reserved_bytes};
   StepScalars::Memory& memory = step->memory[device];
@@ -112,7 +114,7 @@ void StepScalarsSink::on(const model::Allocation& e) {
 /// What a step began with, too, is memory that was in use in it.
 void StepScalarsSink::carry_memory() {
   for (auto& [device, levels] : levels_) {
-    Level before;
+    MemoryLevel before;
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (before.at_ns != 0) {
         StepScalars::Memory& memory = steps_[i].memory[device];
@@ -125,9 +127,9 @@ void StepScalarsSink::carry_memory() {
 }
 
 const std::vector<StepScalars>& StepScalarsSink::finish() {
-  for (auto& [device, intervals] : busy_) share_out(intervals, &StepScalars::busy_ns);
-  share_out(loader_, &StepScalars::loader_ns);
-  share_out(waits_, &StepScalars::wait_ns);
+  for (auto& [device, intervals] : busy_) distribute(intervals, &StepScalars::busy_ns);
+  distribute(loader_, &StepScalars::loader_ns);
+  distribute(waits_, &StepScalars::wait_ns);
   carry_memory();
   return steps_;
 }

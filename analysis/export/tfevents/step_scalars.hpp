@@ -31,18 +31,18 @@ struct StepScalars {
   std::map<std::int32_t, Memory> memory;  // by device; -1: the host
 };
 
-class StepScalarsSink final : public ShownSink {
+class StepScalarsSink final : public ResolvedSink {
  public:
   static constexpr std::size_t kMaxIntervals = 4u << 20;
 
-  explicit StepScalarsSink(const Survey& survey);
+  explicit StepScalarsSink(const Prescan& survey);
 
-  void on(const ShownOp& op) override;
-  void on(const ShownGpu<model::Kernel>& kernel) override;
-  void on(const ShownGpu<model::MemCopy>& copy) override;
-  void on(const ShownGpu<model::MemSet>& set) override { busy(set); }
-  void on(const ShownGpu<model::GraphExec>& graph) override { busy(graph); }
-  void on(const ShownSync& sync) override;
+  void on(const ResolvedOperator& op) override;
+  void on(const ResolvedGpuEvent<model::Kernel>& kernel) override;
+  void on(const ResolvedGpuEvent<model::MemCopy>& copy) override;
+  void on(const ResolvedGpuEvent<model::MemSet>& set) override { busy(set); }
+  void on(const ResolvedGpuEvent<model::GraphExec>& graph) override { busy(graph); }
+  void on(const ResolvedSync& sync) override;
   void on(const model::Allocation& memory) override;
 
   /// All were shown. Steps in time order.
@@ -52,15 +52,15 @@ class StepScalarsSink final : public ShownSink {
   bool has_waits() const { return has_waits_; }
 
  private:
-  struct Level {
+  struct MemoryLevel {
     std::uint64_t at_ns = 0, allocated_bytes = 0, reserved_bytes = 0;
   };
 
   template <typename Visit>
-  void each_step(const Interval& interval, Visit visit);
+  void for_each_step(const Interval& interval, Visit visit);
   template <typename E>
-  void busy(const ShownGpu<E>& e);
-  void share_out(Intervals& intervals, std::uint64_t StepScalars::*member);
+  void busy(const ResolvedGpuEvent<E>& e);
+  void distribute(Intervals& intervals, std::uint64_t StepScalars::*member);
   void carry_memory();
 
   std::vector<StepScalars> steps_;
@@ -68,7 +68,7 @@ class StepScalarsSink final : public ShownSink {
   std::map<std::uint32_t, Intervals> busy_;
   Intervals loader_, waits_;
   std::uint32_t main_tid_;
-  std::map<std::int32_t, std::vector<Level>> levels_;  // the last of each step
+  std::map<std::int32_t, std::vector<MemoryLevel>> levels_;  // the last of each step
   bool has_loader_ = false, has_waits_ = false;
 };
 

@@ -57,7 +57,7 @@ class ScalarFile {
   }
   void put(const tfevents::Event& event) { out_.text(tfrecord(event.SerializeAsString())); }
 
-  JsonText out_;
+  BufferedWriter out_;
   const model::Window& window_;
   tfevents::Event event_;
   std::set<std::string> said_;
@@ -106,7 +106,7 @@ void write_step(const StepScalars& step, const StepScalarsSink& sink, ScalarFile
              "Time in which the step's thread waited for a stream, an event or a GPU.");
 }
 
-std::uint64_t dropped(const Survey& survey) {
+std::uint64_t dropped(const Prescan& survey) {
   std::uint64_t sum = 0;
   for (const auto& [reason, loss] : survey.losses)
     if (model::counts_records(static_cast<model::LossReason>(reason))) sum += loss.in_window;
@@ -115,8 +115,8 @@ std::uint64_t dropped(const Survey& survey) {
 
 }  // namespace
 
-support::Result<FileWritten> write_tfevents(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
+support::Result<WrittenFile> write_tfevents(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
   StepScalarsSink sink(shown->survey());
   GPUPROF_CHECK(shown->replay(sink));
   const std::vector<StepScalars>& steps = sink.finish();
@@ -133,7 +133,7 @@ support::Result<FileWritten> write_tfevents(const FileRequest& request) {
   }
   to.finish();
   GPUPROF_TRY(bytes, file->finish());
-  return shown->written("tfevents", bytes);
+  return shown->make_written_file("tfevents", bytes);
 }
 
 }  // namespace gpuprof::exporter

@@ -10,6 +10,6 @@
 
 namespace gpuprof::exporter {
 
-support::Result<FileWritten> write_tfevents(const FileRequest& request);
+support::Result<WrittenFile> write_tfevents(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

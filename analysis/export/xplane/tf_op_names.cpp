@@ -97,29 +97,30 @@ Pass pass_of(std::string_view op, std::string_view kernel) {
 
 }  // namespace
 
-void XplaneOps::add(const ShownOp& op) {
-  What what = What::kOperator;
-  if (op.kind == OpKind::kEvaluate || op.e.scope == model::kScopeBackward) what = What::kNode;
+void TfOpNames::add(const ResolvedOperator& op) {
+  EntryKind what = EntryKind::kOperator;
+  if (op.kind == OpKind::kEvaluateFunction || op.event.scope == model::kScopeBackward)
+    what = EntryKind::kNode;
   // Loaders and optimizers are scopes as well as operators; a step is not.
-  else if (op.e.scope == model::kScopeUser)
-    what = What::kRange;
-  if (op.nesting == Nesting::kEnclosing) what = What::kHidden;
-  add(Entry{op.e.id, op.parent, op.e.name, op.module, kUnknown, what});
+  else if (op.event.scope == model::kScopeUser)
+    what = EntryKind::kRange;
+  if (op.nesting == Nesting::kEnclosing) what = EntryKind::kHidden;
+  add(Entry{op.event.id, op.parent, op.event.name, op.module, kUnknown, what});
 }
 
-void XplaneOps::add(const ShownRange& range) {
-  if (range.e.kind != model::RangeKind::kPushPop) return;
+void TfOpNames::add(const ResolvedRange& range) {
+  if (range.event.kind != model::RangeKind::kPushPop) return;
   const bool hidden = range.nesting == Nesting::kEnclosing;
-  add(Entry{range.e.id, range.parent, range.e.name, 0, kUnknown,
-            hidden ? What::kHidden : What::kRange});
+  add(Entry{range.event.id, range.parent, range.event.name, 0, kUnknown,
+            hidden ? EntryKind::kHidden : EntryKind::kRange});
 }
 
-void XplaneOps::add(Entry entry) {
+void TfOpNames::add(Entry entry) {
   if (entry.parent == entry.id) entry.parent = 0;
   entries_.push_back(entry);
 }
 
-void XplaneOps::finish() {
+void TfOpNames::finish() {
   if (entries_.empty()) return;
   std::sort(entries_.begin(), entries_.end(),
             [](const Entry& a, const Entry& b) { return a.id < b.id; });
@@ -131,7 +132,7 @@ void XplaneOps::finish() {
     slots_[entries_[i].id - first_id_] = static_cast<std::uint32_t>(i) + 1;
 }
 
-XplaneOps::Entry* XplaneOps::find(model::RangeId id) {
+TfOpNames::Entry* TfOpNames::find(model::RangeId id) {
   if (id == 0 || entries_.empty() || id < first_id_ || id > entries_.back().id) return nullptr;
   if (!slots_.empty()) {
     const std::uint32_t slot = slots_[id - first_id_];
@@ -144,11 +145,11 @@ XplaneOps::Entry* XplaneOps::find(model::RangeId id) {
 }
 
 /// The place of what lies directly in `entry`, which itself lies at `outer`.
-std::uint32_t XplaneOps::inside(std::uint32_t outer, const Entry& entry) {
-  Place place = places_[outer];
+std::uint32_t TfOpNames::scope_in(std::uint32_t outer, const Entry& entry) {
+  Scope place = places_[outer];
   if (entry.module != 0) place.module = entry.module;
-  if (entry.what == What::kNode) place.node = entry.name;
-  if (entry.what == What::kRange) {
+  if (entry.what == EntryKind::kNode) place.node = entry.name;
+  if (entry.what == EntryKind::kRange) {
     const auto [found, fresh] = chain_ids_.try_emplace(Chain{place.ranges, entry.name},
                                                        static_cast<std::uint32_t>(chains_.size()));
     if (fresh) chains_.push_back(found->first);
@@ -161,7 +162,7 @@ std::uint32_t XplaneOps::inside(std::uint32_t outer, const Entry& entry) {
 }
 
 /// The place of an entry is that inside its parent.
-std::uint32_t XplaneOps::place_of(Entry& entry) {
+std::uint32_t TfOpNames::place_of(Entry& entry) {
   constexpr std::size_t kMaxDepth = 1000;
   std::vector<Entry*> way;  // from the entry outwards, as far as places are not known
   Entry* at = &entry;
@@ -173,12 +174,12 @@ std::uint32_t XplaneOps::place_of(Entry& entry) {
     Entry& one = *way[i - 1];
     Entry* const parent = i == way.size() ? at : way[i];
     const bool known = parent != nullptr && parent->place != kUnknown;
-    one.place = known ? inside(parent->place, *parent) : 0;
+    one.place = known ? scope_in(parent->place, *parent) : 0;
   }
   return entry.place;
 }
 
-std::string XplaneOps::scope(const Place& place) const {
+std::string TfOpNames::scope(const Scope& place) const {
   std::vector<std::string> parts;
   if (place.module != 0) {
     for (ModulePaths::Path at = place.module; at != 0; at = survey_.modules.parent(at))
@@ -192,14 +193,15 @@ std::string XplaneOps::scope(const Place& place) const {
   return text;
 }
 
-std::string XplaneOps::make(const Entry& entry, const Place& place, std::string_view kernel) const {
+std::string TfOpNames::format_op_name(const Entry& entry, const Scope& place,
+                                      std::string_view kernel) const {
   const std::string_view name = survey_.names.text(entry.name);
-  Place around = place;
+  Scope around = place;
   if (entry.module != 0) around.module = entry.module;
   std::string text = scope(around);
-  if (entry.what == What::kRange && entry.module == 0 && around.module == 0)
+  if (entry.what == EntryKind::kRange && entry.module == 0 && around.module == 0)
     return text + as_part(name, true) + ":nvtx_range";
-  if (entry.what == What::kNode) {
+  if (entry.what == EntryKind::kNode) {
     const std::string_view node = node_name(name);
     return text + as_part(node) + ":" + as_type(node);
   }
@@ -209,18 +211,18 @@ std::string XplaneOps::make(const Entry& entry, const Place& place, std::string_
   return text + (known.empty() ? as_part(last_of(name)) : std::string(known)) + ":" + as_type(name);
 }
 
-XplaneOps::Text XplaneOps::text_of(model::RangeId owner, std::string_view kernel) {
+TfOpNames::Text TfOpNames::op_name_of(model::RangeId owner, std::string_view kernel) {
   Entry* const entry = find(owner);
-  if (entry == nullptr || entry->what == What::kHidden) return 0;
+  if (entry == nullptr || entry->what == EntryKind::kHidden) return 0;
   const std::uint32_t place = place_of(*entry);
   const Pass pass = pass_of(survey_.names.text(entry->name), kernel);
   // Of one name and place the module is mostly the same: the innermost one of its stack.
-  const std::uint64_t own = entry->module == 0 ? place : inside(place, *entry);
+  const std::uint64_t own = entry->module == 0 ? place : scope_in(place, *entry);
   const std::uint64_t key = (std::uint64_t{entry->name} << 2 | static_cast<std::uint64_t>(pass)) ^
                             (own << 34) ^ (entry->module != 0 ? 1ULL << 63 : 0);
   if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
   const bool room = texts_.size() < kMaxTexts;
-  std::string text = make(*entry, room ? places_[place] : Place{}, kernel);
+  std::string text = format_op_name(*entry, room ? places_[place] : Scope{}, kernel);
   const auto [found, fresh] = by_text_.try_emplace(text, static_cast<Text>(texts_.size()));
   if (fresh) texts_.push_back(std::move(text));
   by_key_.emplace(key, found->second);

@@ -21,42 +21,42 @@
 
 namespace gpuprof::exporter {
 
-class XplaneOps {
+class TfOpNames {
  public:
   /// Index of a text, 0: none.
   using Text = std::uint32_t;
   static constexpr std::size_t kMaxTexts = 20'000;
 
-  explicit XplaneOps(const Survey& survey) : survey_(survey) {}
+  explicit TfOpNames(const Prescan& survey) : survey_(survey) {}
 
-  void add(const ShownOp& op);
-  void add(const ShownRange& range);
+  void add(const ResolvedOperator& op);
+  void add(const ResolvedRange& range);
   /// All were added.
   void finish();
 
   /// Of what `owner` does, or of the kernel `kernel` that it launched; 0 if `owner` says
   /// nothing.
-  Text text_of(model::RangeId owner, std::string_view kernel = {});
+  Text op_name_of(model::RangeId owner, std::string_view kernel = {});
   std::string_view text(Text text) const { return texts_[text]; }
 
  private:
   /// Hidden: what a step was made from, numbered like it.
-  enum class What : std::uint8_t { kOperator, kNode, kRange, kHidden };
+  enum class EntryKind : std::uint8_t { kOperator, kNode, kRange, kHidden };
   /// Of one operator or range; its place is what is around it.
   struct Entry {
     model::RangeId id, parent;
     model::StringId name;
     ModulePaths::Path module;
     std::uint32_t place;  // kUnknown until asked for
-    What what;
+    EntryKind what;
   };
   /// Modules, else ranges; and the node of the backward pass.
-  struct Place {
+  struct Scope {
     ModulePaths::Path module = 0;
     std::uint32_t ranges = 0;  // into chains_
     model::StringId node = 0;
 
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Scope&) const = default;
   };
   /// A range in others.
   using Chain = std::pair<std::uint32_t, model::StringId>;
@@ -65,16 +65,16 @@ class XplaneOps {
   void add(Entry entry);
   Entry* find(model::RangeId id);
   std::uint32_t place_of(Entry& entry);
-  std::uint32_t inside(std::uint32_t outer, const Entry& entry);
-  std::string scope(const Place& place) const;
-  std::string make(const Entry& entry, const Place& place, std::string_view kernel) const;
+  std::uint32_t scope_in(std::uint32_t outer, const Entry& entry);
+  std::string scope(const Scope& place) const;
+  std::string format_op_name(const Entry& entry, const Scope& place, std::string_view kernel) const;
 
-  const Survey& survey_;
+  const Prescan& survey_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> slots_;  // by id from first_id_ on: index and 1; empty: too sparse
   model::RangeId first_id_ = 0;
-  std::vector<Place> places_{Place{}};
-  std::map<Place, std::uint32_t> place_ids_{{Place{}, 0}};
+  std::vector<Scope> places_{Scope{}};
+  std::map<Scope, std::uint32_t> place_ids_{{Scope{}, 0}};
   std::vector<Chain> chains_{Chain{}};
   std::map<Chain, std::uint32_t> chain_ids_;
   std::unordered_map<std::uint64_t, Text> by_key_;

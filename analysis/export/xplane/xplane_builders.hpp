@@ -31,22 +31,22 @@ struct XplaneLaunch {
 };
 
 /// What the parts share.
-struct XplaneFile {
-  Shown& shown;
-  XplaneOps ops;
+struct XplaneContext {
+  EventResolver& shown;
+  TfOpNames ops;
   std::uint64_t events = 0, left_out = 0;
   /// Launches, and to which GPU's plane each one went; sorted by correlation when all are there.
   std::vector<XplaneLaunch> launches;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> planes;
 
-  explicit XplaneFile(Shown& from) : shown(from), ops(from.survey()) {}
+  explicit XplaneContext(EventResolver& from) : shown(from), ops(from.survey()) {}
   /// Once they are sorted. nullptr: this call was not seen.
   const XplaneLaunch* launch_of(std::uint32_t correlation) const {
     const auto found =
         std::ranges::lower_bound(launches, correlation, {}, &XplaneLaunch::correlation);
     return found != launches.end() && found->correlation == correlation ? &*found : nullptr;
   }
-  bool room() {
+  bool try_add_event() {
     if (events < XplanePlane::kMaxEvents) return ++events, true;
     return ++left_out, false;
   }
@@ -56,31 +56,31 @@ struct XplaneFile {
 std::uint32_t xplane_step_at(const std::vector<model::Step>& steps, std::uint64_t ns);
 
 /// Ids in one plane of what has dense numbers elsewhere.
-class XplaneIds {
+class XplaneIdCache {
  public:
   template <typename Make>
   XplaneId get(std::uint32_t number, Make make) {
-    if (number >= kMost) return make();
+    if (number >= kMaxCachedId) return make();
     if (number >= ids_.size()) ids_.resize(number + number / 2 + 16);
     return ids_[number] != 0 ? ids_[number] : ids_[number] = make();
   }
 
  private:
-  static constexpr std::uint32_t kMost = 1u << 24;
+  static constexpr std::uint32_t kMaxCachedId = 1u << 24;
   std::vector<XplaneId> ids_;
 };
 
-class XplaneHost {
+class XplaneHostBuilder {
  public:
-  explicit XplaneHost(XplaneFile& file);
+  explicit XplaneHostBuilder(XplaneContext& file);
 
-  void add(const ShownStep& step);
-  void add(const ShownOp& op);
-  void add(const ShownRange& range);
-  void add(const ShownCall& call);
-  void add(const ShownSync& sync);
-  void add(const ShownOverhead& overhead);
-  void add(const ShownSample& sample) { slices_.add(sample); }
+  void add(const ResolvedStep& step);
+  void add(const ResolvedOperator& op);
+  void add(const ResolvedRange& range);
+  void add(const ResolvedApiCall& call);
+  void add(const ResolvedSync& sync);
+  void add(const ResolvedOverhead& overhead);
+  void add(const ResolvedSample& sample) { slices_.add(sample); }
   void add(const model::Allocation& memory);
   void add(const ModuleCall& call);
   /// After the GPU parts' finish().
@@ -89,27 +89,27 @@ class XplaneHost {
 
  private:
   /// Rows of a thread, in this order.
-  enum Layer { kMain, kApart, kRanges, kModules, kSamples, kWaits, kOverheads, kLayers };
-  using Rows = std::array<XplaneLine*, kLayers>;
+  enum TrackLayer { kMain, kOverlapping, kRanges, kModules, kSamples, kWaits, kOverheads, kLayers };
+  using ThreadLines = std::array<XplaneLine*, kLayers>;
 
-  XplaneLine& row(std::uint32_t tid, Layer layer);
-  XplaneId guarded(std::string_view word, std::string_view name);
-  XplaneId op_name(const ShownOp& op);
-  void add_slice(const SampleSlices::Change& slice);
+  XplaneLine& row(std::uint32_t tid, TrackLayer layer);
+  XplaneId prefixed_event(std::string_view word, std::string_view name);
+  XplaneId op_name(const ResolvedOperator& op);
+  void add_slice(const SampleSlices::SliceEdge& slice);
   void stack(model::StackId stack, std::uint64_t ts_ns);
   XplaneId memory_op(XplaneId op);
-  void settle(XplaneLine& line, Layer layer);
+  void sort_and_nest(XplaneLine& line, TrackLayer layer);
   void count_memory(const model::Allocation& memory);
 
-  XplaneFile& file_;
-  const Survey& survey_;
+  XplaneContext& file_;
+  const Prescan& survey_;
   XplanePlane plane_;
   XplaneStats stats_;
   SampleSlices slices_;
-  std::map<std::uint32_t, Rows> rows_;
+  std::map<std::uint32_t, ThreadLines> rows_;
   std::uint32_t last_tid_ = 0;
-  Rows* last_rows_ = nullptr;
-  XplaneIds op_ids_, user_ids_, range_ids_, call_ids_, frame_ids_, stack_ids_, input_ids_,
+  ThreadLines* last_rows_ = nullptr;
+  XplaneIdCache op_ids_, user_ids_, range_ids_, call_ids_, frame_ids_, stack_ids_, input_ids_,
       op_texts_, memory_texts_;
   std::map<std::int32_t, std::uint64_t> peaks_;  // of memory, by device; -1: the host
   XplaneLine* counters_ = nullptr;
@@ -117,50 +117,50 @@ class XplaneHost {
 };
 
 /// One GPU.
-class XplaneGpu {
+class XplaneGpuBuilder {
  public:
   /// @param place Of the plane among those of GPUs, from 0.
-  XplaneGpu(XplaneFile& file, std::uint32_t device, std::uint32_t place);
+  XplaneGpuBuilder(XplaneContext& file, std::uint32_t device, std::uint32_t place);
 
-  void add(const ShownGpu<model::Kernel>& kernel);
-  void add(const ShownGpu<model::MemCopy>& copy);
-  void add(const ShownGpu<model::MemSet>& set);
-  void add(const ShownGpu<model::GraphExec>& graph);
+  void add(const ResolvedGpuEvent<model::Kernel>& kernel);
+  void add(const ResolvedGpuEvent<model::MemCopy>& copy);
+  void add(const ResolvedGpuEvent<model::MemSet>& set);
+  void add(const ResolvedGpuEvent<model::GraphExec>& graph);
   void add(const model::Allocation& memory);
   /// After the file's launches are sorted and its operators finished.
   void finish();
   XplanePlane& plane() { return plane_; }
 
  private:
-  struct Row {
+  struct StreamLine {
     XplaneLine* line;
     std::uint32_t context, stream, kinds;
   };
   using Shape = std::array<std::uint32_t, 10>;
 
-  void tell_device();
+  void write_device_stats();
   template <typename E>
   void add(const E& e, model::RangeId owner, XplaneId name, std::uint32_t kind);
-  Row& row(std::uint32_t context, std::uint32_t stream);
+  StreamLine& row(std::uint32_t context, std::uint32_t stream);
   XplaneId details(const model::Kernel& e);
-  XplaneId unattributed(const XplaneLaunch* launch);
+  XplaneId unattributed_op(const XplaneLaunch* launch);
   void name_rows();
   void add_step_windows();
 
-  XplaneFile& file_;
-  const Survey& survey_;
-  const std::uint32_t device_, place_;
+  XplaneContext& file_;
+  const Prescan& survey_;
+  const std::uint32_t device_, plane_index_;
   XplanePlane plane_;
   XplaneStats stats_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Row> rows_;
-  Row* last_row_ = nullptr;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, StreamLine> rows_;
+  StreamLine* last_row_ = nullptr;
   std::map<Shape, XplaneId> details_;
   Shape last_shape_{};
   XplaneId last_details_ = 0;
   XplaneLine* counters_ = nullptr;
   /// Of each step, by its id: when the last of its work here began. 0: it has none.
   std::vector<std::uint64_t> last_begun_ns_;
-  XplaneIds kernel_ids_, halves_, op_texts_, unattributed_;
+  XplaneIdCache kernel_ids_, half_precision_ids_, op_texts_, unattributed_;
   XplaneId correlation_, kernel_details_, graph_, graph_node_;
 };
 

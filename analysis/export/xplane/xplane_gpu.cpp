@@ -62,63 +62,64 @@ bool is_half_by_name(std::string_view kernel) {
 
 }  // namespace
 
-XplaneGpu::XplaneGpu(XplaneFile& file, std::uint32_t device, std::uint32_t place)
+XplaneGpuBuilder::XplaneGpuBuilder(XplaneContext& file, std::uint32_t device, std::uint32_t place)
     : file_(file),
       survey_(file.shown.survey()),
       device_(device),
-      place_(place),
+      plane_index_(place),
       plane_(place, fmt::format("/device:GPU:{}", place)),
       correlation_(plane_.stat("correlation_id")),
       kernel_details_(plane_.stat("kernel_details")),
       graph_(plane_.stat("cuda_graph_id")),
       graph_node_(plane_.stat("cuda_graph_node_id")) {
-  tell_device();
+  write_device_stats();
 }
 
-void XplaneGpu::tell_device() {
-  plane_.fact("device_vendor", "Nvidia");
-  if (device_ != model::kNoObject) plane_.fact("cuda_device", std::uint64_t{device_});
+void XplaneGpuBuilder::write_device_stats() {
+  plane_.add_stat("device_vendor", "Nvidia");
+  if (device_ != model::kNoObject) plane_.add_stat("cuda_device", std::uint64_t{device_});
   const auto known = survey_.devices.find(device_);
   if (known == survey_.devices.end()) return;
   const model::Device& device = known->second;
-  plane_.fact("gpu_device_name", survey_.names.text(device.name));
+  plane_.add_stat("gpu_device_name", survey_.names.text(device.name));
   constexpr std::uint64_t kHzPerKhz = 1000, kTransfersPerClock = 2, kBitsPerByte = 8;
-  plane_.fact("clock_rate", std::uint64_t{device.clock_khz});
-  plane_.fact("core_count", std::uint64_t{device.sm_count});
-  plane_.fact("memory_bandwidth", kTransfersPerClock * device.memory_clock_khz * kHzPerKhz *
-                                      device.memory_bus_bits / kBitsPerByte);
-  plane_.fact("memory_size", device.total_memory_bytes);
-  plane_.fact("compute_cap_major", std::uint64_t{device.compute_major});
-  plane_.fact("compute_cap_minor", std::uint64_t{device.compute_minor});
+  plane_.add_stat("clock_rate", std::uint64_t{device.clock_khz});
+  plane_.add_stat("core_count", std::uint64_t{device.sm_count});
+  plane_.add_stat("memory_bandwidth", kTransfersPerClock * device.memory_clock_khz * kHzPerKhz *
+                                          device.memory_bus_bits / kBitsPerByte);
+  plane_.add_stat("memory_size", device.total_memory_bytes);
+  plane_.add_stat("compute_cap_major", std::uint64_t{device.compute_major});
+  plane_.add_stat("compute_cap_minor", std::uint64_t{device.compute_minor});
 }
 
-XplaneGpu::Row& XplaneGpu::row(std::uint32_t context, std::uint32_t stream) {
+XplaneGpuBuilder::StreamLine& XplaneGpuBuilder::row(std::uint32_t context, std::uint32_t stream) {
   if (last_row_ != nullptr && last_row_->context == context && last_row_->stream == stream)
     return *last_row_;
-  Row& row = rows_.try_emplace({context, stream}, Row{nullptr, context, stream, 0}).first->second;
+  StreamLine& row =
+      rows_.try_emplace({context, stream}, StreamLine{nullptr, context, stream, 0}).first->second;
   if (row.line == nullptr) row.line = &plane_.line(0, 0, "");
   return *(last_row_ = &row);
 }
 
 /// What all kinds have, after the stats of the kind.
 template <typename E>
-void XplaneGpu::add(const E& e, model::RangeId owner, XplaneId name, std::uint32_t kind) {
+void XplaneGpuBuilder::add(const E& e, model::RangeId owner, XplaneId name, std::uint32_t kind) {
   if (e.correlation != 0) stats_.number(correlation_, e.correlation);
   if (e.graph != 0) stats_.number(graph_, e.graph);
   if constexpr (requires { e.graph_node; })
     if (e.graph_node != 0) stats_.number(graph_node_, e.graph_node);
-  Row& to = row(e.context, e.stream);
+  StreamLine& to = row(e.context, e.stream);
   to.kinds |= 1u << kind;
   // The tables leave out what took no time.
   XplaneEvent& event =
       plane_.add(*to.line, e.start_ns, std::max(e.end_ns, e.start_ns + 1), name, stats_.bytes());
-  event.kind = XplaneEvent::Kind::kOwned;
+  event.kind = XplaneEvent::Kind::kHasOp;
   event.owner = owner;
   event.correlation = e.correlation;
-  file_.planes.emplace_back(e.correlation, place_);
+  file_.planes.emplace_back(e.correlation, plane_index_);
 }
 
-XplaneId XplaneGpu::details(const model::Kernel& e) {
+XplaneId XplaneGpuBuilder::details(const model::Kernel& e) {
   const Shape shape{e.grid[0],
                     e.grid[1],
                     e.grid[2],
@@ -146,62 +147,64 @@ XplaneId XplaneGpu::details(const model::Kernel& e) {
   return last_details_;
 }
 
-void XplaneGpu::add(const ShownGpu<model::Kernel>& k) {
-  if (!file_.room()) return;
-  const XplaneId name = kernel_ids_.get(k.e.name, [&] { return plane_.event(k.name); });
+void XplaneGpuBuilder::add(const ResolvedGpuEvent<model::Kernel>& k) {
+  if (!file_.try_add_event()) return;
+  const XplaneId name = kernel_ids_.get(k.event.name, [&] { return plane_.event(k.name); });
   // 1: not in 16 bits; else the text that says so.
-  const XplaneId half = halves_.get(k.e.name, [&]() -> XplaneId {
+  const XplaneId half = half_precision_ids_.get(k.event.name, [&]() -> XplaneId {
     return is_half_by_name(k.name) ? plane_.stat("half (by the kernel's name)") : 1;
   });
   stats_.clear();
-  stats_.ref(kernel_details_, details(k.e));
+  stats_.ref(kernel_details_, details(k.event));
   if (half != 1) stats_.ref(plane_.stat("shape"), half);
-  add(k.e, k.owner, name, kCompute);
+  add(k.event, k.owner, name, kCompute);
 }
 
-void XplaneGpu::add(const ShownGpu<model::MemCopy>& c) {
-  if (!file_.room()) return;
-  const auto [kind, name] = copy_name(c.e.copy_kind);
-  const std::uint32_t to = c.e.dst_device == model::kNoObject ? c.e.device : c.e.dst_device;
+void XplaneGpuBuilder::add(const ResolvedGpuEvent<model::MemCopy>& c) {
+  if (!file_.try_add_event()) return;
+  const auto [kind, name] = copy_name(c.event.copy_kind);
+  const std::uint32_t to =
+      c.event.dst_device == model::kNoObject ? c.event.device : c.event.dst_device;
   stats_.clear();
   stats_.ref(plane_.stat("memcpy_details"),
              plane_.stat(fmt::format("kind_src:{}\nkind_dst:{}\nnum_bytes:{}\ndest:{}\nasync:{}",
-                                     memory_word(c.e.src_kind), memory_word(c.e.dst_kind),
-                                     c.e.bytes, to, c.e.asynchronous)));
-  add(c.e, c.owner, plane_.event(name), kind);
+                                     memory_word(c.event.src_kind), memory_word(c.event.dst_kind),
+                                     c.event.bytes, to, c.event.asynchronous)));
+  add(c.event, c.owner, plane_.event(name), kind);
 }
 
-void XplaneGpu::add(const ShownGpu<model::MemSet>& s) {
-  if (!file_.room()) return;
+void XplaneGpuBuilder::add(const ResolvedGpuEvent<model::MemSet>& s) {
+  if (!file_.try_add_event()) return;
   stats_.clear();
-  stats_.ref(plane_.stat("Memset_details"),
-             plane_.stat(fmt::format("kind:{}\nnum_bytes:{}\nvalue:{}",
-                                     memory_word(s.e.memory_kind), s.e.bytes, s.e.value)));
-  add(s.e, s.owner, plane_.event("Memset"), kMemset);
+  stats_.ref(
+      plane_.stat("Memset_details"),
+      plane_.stat(fmt::format("kind:{}\nnum_bytes:{}\nvalue:{}", memory_word(s.event.memory_kind),
+                              s.event.bytes, s.event.value)));
+  add(s.event, s.owner, plane_.event("Memset"), kMemset);
 }
 
-void XplaneGpu::add(const ShownGpu<model::GraphExec>& g) {
-  if (!file_.room()) return;
+void XplaneGpuBuilder::add(const ResolvedGpuEvent<model::GraphExec>& g) {
+  if (!file_.try_add_event()) return;
   stats_.clear();
-  stats_.number(plane_.stat("cuda_graph_exec_id"), g.e.graph);
-  add(g.e, g.owner, plane_.event(fmt::format("CudaGraphExec:{}", g.e.graph)), kGraph);
+  stats_.number(plane_.stat("cuda_graph_exec_id"), g.event.graph);
+  add(g.event, g.owner, plane_.event(fmt::format("CudaGraphExec:{}", g.event.graph)), kGraph);
 }
 
-void XplaneGpu::add(const model::Allocation& e) {
+void XplaneGpuBuilder::add(const model::Allocation& e) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t model::Allocation::*>, 2> kTracks =
       {{{"memory allocated (bytes)", &model::Allocation::total_allocated_bytes},
         {"memory reserved (bytes)", &model::Allocation::total_reserved_bytes}}};
   if (counters_ == nullptr) counters_ = &plane_.line(kCounterLine, kCounterLine, "_counters_");
   for (const auto& [name, member] : kTracks) {
-    if (!file_.room()) return;
+    if (!file_.try_add_event()) return;
     stats_.clear();
-    stats_.real(plane_.stat("bytes"), static_cast<double>(e.*member));
+    stats_.floating(plane_.stat("bytes"), static_cast<double>(e.*member));
     plane_.add(*counters_, e.start_ns, e.start_ns, plane_.event(name), stats_.bytes());
   }
 }
 
 /// Work without an operator must have a name, too: what has none counts as idle.
-XplaneId XplaneGpu::unattributed(const XplaneLaunch* launch) {
+XplaneId XplaneGpuBuilder::unattributed_op(const XplaneLaunch* launch) {
   return unattributed_.get(launch != nullptr ? launch->name : 0, [&] {
     const std::string_view api =
         launch != nullptr ? survey_.names.text(launch->name) : "launch_not_seen";
@@ -210,7 +213,7 @@ XplaneId XplaneGpu::unattributed(const XplaneLaunch* launch) {
 }
 
 /// Of the contexts of a device several may have a stream of one number.
-void XplaneGpu::name_rows() {
+void XplaneGpuBuilder::name_rows() {
   std::map<std::uint32_t, unsigned> contexts;
   for (const auto& [key, row] : rows_) ++contexts[row.stream];
   std::int64_t place = 1;
@@ -224,14 +227,14 @@ void XplaneGpu::name_rows() {
     row.line->name = fmt::format("Stream #{}({}){}", row.stream, support::join(kinds, ","),
                                  shared ? fmt::format(" of context {}", row.context) : "");
     row.line->display_id = place;
-    place += XplanePlane::kMaxSpills + 1;
+    place += XplanePlane::kMaxOverflowLines + 1;
   }
 }
 
 /// A step of the readers lasts from its first kernel to its last: these carry it to what the host
 /// saw, and the time before the first kernel is not lost. The readers begin a step anew whenever
 /// work of another step begins in between, so that a window waits for the work of the steps before.
-void XplaneGpu::add_step_windows() {
+void XplaneGpuBuilder::add_step_windows() {
   if (survey_.steps.empty()) return;
   XplaneLine& line = plane_.line(kStepLine, kStepLine, "Step window");
   const XplaneId name = plane_.event("step window");
@@ -242,23 +245,23 @@ void XplaneGpu::add_step_windows() {
     if (start_ns < step.end_ns) plane_.add(line, start_ns, step.end_ns, name).step = id;
     if (last_begun_ns_[id] != 0) earlier_ns = std::max(earlier_ns, last_begun_ns_[id] + 1);
   }
-  file_.left_out += plane_.settle(line, [](XplaneEvent&, auto) {});
+  file_.left_out += plane_.sort_and_nest(line, [](XplaneEvent&, auto) {});
 }
 
-void XplaneGpu::finish() {
+void XplaneGpuBuilder::finish() {
   name_rows();
   last_begun_ns_.assign(survey_.steps.size() + 1, 0);
   const auto visit = [&](XplaneEvent& event, auto) {
     const XplaneLaunch* const launch = file_.launch_of(event.correlation);
     if (launch != nullptr)
       last_begun_ns_[launch->step] = std::max(last_begun_ns_[launch->step], event.start_ns);
-    const XplaneOps::Text text = file_.ops.text_of(event.owner, plane_.event_name(event.name));
+    const TfOpNames::Text text = file_.ops.op_name_of(event.owner, plane_.event_name(event.name));
     event.extra = text == 0
-                      ? unattributed(launch)
+                      ? unattributed_op(launch)
                       : op_texts_.get(text, [&] { return plane_.stat(file_.ops.text(text)); });
   };
-  for (auto& [key, row] : rows_) file_.left_out += plane_.settle(*row.line, visit);
-  if (counters_ != nullptr) plane_.settle(*counters_, [](XplaneEvent&, auto) {});
+  for (auto& [key, row] : rows_) file_.left_out += plane_.sort_and_nest(*row.line, visit);
+  if (counters_ != nullptr) plane_.sort_and_nest(*counters_, [](XplaneEvent&, auto) {});
   add_step_windows();
 }
 

@@ -47,12 +47,12 @@ std::uint32_t xplane_step_at(const std::vector<model::Step>& steps, std::uint64_
   return step == nullptr ? 0 : static_cast<std::uint32_t>(step - steps.data() + 1);
 }
 
-XplaneHost::XplaneHost(XplaneFile& file)
+XplaneHostBuilder::XplaneHostBuilder(XplaneContext& file)
     : file_(file),
       survey_(file.shown.survey()),
       plane_(0, "/host:CPU"),
       slices_(survey_.window.end_ns,
-              [this](const SampleSlices::Change& change) {
+              [this](const SampleSlices::SliceEdge& change) {
                 if (!change.begins && change.at_ns > change.start_ns) add_slice(change);
               }),
       train_(plane_.event("train")),
@@ -60,7 +60,7 @@ XplaneHost::XplaneHost(XplaneFile& file)
       stack_(plane_.stat("stack")),
       inputs_(plane_.stat("inputs")) {}
 
-XplaneLine& XplaneHost::row(std::uint32_t tid, Layer layer) {
+XplaneLine& XplaneHostBuilder::row(std::uint32_t tid, TrackLayer layer) {
   if (last_rows_ == nullptr || tid != last_tid_) {
     last_rows_ = &rows_[tid];
     last_tid_ = tid;
@@ -76,127 +76,130 @@ XplaneLine& XplaneHost::row(std::uint32_t tid, Layer layer) {
 }
 
 /// An event shown as `name` that is none of xprof's own, whatever a program calls it.
-XplaneId XplaneHost::guarded(std::string_view word, std::string_view name) {
+XplaneId XplaneHostBuilder::prefixed_event(std::string_view word, std::string_view name) {
   return plane_.event(fmt::format("{} {}", word, without_type(name)), name);
 }
 
-void XplaneHost::stack(model::StackId stack, std::uint64_t ts_ns) {
+void XplaneHostBuilder::stack(model::StackId stack, std::uint64_t ts_ns) {
   if (stack == 0) return;
-  const XplaneId text =
-      stack_ids_.get(stack, [&] { return plane_.stat(file_.shown.stacks().line(stack, ts_ns)); });
+  const XplaneId text = stack_ids_.get(
+      stack, [&] { return plane_.stat(file_.shown.stacks().joined_frames(stack, ts_ns)); });
   stats_.ref(stack_, text);
 }
 
-void XplaneHost::add(const ShownStep& step) {
-  if (!file_.room()) return;
-  XplaneLine& line = row(step.e.tid, kMain);
+void XplaneHostBuilder::add(const ResolvedStep& step) {
+  if (!file_.try_add_event()) return;
+  XplaneLine& line = row(step.event.tid, kMain);
   stats_.clear();
-  stats_.whole(plane_.stat("_r"), 1)
-      .whole(plane_.stat("step_num"), static_cast<std::int64_t>(step.e.label))
-      .whole(plane_.stat("_pt"), 0)
-      .number(plane_.stat("_p"), xplane_step_at(survey_.steps, step.e.start_ns));
+  stats_.integer(plane_.stat("_r"), 1)
+      .integer(plane_.stat("step_num"), static_cast<std::int64_t>(step.event.label))
+      .integer(plane_.stat("_pt"), 0)
+      .number(plane_.stat("_p"), xplane_step_at(survey_.steps, step.event.start_ns));
   if (!step.where.empty()) stats_.ref(plane_.stat("loop"), plane_.stat(step.where));
-  plane_.add(line, step.e.start_ns, step.e.end_ns, train_, stats_.bytes()).order = ~0u;
+  plane_.add(line, step.event.start_ns, step.event.end_ns, train_, stats_.bytes()).order = ~0u;
 }
 
-XplaneId XplaneHost::op_name(const ShownOp& op) {
-  const bool user = op.e.scope == model::kScopeUser;
-  return (user ? user_ids_ : op_ids_).get(op.e.name, [&] {
-    return user ? guarded("range", op.name) : plane_.event(without_type(op.name), op.name);
+XplaneId XplaneHostBuilder::op_name(const ResolvedOperator& op) {
+  const bool user = op.event.scope == model::kScopeUser;
+  return (user ? user_ids_ : op_ids_).get(op.event.name, [&] {
+    return user ? prefixed_event("range", op.name) : plane_.event(without_type(op.name), op.name);
   });
 }
 
-void XplaneHost::add(const ShownOp& op) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add(const ResolvedOperator& op) {
+  if (!file_.try_add_event()) return;
   file_.ops.add(op);
   stats_.clear();
-  stack(op.e.stack, op.e.start_ns);
-  if (op.e.inputs != 0) {
-    const XplaneId text = input_ids_.get(op.e.inputs, [&] {
-      std::string_view members = file_.shown.survey().inputs.members(op.e.inputs);
+  stack(op.event.stack, op.event.start_ns);
+  if (op.event.inputs != 0) {
+    const XplaneId text = input_ids_.get(op.event.inputs, [&] {
+      std::string_view members = file_.shown.survey().inputs.json_members(op.event.inputs);
       if (members.starts_with(',')) members.remove_prefix(1);
       return plane_.stat(members);
     });
     stats_.ref(inputs_, text);
   }
-  if (op.e.sequence >= 0) stats_.whole(plane_.stat("sequence"), op.e.sequence);
-  if (is_loader(op.name))
-    stats_.whole(plane_.stat("_ipl_stage_id"), 1)
+  if (op.event.sequence >= 0) stats_.integer(plane_.stat("sequence"), op.event.sequence);
+  if (is_data_loader(op.name))
+    stats_.integer(plane_.stat("_ipl_stage_id"), 1)
         .ref(plane_.stat("_ipl_stage_name"), plane_.stat("DataLoader"))
         .ref(plane_.stat("_ipl_stage_cat"), plane_.stat("read"));
-  XplaneLine& line = row(op.e.tid, op.nesting == Nesting::kApart ? kApart : kMain);
+  XplaneLine& line = row(op.event.tid, op.nesting == Nesting::kOverlapping ? kOverlapping : kMain);
   XplaneEvent& event =
-      plane_.add(line, op.drawn.start_ns, op.drawn.end_ns, op_name(op), stats_.bytes());
-  event.kind = XplaneEvent::Kind::kOwned;
-  event.owner = op.e.id;
+      plane_.add(line, op.interval.start_ns, op.interval.end_ns, op_name(op), stats_.bytes());
+  event.kind = XplaneEvent::Kind::kHasOp;
+  event.owner = op.event.id;
 }
 
-void XplaneHost::add(const ShownRange& range) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add(const ResolvedRange& range) {
+  if (!file_.try_add_event()) return;
   file_.ops.add(range);
   stats_.clear();
   if (!range.domain.empty()) stats_.ref(plane_.stat("domain"), plane_.stat(range.domain));
-  if (range.e.payload_type != 0) stats_.number(plane_.stat("payload"), range.e.payload);
-  const XplaneId name = range_ids_.get(range.e.name, [&] { return guarded("NVTX", range.name); });
-  plane_.add(row(range.e.tid, kRanges), range.drawn.start_ns, range.drawn.end_ns, name,
+  if (range.event.payload_type != 0) stats_.number(plane_.stat("payload"), range.event.payload);
+  const XplaneId name =
+      range_ids_.get(range.event.name, [&] { return prefixed_event("NVTX", range.name); });
+  plane_.add(row(range.event.tid, kRanges), range.interval.start_ns, range.interval.end_ns, name,
              stats_.bytes());
 }
 
-void XplaneHost::add(const ShownCall& call) {
-  if (!file_.room()) return;
-  const bool launch = call.on_gpu && !call.inner;
+void XplaneHostBuilder::add(const ResolvedApiCall& call) {
+  if (!file_.try_add_event()) return;
+  const bool launch = call.has_gpu_work && !call.nested;
   stats_.clear();
-  if (launch) stats_.number(correlation_, call.e.correlation);
-  if (call.e.result != 0) stats_.whole(plane_.stat("result"), call.e.result);
-  stack(call.e.stack, call.e.start_ns);
-  const XplaneId name = call_ids_.get(call.e.name * 2 + (launch ? 1 : 0), [&] {
+  if (launch) stats_.number(correlation_, call.event.correlation);
+  if (call.event.result != 0) stats_.integer(plane_.stat("result"), call.event.result);
+  stack(call.event.stack, call.event.start_ns);
+  const XplaneId name = call_ids_.get(call.event.name * 2 + (launch ? 1 : 0), [&] {
     return plane_.event(launch ? launch_name(call.name) : call.name, call.name);
   });
-  XplaneEvent& event =
-      plane_.add(row(call.e.tid, kMain), call.e.start_ns, call.e.end_ns, name, stats_.bytes());
+  XplaneEvent& event = plane_.add(row(call.event.tid, kMain), call.event.start_ns,
+                                  call.event.end_ns, name, stats_.bytes());
   if (!launch) return;
   event.kind = XplaneEvent::Kind::kLaunch;
-  event.correlation = call.e.correlation;
-  file_.launches.push_back(
-      {call.e.correlation, call.e.name, xplane_step_at(survey_.steps, call.e.start_ns)});
+  event.correlation = call.event.correlation;
+  file_.launches.push_back({call.event.correlation, call.event.name,
+                            xplane_step_at(survey_.steps, call.event.start_ns)});
 }
 
-void XplaneHost::add(const ShownSync& sync) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add(const ResolvedSync& sync) {
+  if (!file_.try_add_event()) return;
   stats_.clear();
-  if (sync.e.stream != model::kNoObject) stats_.number(plane_.stat("stream"), sync.e.stream);
-  const std::uint32_t tid = sync.e.launch_tid != 0 ? sync.e.launch_tid : survey_.main_tid();
-  plane_.add(row(tid, kWaits), sync.e.start_ns, sync.e.end_ns, plane_.event(sync.name),
+  if (sync.event.stream != model::kNoObject)
+    stats_.number(plane_.stat("stream"), sync.event.stream);
+  const std::uint32_t tid = sync.event.launch_tid != 0 ? sync.event.launch_tid : survey_.main_tid();
+  plane_.add(row(tid, kWaits), sync.event.start_ns, sync.event.end_ns, plane_.event(sync.name),
              stats_.bytes());
 }
 
-void XplaneHost::add(const ShownOverhead& overhead) {
-  if (!file_.room()) return;
-  const std::uint32_t tid = overhead.e.tid != 0 ? overhead.e.tid : survey_.main_tid();
-  plane_.add(row(tid, kOverheads), overhead.e.start_ns, overhead.e.end_ns,
+void XplaneHostBuilder::add(const ResolvedOverhead& overhead) {
+  if (!file_.try_add_event()) return;
+  const std::uint32_t tid = overhead.event.tid != 0 ? overhead.event.tid : survey_.main_tid();
+  plane_.add(row(tid, kOverheads), overhead.event.start_ns, overhead.event.end_ns,
              plane_.event(overhead.name));
 }
 
-void XplaneHost::add(const ModuleCall& call) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add(const ModuleCall& call) {
+  if (!file_.try_add_event()) return;
   const XplaneId name = plane_.event(without_type(survey_.modules.name(call.path, survey_.names)));
   // Of those that end together the outermost comes first.
   plane_.add(row(call.tid, kModules), call.start_ns, call.end_ns, name).order ^= ~0u;
 }
 
-void XplaneHost::add_slice(const SampleSlices::Change& slice) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add_slice(const SampleSlices::SliceEdge& slice) {
+  if (!file_.try_add_event()) return;
   XplaneId name = 0;
-  if (slice.frame >= SampleSlices::kCut)
+  if (slice.frame >= SampleSlices::kTruncated)
     name = plane_.event(SampleSlices::text_of(slice.frame, file_.shown.stacks()));
   else
-    name = frame_ids_.get(slice.frame,
-                          [&] { return guarded("frame", file_.shown.stacks().name(slice.frame)); });
+    name = frame_ids_.get(slice.frame, [&] {
+      return prefixed_event("frame", file_.shown.stacks().name(slice.frame));
+    });
   plane_.add(row(slice.tid, kSamples), slice.start_ns, slice.at_ns, name);
 }
 
-void XplaneHost::add(const model::Allocation& e) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::add(const model::Allocation& e) {
+  if (!file_.try_add_event()) return;
   const std::int32_t device = e.device_type == 0 ? -1 : e.device;
   std::uint64_t& peak = peaks_[device];
   peak = std::max(peak, e.total_allocated_bytes);
@@ -215,39 +218,39 @@ void XplaneHost::add(const model::Allocation& e) {
   stats_
       .ref(plane_.stat("allocator_name"),
            plane_.stat(device < 0 ? "CPU" : fmt::format("GPU:{}", device)))
-      .whole(plane_.stat("bytes_allocated"), bytes(used))
-      .whole(plane_.stat("bytes_available"), bytes(whole > used ? whole - used : 0))
-      .whole(plane_.stat("bytes_reserved"), 0)
-      .whole(plane_.stat("peak_bytes_in_use"), bytes(peak))
-      .whole(plane_.stat("requested_bytes"), size)
-      .whole(plane_.stat("allocation_bytes"), size)
-      .whole(plane_.stat("addr"), bytes(e.address))
-      .real(plane_.stat("fragmentation"), unused);
+      .integer(plane_.stat("bytes_allocated"), bytes(used))
+      .integer(plane_.stat("bytes_available"), bytes(whole > used ? whole - used : 0))
+      .integer(plane_.stat("bytes_reserved"), 0)
+      .integer(plane_.stat("peak_bytes_in_use"), bytes(peak))
+      .integer(plane_.stat("requested_bytes"), size)
+      .integer(plane_.stat("allocation_bytes"), size)
+      .integer(plane_.stat("addr"), bytes(e.address))
+      .floating(plane_.stat("fragmentation"), unused);
   const XplaneId name = plane_.event(e.bytes < 0 ? "MemoryDeallocation" : "MemoryAllocation");
   plane_.add(row(e.tid, kMain), e.start_ns, e.start_ns, name, stats_.bytes()).kind =
       XplaneEvent::Kind::kMemory;
   if (device < 0) count_memory(e);
 }
 
-void XplaneHost::count_memory(const model::Allocation& e) {
-  if (!file_.room()) return;
+void XplaneHostBuilder::count_memory(const model::Allocation& e) {
+  if (!file_.try_add_event()) return;
   if (counters_ == nullptr) counters_ = &plane_.line(kCounterLine, kCounterLine, "_counters_");
   stats_.clear();
-  stats_.real(plane_.stat("bytes"), static_cast<double>(e.total_allocated_bytes));
+  stats_.floating(plane_.stat("bytes"), static_cast<double>(e.total_allocated_bytes));
   plane_.add(*counters_, e.start_ns, e.start_ns, plane_.event("CPU memory of PyTorch (bytes)"),
              stats_.bytes());
 }
 
 /// The tables count everything that has a tf_op: an allocation must not have its operator's.
-XplaneId XplaneHost::memory_op(XplaneId op) {
+XplaneId XplaneHostBuilder::memory_op(XplaneId op) {
   return memory_texts_.get(op, [&] {
     const std::string_view text = plane_.stat_name(op);
     return plane_.stat(fmt::format("{}/memory:allocation", text.substr(0, text.find(':'))));
   });
 }
 
-void XplaneHost::settle(XplaneLine& line, Layer layer) {
-  const bool in_steps = layer == kMain || layer == kApart;
+void XplaneHostBuilder::sort_and_nest(XplaneLine& line, TrackLayer layer) {
+  const bool in_steps = layer == kMain || layer == kOverlapping;
   const auto device_of = [&](std::uint32_t correlation) {
     const auto found = std::lower_bound(file_.planes.begin(), file_.planes.end(),
                                         std::pair<std::uint32_t, std::uint32_t>{correlation, 0});
@@ -257,28 +260,28 @@ void XplaneHost::settle(XplaneLine& line, Layer layer) {
     if (in_steps && around.empty() && event.name != train_)
       event.step = xplane_step_at(survey_.steps, event.start_ns);
     if (event.kind == XplaneEvent::Kind::kLaunch) event.extra = device_of(event.correlation) + 1;
-    if (event.kind == XplaneEvent::Kind::kOwned) {
-      const XplaneOps::Text text = file_.ops.text_of(event.owner);
+    if (event.kind == XplaneEvent::Kind::kHasOp) {
+      const TfOpNames::Text text = file_.ops.op_name_of(event.owner);
       if (text != 0)
         event.extra = op_texts_.get(text, [&] { return plane_.stat(file_.ops.text(text)); });
     }
     if (event.kind == XplaneEvent::Kind::kMemory)
       for (const XplaneEvent* const outer : around)
-        if (outer->kind == XplaneEvent::Kind::kOwned && outer->extra != 0)
+        if (outer->kind == XplaneEvent::Kind::kHasOp && outer->extra != 0)
           event.extra = memory_op(outer->extra);
   };
-  file_.left_out += plane_.settle(line, visit);
+  file_.left_out += plane_.sort_and_nest(line, visit);
 }
 
-void XplaneHost::finish() {
+void XplaneHostBuilder::finish() {
   slices_.finish();
-  const auto settle_thread = [&](const Rows& rows, std::int64_t& place) {
+  const auto settle_thread = [&](const ThreadLines& rows, std::int64_t& place) {
     for (int layer = 0; layer < kLayers; ++layer) {
       if (rows[static_cast<std::size_t>(layer)] == nullptr) continue;
       XplaneLine& line = *rows[static_cast<std::size_t>(layer)];
       line.display_id = place;
-      place += XplanePlane::kMaxSpills + 1;
-      settle(line, static_cast<Layer>(layer));
+      place += XplanePlane::kMaxOverflowLines + 1;
+      sort_and_nest(line, static_cast<TrackLayer>(layer));
     }
   };
   std::int64_t place = 1;
@@ -286,7 +289,7 @@ void XplaneHost::finish() {
   if (main != rows_.end()) settle_thread(main->second, place);
   for (auto one = rows_.begin(); one != rows_.end(); ++one)
     if (one != main) settle_thread(one->second, place);
-  if (counters_ != nullptr) plane_.settle(*counters_, [](XplaneEvent&, auto) {});
+  if (counters_ != nullptr) plane_.sort_and_nest(*counters_, [](XplaneEvent&, auto) {});
 }
 
 }  // namespace gpuprof::exporter

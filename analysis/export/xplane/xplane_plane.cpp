@@ -70,12 +70,12 @@ XplaneStats& XplaneStats::number(XplaneId key, std::uint64_t value) {
   end(put_varint(xplane::XStat::kUint64ValueFieldNumber, value, at));
   return *this;
 }
-XplaneStats& XplaneStats::whole(XplaneId key, std::int64_t value) {
+XplaneStats& XplaneStats::integer(XplaneId key, std::int64_t value) {
   std::uint8_t* at = put_varint(xplane::XStat::kMetadataIdFieldNumber, key, begin());
   end(put_varint(xplane::XStat::kInt64ValueFieldNumber, static_cast<std::uint64_t>(value), at));
   return *this;
 }
-XplaneStats& XplaneStats::real(XplaneId key, double value) {
+XplaneStats& XplaneStats::floating(XplaneId key, double value) {
   std::uint8_t* at = put_varint(xplane::XStat::kMetadataIdFieldNumber, key, begin());
   at = CodedOutputStream::WriteVarint32ToArray(
       tag(xplane::XStat::kDoubleValueFieldNumber, WireFormatLite::WIRETYPE_FIXED64), at);
@@ -91,7 +91,7 @@ XplaneStats& XplaneStats::ref(XplaneId key, XplaneId text) {
 XplanePlane::XplanePlane(std::int64_t id, std::string_view name)
     : tf_op_(stat("tf_op")), ct_(stat("_ct")), c_(stat("_c")), device_id_(stat("device_id")) {
   facts_.set_id(id);
-  facts_.set_name(support::as_utf8(name));
+  facts_.set_name(support::to_utf8(name));
 }
 
 XplaneId XplanePlane::event(std::string_view name, std::string_view shown) {
@@ -103,22 +103,22 @@ XplaneId XplanePlane::intern(Table& table, std::string_view name, std::string_vi
   constexpr std::string_view kNoRoom = "(name left out)";
   if (texts_.bytes() + name.size() + shown.size() > kMaxTextBytes && name != kNoRoom)
     return intern(table, kNoRoom, {});
-  const std::string_view kept = texts_.keep(name);
-  table.texts.push_back({kept, shown.empty() ? shown : texts_.keep(shown)});
+  const std::string_view kept = texts_.store(name);
+  table.texts.push_back({kept, shown.empty() ? shown : texts_.store(shown)});
   const auto id = static_cast<XplaneId>(table.texts.size());
   table.ids.emplace(kept, id);
   return id;
 }
 
-void XplanePlane::fact(std::string_view name, std::uint64_t value) {
+void XplanePlane::add_stat(std::string_view name, std::uint64_t value) {
   xplane::XStat& stat_of = *facts_.add_stats();
   stat_of.set_metadata_id(stat(name));
   stat_of.set_uint64_value(value);
 }
-void XplanePlane::fact(std::string_view name, std::string_view value) {
+void XplanePlane::add_stat(std::string_view name, std::string_view value) {
   xplane::XStat& stat_of = *facts_.add_stats();
   stat_of.set_metadata_id(stat(name));
-  stat_of.set_str_value(support::as_utf8(value));
+  stat_of.set_str_value(support::to_utf8(value));
 }
 
 XplaneLine& XplanePlane::line(std::int64_t id, std::int64_t display_id, std::string name) {
@@ -134,7 +134,7 @@ XplaneEvent& XplanePlane::add(XplaneLine& line, std::uint64_t start_ns, std::uin
   event.name = name;
   event.order = static_cast<std::uint32_t>(line.events.size());
   if (!stats.empty()) {
-    event.stats = arena_.keep(stats).data();
+    event.stats = arena_.store(stats).data();
     event.stats_bytes = static_cast<std::uint16_t>(stats.size());
   }
   line.events.push_back(event);
@@ -148,7 +148,7 @@ std::uint64_t XplanePlane::events() const {
 }
 
 /// Leaves what nests; returns what crosses, sorted.
-std::vector<XplaneEvent> XplanePlane::keep_nested(XplaneLine& line, const Visit& visit) {
+std::vector<XplaneEvent> XplanePlane::extract_nested(XplaneLine& line, const Visit& visit) {
   std::vector<XplaneEvent> crossing;
   std::vector<const XplaneEvent*> around;
   auto kept = line.events.begin();
@@ -166,20 +166,20 @@ std::vector<XplaneEvent> XplanePlane::keep_nested(XplaneLine& line, const Visit&
   return crossing;
 }
 
-std::uint64_t XplanePlane::settle(XplaneLine& line, const Visit& visit) {
+std::uint64_t XplanePlane::sort_and_nest(XplaneLine& line, const Visit& visit) {
   std::sort(line.events.begin(), line.events.end(), [](const XplaneEvent& a, const XplaneEvent& b) {
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
     return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.order > b.order;
   });
-  std::vector<XplaneEvent> crossing = keep_nested(line, visit);
+  std::vector<XplaneEvent> crossing = extract_nested(line, visit);
   const std::int64_t display_id = line.display_id;
   const std::string name = line.name;
-  for (std::size_t i = 1; !crossing.empty() && i <= kMaxSpills; ++i) {
+  for (std::size_t i = 1; !crossing.empty() && i <= kMaxOverflowLines; ++i) {
     const auto place = static_cast<std::int64_t>(i);
     XplaneLine& more = this->line(kSpillId + static_cast<std::int64_t>(lines_.size()),
                                   display_id + place, fmt::format("{} ({})", name, i + 1));
     more.events = std::move(crossing);
-    crossing = keep_nested(more, visit);
+    crossing = extract_nested(more, visit);
   }
   return crossing.size();
 }
@@ -220,7 +220,7 @@ std::string XplanePlane::head_of(const XplaneLine& line) {
   xplane::XLine head;
   head.set_id(line.id);
   head.set_display_id(line.display_id);
-  head.set_name(support::as_utf8(line.name));
+  head.set_name(support::to_utf8(line.name));
   return head.SerializeAsString();
 }
 
@@ -230,13 +230,13 @@ std::string XplanePlane::tables() const {
   for (std::size_t i = 0; i < events_.texts.size(); ++i) {
     xplane::XEventMetadata& one = (*all.mutable_event_metadata())[static_cast<std::int64_t>(i) + 1];
     one.set_id(static_cast<std::int64_t>(i) + 1);
-    one.set_name(support::as_utf8(events_.texts[i].name));
-    one.set_display_name(support::as_utf8(events_.texts[i].shown));
+    one.set_name(support::to_utf8(events_.texts[i].name));
+    one.set_display_name(support::to_utf8(events_.texts[i].shown));
   }
   for (std::size_t i = 0; i < stats_.texts.size(); ++i) {
     xplane::XStatMetadata& one = (*all.mutable_stat_metadata())[static_cast<std::int64_t>(i) + 1];
     one.set_id(static_cast<std::int64_t>(i) + 1);
-    one.set_name(support::as_utf8(stats_.texts[i].name));
+    one.set_name(support::to_utf8(stats_.texts[i].name));
   }
   // The same file each time: protobuf writes tables in an order of their memory.
   std::string bytes;
@@ -248,7 +248,7 @@ std::string XplanePlane::tables() const {
   return bytes;
 }
 
-void XplanePlane::write(std::uint64_t base_ns, JsonText& out) const {
+void XplanePlane::write(std::uint64_t base_ns, BufferedWriter& out) const {
   std::array<std::uint8_t, 16> length;
   const auto put_head = [&](int field, std::uint64_t bytes) {
     out.text(text_of(length.data(), put_length(field, bytes, length.data())));

@@ -36,8 +36,8 @@ class XplaneStats {
  public:
   void clear() { used_ = 0; }
   XplaneStats& number(XplaneId key, std::uint64_t value);  // uint64_value
-  XplaneStats& whole(XplaneId key, std::int64_t value);    // int64_value
-  XplaneStats& real(XplaneId key, double value);
+  XplaneStats& integer(XplaneId key, std::int64_t value);  // int64_value
+  XplaneStats& floating(XplaneId key, double value);
   XplaneStats& ref(XplaneId key, XplaneId text);
   std::string_view bytes() const { return {reinterpret_cast<const char*>(bytes_.data()), used_}; }
 
@@ -56,7 +56,7 @@ class XplaneStats {
 struct XplaneEvent {
   enum class Kind : std::uint8_t {
     kPlain,
-    kOwned,   // extra: its tf_op
+    kHasOp,   // extra: its tf_op
     kMemory,  // extra: a tf_op made from that of the operator around it
     kLaunch,  // extra: device plus 1
   };
@@ -72,7 +72,7 @@ struct XplaneEvent {
   Kind kind = Kind::kPlain;
 };
 
-/// display_id orders rows; the next kMaxSpills are those of its further lines.
+/// display_id orders rows; the next kMaxOverflowLines are those of its further lines.
 struct XplaneLine {
   std::int64_t id = 0, display_id = 0;
   std::string name;
@@ -84,7 +84,7 @@ class XplanePlane {
   static constexpr std::uint64_t kMaxEvents = 4'000'000;
   static constexpr std::size_t kMaxTextBytes = 64u << 20;
   /// Further lines for what crosses, each with an id of its own.
-  static constexpr std::size_t kMaxSpills = 32;
+  static constexpr std::size_t kMaxOverflowLines = 32;
 
   XplanePlane(std::int64_t id, std::string_view name);
 
@@ -94,8 +94,8 @@ class XplanePlane {
   std::string_view event_name(XplaneId id) const { return events_.texts[id - 1].name; }
   std::string_view stat_name(XplaneId id) const { return stats_.texts[id - 1].name; }
   /// Facts of the plane itself.
-  void fact(std::string_view name, std::uint64_t value);
-  void fact(std::string_view name, std::string_view value);
+  void add_stat(std::string_view name, std::uint64_t value);
+  void add_stat(std::string_view name, std::string_view value);
 
   /// Stays where it is.
   XplaneLine& line(std::int64_t id, std::int64_t display_id, std::string name);
@@ -108,10 +108,10 @@ class XplanePlane {
   using Visit = std::function<void(XplaneEvent& event, std::span<const XplaneEvent* const> around)>;
   /// Sorts `line` and moves what crosses to further lines; events for which there was no line are
   /// dropped, and their number is returned.
-  std::uint64_t settle(XplaneLine& line, const Visit& visit);
+  std::uint64_t sort_and_nest(XplaneLine& line, const Visit& visit);
 
   /// Encodes the plane as a field of the file; times from `base_ns` on.
-  void write(std::uint64_t base_ns, JsonText& out) const;
+  void write(std::uint64_t base_ns, BufferedWriter& out) const;
   std::uint64_t events() const;
 
  private:
@@ -124,14 +124,14 @@ class XplanePlane {
   };
   struct Encoded;
   XplaneId intern(Table& table, std::string_view name, std::string_view shown);
-  std::vector<XplaneEvent> keep_nested(XplaneLine& line, const Visit& visit);
+  std::vector<XplaneEvent> extract_nested(XplaneLine& line, const Visit& visit);
   void encode(const XplaneEvent& event, std::uint64_t base_ns, Encoded& out) const;
   std::string tables() const;
   static std::string head_of(const XplaneLine& line);
 
   xplane::XPlane facts_;  // id, name and stats
   Table events_, stats_;
-  TextArena arena_, texts_;
+  StringArena arena_, texts_;
   std::deque<XplaneLine> lines_;
   XplaneId tf_op_, ct_, c_, device_id_;
 };

@@ -19,27 +19,27 @@ namespace {
 
 constexpr std::string_view kSuffix = ".xplane.pb";
 
-class XplanePass final : public ShownSink {
+class XplaneSink final : public ResolvedSink {
  public:
-  explicit XplanePass(Shown& shown) : file_(shown), host_(file_) {
+  explicit XplaneSink(EventResolver& shown) : file_(shown), host_(file_) {
     // xprof counts GPUs from 0; one whose device is not known comes last.
     std::set<std::uint32_t> devices;
-    for (const auto& [device, stream] : shown.survey().gpu_rows) devices.insert(device);
+    for (const auto& [device, stream] : shown.survey().gpu_tracks) devices.insert(device);
     for (const std::uint32_t device : devices) add_gpu(device);
   }
 
-  void on(const ShownStep& e) override { host_.add(e); }
-  void on(const ShownOp& e) override { host_.add(e); }
-  void on(const ShownRange& e) override { host_.add(e); }
-  void on(const ShownCall& e) override { host_.add(e); }
-  void on(const ShownSync& e) override { host_.add(e); }
-  void on(const ShownOverhead& e) override { host_.add(e); }
-  void on(const ShownSample& e) override { host_.add(e); }
+  void on(const ResolvedStep& e) override { host_.add(e); }
+  void on(const ResolvedOperator& e) override { host_.add(e); }
+  void on(const ResolvedRange& e) override { host_.add(e); }
+  void on(const ResolvedApiCall& e) override { host_.add(e); }
+  void on(const ResolvedSync& e) override { host_.add(e); }
+  void on(const ResolvedOverhead& e) override { host_.add(e); }
+  void on(const ResolvedSample& e) override { host_.add(e); }
   void on(const ModuleCall& e) override { host_.add(e); }
-  void on(const ShownGpu<model::Kernel>& e) override { gpu(e); }
-  void on(const ShownGpu<model::MemCopy>& e) override { gpu(e); }
-  void on(const ShownGpu<model::MemSet>& e) override { gpu(e); }
-  void on(const ShownGpu<model::GraphExec>& e) override { gpu(e); }
+  void on(const ResolvedGpuEvent<model::Kernel>& e) override { gpu(e); }
+  void on(const ResolvedGpuEvent<model::MemCopy>& e) override { gpu(e); }
+  void on(const ResolvedGpuEvent<model::MemSet>& e) override { gpu(e); }
+  void on(const ResolvedGpuEvent<model::GraphExec>& e) override { gpu(e); }
   void on(const model::Allocation& e) override {
     host_.add(e);
     if (e.device_type == 0) return;
@@ -64,11 +64,11 @@ class XplanePass final : public ShownSink {
 
  private:
   void add_gpu(std::uint32_t device) {
-    gpus_.emplace(device, std::make_unique<XplaneGpu>(file_, device,
-                                                      static_cast<std::uint32_t>(gpus_.size())));
+    gpus_.emplace(device, std::make_unique<XplaneGpuBuilder>(
+                              file_, device, static_cast<std::uint32_t>(gpus_.size())));
   }
   template <typename E>
-  void gpu(const ShownGpu<E>& e) {
+  void gpu(const ResolvedGpuEvent<E>& e) {
     auto found = gpus_.find(e.device);
     if (found == gpus_.end()) {
       add_gpu(e.device);
@@ -77,13 +77,13 @@ class XplanePass final : public ShownSink {
     found->second->add(e);
   }
 
-  XplaneFile file_;
-  XplaneHost host_;
-  std::map<std::uint32_t, std::unique_ptr<XplaneGpu>> gpus_;
+  XplaneContext file_;
+  XplaneHostBuilder host_;
+  std::map<std::uint32_t, std::unique_ptr<XplaneGpuBuilder>> gpus_;
 };
 
 /// First and last instant of what is drawn, and the window's first.
-Interval session_of(const Survey& survey, const std::vector<XplanePlane*>& planes) {
+Interval session_of(const Prescan& survey, const std::vector<XplanePlane*>& planes) {
   Interval session{survey.window.start_ns, survey.window.start_ns};
   for (XplanePlane* const plane : planes)
     for (const XplaneLine& line : plane->lines())
@@ -95,20 +95,20 @@ Interval session_of(const Survey& survey, const std::vector<XplanePlane*>& plane
 }
 
 /// The only place for absolute time; and what the file is about, for who looks into it.
-void write_environment(const Shown& shown, const Interval& session, JsonText& out) {
-  const Survey& survey = shown.survey();
+void write_environment(const EventResolver& shown, const Interval& session, BufferedWriter& out) {
+  const Prescan& survey = shown.survey();
   const FileRequest& request = shown.request();
   XplanePlane plane(0, "Task Environment");
   const std::uint64_t begin =
       request.window.stamp_real_ns - (survey.window.start_ns - session.start_ns);
-  plane.fact("profile_start_time", begin);
-  plane.fact("profile_stop_time", begin + (session.end_ns - session.start_ns));
-  plane.fact("writer", fmt::format("gpuprof {}", request.session.options.version));
-  plane.fact("host", request.session.host);
-  plane.fact("pid", std::uint64_t{survey.pid});
-  plane.fact("command_line", survey.command_line);
-  if (shown.simulated()) plane.fact("simulated_gpu", "yes");
-  for (const auto& [key, value] : survey.facts) plane.fact(key, value);
+  plane.add_stat("profile_start_time", begin);
+  plane.add_stat("profile_stop_time", begin + (session.end_ns - session.start_ns));
+  plane.add_stat("writer", fmt::format("gpuprof {}", request.session.options.version));
+  plane.add_stat("host", request.session.host);
+  plane.add_stat("pid", std::uint64_t{survey.pid});
+  plane.add_stat("command_line", survey.command_line);
+  if (shown.has_simulated_gpu()) plane.add_stat("simulated_gpu", "yes");
+  for (const auto& [key, value] : survey.facts) plane.add_stat(key, value);
   plane.write(session.start_ns, out);
 }
 
@@ -119,20 +119,20 @@ std::string label_of(const FileRequest& request) {
 }
 
 /// What readers show on their first pages.
-std::string diagnostics(const Shown& shown, const std::vector<std::string>& missing) {
+std::string diagnostics(const EventResolver& shown, const std::vector<std::string>& missing) {
   xplane::XSpace space;
-  if (shown.simulated())
+  if (shown.has_simulated_gpu())
     space.add_warnings("The GPU was a simulated one: its times are a model's, not measured.");
-  for (const std::string& sentence : missing) space.add_warnings(support::as_utf8(sentence));
-  space.add_hostnames(support::as_utf8(label_of(shown.request())));
+  for (const std::string& sentence : missing) space.add_warnings(support::to_utf8(sentence));
+  space.add_hostnames(support::to_utf8(label_of(shown.request())));
   return space.SerializeAsString();
 }
 
 }  // namespace
 
-support::Result<FileWritten> write_xplane(const FileRequest& request) {
-  GPUPROF_TRY(shown, Shown::open(request));
-  const auto pass = std::make_unique<XplanePass>(*shown);
+support::Result<WrittenFile> write_xplane(const FileRequest& request) {
+  GPUPROF_TRY(shown, EventResolver::open(request));
+  const auto pass = std::make_unique<XplaneSink>(*shown);
   GPUPROF_CHECK(shown->replay(*pass));
   pass->finish();
   std::vector<std::string> missing = shown->missing();
@@ -141,15 +141,15 @@ support::Result<FileWritten> write_xplane(const FileRequest& request) {
         fmt::format("{} events are left out of the XPlane file, which holds {} at most: record "
                     "shorter windows",
                     pass->left_out(), XplanePlane::kMaxEvents));
-  const auto write = [&](JsonText& out) {
+  const auto write = [&](BufferedWriter& out) {
     const std::vector<XplanePlane*> planes = pass->planes();
     const Interval session = session_of(shown->survey(), planes);
     for (XplanePlane* const plane : planes) plane->write(session.start_ns, out);
     write_environment(*shown, session, out);
     out.text(diagnostics(*shown, missing));
   };
-  GPUPROF_TRY(bytes, write_text(request.path, true, write));
-  FileWritten written = shown->written("xplane", bytes);
+  GPUPROF_TRY(bytes, write_text_file(request.path, true, write));
+  WrittenFile written = shown->make_written_file("xplane", bytes);
   written.missing = std::move(missing);
   return written;
 }

@@ -11,6 +11,6 @@
 namespace gpuprof::exporter {
 
 /// Errors: as of every format; events beyond XplanePlane::kMaxEvents are left out and told.
-support::Result<FileWritten> write_xplane(const FileRequest& request);
+support::Result<WrittenFile> write_xplane(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

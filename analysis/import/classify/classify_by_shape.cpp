@@ -14,7 +14,7 @@ namespace gpuprof::importer {
 namespace {
 
 /// Kineto numbers devices from 0 and processes as the system does.
-constexpr std::int64_t kMostDevices = 64;
+constexpr std::int64_t kMaxDeviceNumber = 64;
 
 bool has_part(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -38,73 +38,75 @@ bool is_copy_task(std::string_view task) {
 
 }  // namespace
 
-Role Classifier::role_now(const Row& row) const {
-  if (row.told != Role::kUnknown) return row.told;
-  if (row.records != 0) return Role::kHost;
-  if (row.gpu_records != 0) return Role::kDevice;
+TrackRole Classifier::current_role(const PidTrack& row) const {
+  if (row.named_role != TrackRole::kUnknown) return row.named_role;
+  if (row.host_events != 0) return TrackRole::kHost;
+  if (row.gpu_events != 0) return TrackRole::kDevice;
   const bool any_host =
-      std::any_of(content_.rows.begin(), content_.rows.end(), [&](const Row& other) {
-        return &other != &row && (other.told == Role::kHost || other.records != 0);
+      std::any_of(content_.tracks.begin(), content_.tracks.end(), [&](const PidTrack& other) {
+        return &other != &row && (other.named_role == TrackRole::kHost || other.host_events != 0);
       });
-  return any_host && row.pid >= 0 && row.pid < kMostDevices ? Role::kDevice : Role::kUnknown;
+  return any_host && row.pid >= 0 && row.pid < kMaxDeviceNumber ? TrackRole::kDevice
+                                                                : TrackRole::kUnknown;
 }
 
-Role Classifier::role_of(std::uint16_t index) {
-  Row& row = content_.rows[index];
-  const Role role = role_now(row);
-  row.changed = row.changed || (row.used && *row.used != role);
-  row.used = role;
+TrackRole Classifier::role_of(std::uint16_t index) {
+  PidTrack& row = content_.tracks[index];
+  const TrackRole role = current_role(row);
+  row.role_changed = row.role_changed || (row.assumed_role && *row.assumed_role != role);
+  row.assumed_role = role;
   return role;
 }
 
 /// Work of a device has a device and a stream; what runs on a thread of a process has none.
-bool Classifier::looks_like_work(const RawEvent& e) {
-  const bool stream = e.arg(Arg::kStream).given() || e.arg(Arg::kQueue).given() ||
-                      e.arg(Arg::kHandle).given() || e.arg(Arg::kTaskType).given();
-  if (stream && e.arg(Arg::kDevice).given()) return true;
-  const Role role = role_of(process_of(e));
-  if (role == Role::kUnknown) return stream;
-  return role == Role::kDevice || role == Role::kCommunication;
+bool Classifier::looks_like_gpu_work(const RawEvent& e) {
+  const bool stream = e.arg(Arg::kStream).present() || e.arg(Arg::kQueue).present() ||
+                      e.arg(Arg::kHandle).present() || e.arg(Arg::kTaskType).present();
+  if (stream && e.arg(Arg::kDevice).present()) return true;
+  const TrackRole role = role_of(process_of(e));
+  if (role == TrackRole::kUnknown) return stream;
+  return role == TrackRole::kDevice || role == TrackRole::kCommunication;
 }
 
-void Classifier::guess(std::string_view category, std::string_view as) {
-  constexpr std::size_t kMost = 1000;
+void Classifier::count_guess(std::string_view category, std::string_view as) {
+  constexpr std::size_t kMaxGuesses = 1000;
   guessed_ = true;
-  if (content_.guessed.size() < kMost)
+  if (content_.guessed.size() < kMaxGuesses)
     ++content_.guessed[{std::string(category.substr(0, 80)), std::string(as)}];
 }
 
 /// No category, or one that nobody knows.
-void Classifier::by_shape(const RawEvent& e) {
-  const Role role = role_of(process_of(e));
-  if (e.category.empty() && role != Role::kUnknown && role != Role::kHost) return of_row(e, role);
+void Classifier::take_by_shape(const RawEvent& e) {
+  const TrackRole role = role_of(process_of(e));
+  if (e.category.empty() && role != TrackRole::kUnknown && role != TrackRole::kHost)
+    return take_by_track(e, role);
   const std::string_view category = e.category.empty() ? "(none)" : e.category;
-  if (e.category.empty() && e.name.empty()) return left_out(e, Reason::kUnknownKind);
+  if (e.category.empty() && e.name.empty()) return skip(e, SkipReason::kUnknownKind);
   // The row's name says it: "CPU functions".
-  if (e.category.empty() && content_.rows[process_of(e)].told == Role::kHost &&
-      !is_call_name(e.name))
-    return take_operator(e, RecordKind::kOperator, false);
-  if (looks_like_work(e)) {
-    guess(category, "work of a device");
+  if (e.category.empty() && content_.tracks[process_of(e)].named_role == TrackRole::kHost &&
+      !is_api_call_name(e.name))
+    return take_operator(e, ParsedKind::kOperator, false);
+  if (looks_like_gpu_work(e)) {
+    count_guess(category, "work of a device");
     return take_task(e);
   }
-  if (is_call_name(e.name)) {
-    guess(category, "calls of the host");
-    return take_call(e, Kind::kRuntime);
+  if (is_api_call_name(e.name)) {
+    count_guess(category, "calls of the host");
+    return take_call(e, EventCategory::kRuntime);
   }
-  guess(category, "ranges of the host");
-  take_operator(e, RecordKind::kOperator, false);
+  count_guess(category, "ranges of the host");
+  take_operator(e, ParsedKind::kOperator, false);
 }
 
 /// Of a row whose name tells what is in it.
-void Classifier::of_row(const RawEvent& e, Role role) {
+void Classifier::take_by_track(const RawEvent& e, TrackRole role) {
   switch (role) {
-    case Role::kRepeats:
+    case TrackRole::kDuplicate:
       return;
-    case Role::kCalls:
-    case Role::kCollector:
-      return take_call(e, Kind::kRuntime);
-    case Role::kCommunication:
+    case TrackRole::kApiCalls:
+    case TrackRole::kProfilerOverhead:
+      return take_call(e, EventCategory::kRuntime);
+    case TrackRole::kCommunication:
       // Besides collectives the row has the parts that each consists of.
       if (begins_with_any(e.name, {"hcom_", "Hccl", "hccl"})) return take_kernel(e, true);
       return;
@@ -117,7 +119,8 @@ void Classifier::of_row(const RawEvent& e, Role role) {
 void Classifier::take_task(const RawEvent& e) {
   const std::string_view type = e.text(Arg::kTaskType);
   const std::string_view task = type.empty() ? e.name : type;
-  if (is_instant_task(task) || is_instant_task(e.name)) return left_out(e, Reason::kNoWork);
+  if (is_instant_task(task) || is_instant_task(e.name))
+    return skip(e, SkipReason::kUnsupportedInstant);
   if (is_pause_task(task) || is_pause_task(e.name)) return take_sync(e);
   if (is_copy_task(task) || is_copy_task(e.name)) return take_copy(e);
   if (e.name.starts_with("Memset") || has_part(task, "MEMSET")) return take_set(e);
@@ -128,26 +131,26 @@ void Classifier::take_task(const RawEvent& e) {
 void Classifier::take_host_wait(const RawEvent& e) {
   // Barriers are waits of the device.
   if (e.text(Arg::kTaskType).starts_with("GPU_")) return take_sync(e);
-  if (start(e, RecordKind::kCall, true) == nullptr) return;
+  if (start(e, ParsedKind::kCall, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   record_.name = names_.texts.intern(e.name);
   record_.call = {};
   // Nothing was launched by it: its number is that of the call around it, if there is one.
   record_.call.api = model::kApiWait;
-  record_.call.stack = names_.ways.of_line(e.text(Arg::kCallStack), names_.texts);
-  keep();
+  record_.call.stack = names_.ways.intern_line(e.text(Arg::kCallStack), names_.texts);
+  add_current();
 }
 
 void Classifier::take_collective(const RawEvent& e, bool on_device) {
   if (on_device) return take_kernel(e, true);
-  take_operator(e, RecordKind::kOperator, false);
+  take_operator(e, ParsedKind::kOperator, false);
 }
 
 std::uint32_t Classifier::handle(std::string_view text) {
-  constexpr std::size_t kMost = 100'000;
+  constexpr std::size_t kMaxGuesses = 100'000;
   const auto next = static_cast<std::uint32_t>(handles_.size() + 1);
-  if (next > kMost) return next;
+  if (next > kMaxGuesses) return next;
   return handles_.try_emplace(std::string(text), next).first->second;
 }
 

@@ -101,9 +101,9 @@ void copy_three(const std::array<std::optional<std::int64_t>, 3>& from, std::uin
 /// No GPU has so much memory, and none moves it so fast: the fastest do 8 kB in 1 ns, and a length
 /// in whole microseconds is half of what it was at worst.
 bool can_be(std::uint64_t bytes, std::int64_t length_ns) {
-  constexpr std::uint64_t kMostBytes = 1ULL << 50, kMostBytesPerNs = 100'000;
-  return bytes <= kMostBytes &&
-         (length_ns <= 0 || bytes / kMostBytesPerNs <= static_cast<std::uint64_t>(length_ns));
+  constexpr std::uint64_t kMaxBytes = 1ULL << 50, kMaxBytesPerNs = 100'000;
+  return bytes <= kMaxBytes &&
+         (length_ns <= 0 || bytes / kMaxBytesPerNs <= static_cast<std::uint64_t>(length_ns));
 }
 
 }  // namespace
@@ -111,31 +111,31 @@ bool can_be(std::uint64_t bytes, std::int64_t length_ns) {
 /// 0: not known.
 std::uint64_t Classifier::bytes_moved(const RawEvent& e) {
   const RawValue& told = e.arg(Arg::kBytesMoved);
-  if (!told.given()) return 0;
-  const auto bytes = unsigned_of(told.text);
+  if (!told.present()) return 0;
+  const auto bytes = parse_uint64(told.text);
   if (bytes && can_be(*bytes, record_.end_ns - record_.start_ns)) return *bytes;
-  content_.account.mended(Mending::kAbsurdBytes);
+  content_.account.count_repairs(RepairKind::kImplausibleBytes);
   return 0;
 }
 
-std::uint32_t Classifier::device_of(const RawEvent& e, const Row& row) const {
-  constexpr std::int64_t kMostDevices = 4096;
+std::uint32_t Classifier::device_of(const RawEvent& e, const PidTrack& row) const {
+  constexpr std::int64_t kMaxDeviceNumber = 4096;
   if (const auto told = e.integer(Arg::kDevice); told && *told >= 0) return number_or(told);
   // Ascend's rows: the process, what the row is, the device.
-  if (row.told != Role::kUnknown && row.pid >= std::int64_t{1} << kAscendPidShift)
+  if (row.named_role != TrackRole::kUnknown && row.pid >= std::int64_t{1} << kAscendPidShift)
     return number_or(row.pid % kAscendDevices);
-  return row.pid >= 0 && row.pid < kMostDevices ? number_or(row.pid) : 0;
+  return row.pid >= 0 && row.pid < kMaxDeviceNumber ? number_or(row.pid) : 0;
 }
 
 /// Streams have many names; the row is one of them.
-std::uint32_t Classifier::stream_of(const RawEvent& e, const Row& row) {
+std::uint32_t Classifier::stream_of(const RawEvent& e, const PidTrack& row) {
   constexpr std::uint32_t kBesideStreams = 100'000;
   for (const Arg key : {Arg::kStream, Arg::kQueue})
     if (const auto told = e.integer(key); told && *told >= 0) return number_or(told);
   const std::string_view address = e.text(Arg::kHandle);
   if (!address.empty()) return handle(address);
   const std::uint32_t tid = tid_of(e);
-  return row.told == Role::kCommunication ? tid + kBesideStreams : tid;
+  return row.named_role == TrackRole::kCommunication ? tid + kBesideStreams : tid;
 }
 
 /// CUPTI's have 32 bits. 0: it tells none.
@@ -144,40 +144,41 @@ std::uint32_t Classifier::correlation_of(const RawEvent& e) {
   const auto number = told ? told : e.integer(Arg::kConnection);
   if (!number || (*number >= 0 && *number <= 0xffffffff))
     return static_cast<std::uint32_t>(number.value_or(0));
-  const auto next = kGivenToLongIds + static_cast<std::uint32_t>(far_.size());
-  return far_.try_emplace(*number, next).first->second;
+  const auto next = kFirstSyntheticLongId + static_cast<std::uint32_t>(long_ids_.size());
+  return long_ids_.try_emplace(*number, next).first->second;
 }
 
-bool Classifier::take_gpu(const RawEvent& e, RecordKind kind) {
+bool Classifier::take_gpu(const RawEvent& e, ParsedKind kind) {
   if (start(e, kind, true) == nullptr) return false;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
-  const Row& row = content_.rows[record_.process];
-  GpuRecord& gpu = record_.gpu;
+  const PidTrack& row = content_.tracks[record_.process];
+  GpuFields& gpu = record_.gpu;
   gpu = {};
-  gpu.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
-  gpu.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
+  gpu.has_external_id = e.arg(Arg::kExternalId).present() ? 1 : 0;
+  gpu.external_id = parse_uint64(e.arg(Arg::kExternalId).text).value_or(0);
   gpu.correlation = correlation_of(e);
-  if (gpu.correlation == 0 && gpu.external_id == 0 && kind != RecordKind::kSync) ++content_.keyless;
+  if (gpu.correlation == 0 && gpu.external_id == 0 && kind != ParsedKind::kSync)
+    ++content_.without_launch_id;
   gpu.device = device_of(e, row);
   const RawValue& context = e.arg(Arg::kContext);
   gpu.context = context.form == RawValue::Form::kText && context.text.starts_with("0x")
                     ? handle(context.text)
                     : number_or(context.integer());
-  const bool all_streams = kind == RecordKind::kSync && !e.arg(Arg::kQueue).given();
+  const bool all_streams = kind == ParsedKind::kSync && !e.arg(Arg::kQueue).present();
   gpu.stream =
       all_streams ? number_or(e.integer(Arg::kStream), model::kNoObject) : stream_of(e, row);
   gpu.graph = number_or(e.integer(Arg::kGraph));
-  gpu.graph_node = unsigned_of(e.arg(Arg::kGraphNode).text).value_or(0);
+  gpu.graph_node = parse_uint64(e.arg(Arg::kGraphNode).text).value_or(0);
   gpu.to_device = model::kNoObject;
   return true;
 }
 
 void Classifier::take_kernel(const RawEvent& e, bool talks) {
   const bool whole_graph = e.name.starts_with("CUDA graph ") && !e.grid[0];
-  if (!take_gpu(e, whole_graph ? RecordKind::kGraph : RecordKind::kKernel)) return;
+  if (!take_gpu(e, whole_graph ? ParsedKind::kGraph : ParsedKind::kKernel)) return;
   record_.name = names_.texts.intern(e.name);
-  Shape shape;
+  LaunchShape shape;
   copy_three(e.grid, shape.grid);
   copy_three(e.block, shape.block);
   shape.registers = number_or(e.integer(Arg::kRegisters));
@@ -185,34 +186,34 @@ void Classifier::take_kernel(const RawEvent& e, bool talks) {
   shape.local_bytes = number_or(e.integer(Arg::kLocalMemory));
   shape.channel = number_or(e.integer(Arg::kChannel));
   record_.gpu.shape = names_.shapes.intern(shape);
-  record_.gpu.talks = talks ? 1 : 0;
-  keep();
+  record_.gpu.is_collective = talks ? 1 : 0;
+  add_current();
 }
 
 void Classifier::take_copy(const RawEvent& e) {
-  if (!take_gpu(e, RecordKind::kMemCopy)) return;
-  GpuRecord& gpu = record_.gpu;
+  if (!take_gpu(e, ParsedKind::kMemCopy)) return;
+  GpuFields& gpu = record_.gpu;
   gpu.bytes = bytes_moved(e);
   gpu.kind = copy_named(e.name);
   gpu.from = memory_named(between(e.name, "(", " -> "));
   gpu.to = memory_named(between(e.name, "-> ", ")"));
   gpu.to_device = number_or(e.integer(Arg::kToDevice), gpu.device);
-  if (const auto from = e.integer(Arg::kFromDevice); from && !e.arg(Arg::kDevice).given())
+  if (const auto from = e.integer(Arg::kFromDevice); from && !e.arg(Arg::kDevice).present())
     gpu.device = number_or(from);
-  keep();
+  add_current();
 }
 
 void Classifier::take_set(const RawEvent& e) {
-  if (!take_gpu(e, RecordKind::kMemSet)) return;
+  if (!take_gpu(e, ParsedKind::kMemSet)) return;
   record_.gpu.bytes = bytes_moved(e);
   // Level Zero names the value before the memory.
   const std::string_view to = between(e.name, "-> ", ")");
   record_.gpu.to = memory_named(to.empty() ? between(e.name, "(", ")") : to);
-  keep();
+  add_current();
 }
 
 void Classifier::take_sync(const RawEvent& e) {
-  if (!take_gpu(e, RecordKind::kSync)) return;
+  if (!take_gpu(e, ParsedKind::kSync)) return;
   constexpr std::uint8_t kStreamWait = 2;  // of CUPTI's: a stream waits for an event
   record_.gpu.kind = kind_named(e.name, [](std::uint32_t kind) {
     model::Sync sync{};
@@ -221,11 +222,11 @@ void Classifier::take_sync(const RawEvent& e) {
   });
   if (record_.gpu.kind == 0 && e.category != "cuda_sync") record_.gpu.kind = kStreamWait;
   record_.gpu.to_device = number_or(e.integer(Arg::kSyncEvent), model::kNoObject);
-  keep();
+  add_current();
 }
 
 void Classifier::take_overhead(const RawEvent& e) {
-  if (start(e, RecordKind::kOverhead, true) == nullptr) return;
+  if (start(e, ParsedKind::kOverhead, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   std::uint32_t kind = number_or(e.integer(Arg::kOverheadKind));
@@ -236,7 +237,7 @@ void Classifier::take_overhead(const RawEvent& e) {
     if (exporter::name_of(one) == e.name) kind = one.kind;
   }
   record_.overhead.kind = kind;
-  keep();
+  add_current();
 }
 
 }  // namespace gpuprof::importer

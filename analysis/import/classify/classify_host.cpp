@@ -38,7 +38,7 @@ std::uint32_t as_u32(std::optional<std::int64_t> value) {
 
 std::uint32_t source_of(std::string_view name) {
   for (std::uint32_t source = 1; source < 16; ++source)
-    if (exporter::name_of(static_cast<exporter::StepBy>(source)) == name && !name.empty())
+    if (exporter::name_of(static_cast<exporter::StepOrigin>(source)) == name && !name.empty())
       return source;
   return 0;
 }
@@ -65,7 +65,7 @@ bool has_escapes_by_chance(std::string_view name) {
 
 std::uint8_t scope_of(std::string_view name, bool own_range, bool backward) {
   if (backward) return model::kScopeBackward;
-  const exporter::OpKind kind = exporter::kind_of(name);
+  const exporter::OpKind kind = exporter::classify_operator(name);
   const bool user = own_range || kind == exporter::OpKind::kUserAnnotation;
   return user ? model::kScopeUser : 0;
 }
@@ -83,15 +83,15 @@ std::uint32_t Classifier::inputs(const RawEvent& e) {
       hash = base::hash_pair(hash, base::hash_bytes(e.arg(key).text.data(), e.arg(key).text.size()),
                              static_cast<std::uint64_t>(key));
   content_.any_inputs = true;
-  if (const model::InputsId known = names_.inputs.known(hash); known != 0) return known;
-  const auto words = inputs_of(e, collective);
-  const std::uint32_t flags = e.is_true(Arg::kMoreInputs) ? model::kInputsCut : 0;
+  if (const model::InputsId known = names_.inputs.find_by_text(hash); known != 0) return known;
+  const auto words = encode_inputs(e, collective);
+  const std::uint32_t flags = e.is_true(Arg::kMoreInputs) ? model::kInputsTruncated : 0;
   const model::InputsId id = names_.inputs.add(words, flags);
   if (id != 0) names_.inputs.remember(hash, id);
   return id;
 }
 
-void Classifier::range_details(const RawEvent& e, OperatorRecord& op) {
+void Classifier::range_details(const RawEvent& e, OperatorFields& op) {
   op.inputs = names_.texts.intern(e.text(Arg::kDomain));
   op.forward_tid = as_u32(e.integer(Arg::kCategory));
   const RawValue& payload = e.arg(Arg::kPayload);
@@ -99,7 +99,7 @@ void Classifier::range_details(const RawEvent& e, OperatorRecord& op) {
     if (const auto whole = payload.integer()) {
       op.payload = static_cast<std::uint64_t>(*whole);
       op.payload_type = kI64;
-    } else if (const auto value = double_of(payload.text)) {
+    } else if (const auto value = parse_double(payload.text)) {
       op.payload = std::bit_cast<std::uint64_t>(*value);
       op.payload_type = kF64;
     }
@@ -110,56 +110,56 @@ void Classifier::range_details(const RawEvent& e, OperatorRecord& op) {
   op.flags = static_cast<std::uint16_t>(flags);
 }
 
-void Classifier::take_operator(const RawEvent& e, RecordKind kind, bool own_range) {
-  const auto id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  if (kind == RecordKind::kOperator && exporter::is_user_step(e.name)) {
+void Classifier::take_operator(const RawEvent& e, ParsedKind kind, bool own_range) {
+  const auto id = parse_uint64(e.arg(Arg::kExternalId).text).value_or(0);
+  if (kind == ParsedKind::kOperator && exporter::is_profiler_step(e.name)) {
     std::uint64_t label = 0;
-    const std::string_view digits = e.name.substr(exporter::kUserStepPrefix.size());
+    const std::string_view digits = e.name.substr(exporter::kProfilerStepPrefix.size());
     std::from_chars(digits.data(), digits.data() + digits.size(), label);
     return take_step(e, label);
   }
   // Stands for a window without operators, in gpuprof's files.
   if (e.category == "python" && e.name == "capture" && id == kStepIdOffset - 1) return;
-  const bool range = e.arg(Arg::kDomain).given() || e.arg(Arg::kPayload).given() ||
-                     e.arg(Arg::kCategory).given() || e.arg(Arg::kNoBegin).given();
-  if (range) kind = RecordKind::kRange;
+  const bool range = e.arg(Arg::kDomain).present() || e.arg(Arg::kPayload).present() ||
+                     e.arg(Arg::kCategory).present() || e.arg(Arg::kNoBegin).present();
+  if (range) kind = ParsedKind::kRange;
   if (start(e, kind, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   std::string_view name = e.name;
   if (const std::string_view own = e.text(Arg::kPyTorchName); !own.empty()) name = own;
   if (name.starts_with(kShownRange) &&
-      name.substr(kShownRange.size()).starts_with(exporter::kUserStepPrefix))
+      name.substr(kShownRange.size()).starts_with(exporter::kProfilerStepPrefix))
     name.remove_prefix(kShownRange.size());
   record_.name = names_.texts.intern(name);
-  OperatorRecord& op = record_.op;
+  OperatorFields& op = record_.op;
   op = {};
   op.external_id = id;
   op.end_tid = record_.tid;
   op.sequence = e.integer(Arg::kSequence).value_or(-1);
-  op.stack = names_.ways.of_line(e.text(Arg::kCallStack), names_.texts);
-  if (kind == RecordKind::kRange) {
+  op.stack = names_.ways.intern_line(e.text(Arg::kCallStack), names_.texts);
+  if (kind == ParsedKind::kRange) {
     range_details(e, op);
   } else {
     op.forward_tid = as_u32(e.integer(Arg::kForwardThread));
     op.scope = scope_of(name, own_range, op.forward_tid != 0);
     op.inputs = inputs(e);
-    op.record_id = unsigned_of(e.arg(Arg::kRecordFunction).text).value_or(0);
+    op.record_id = parse_uint64(e.arg(Arg::kRecordFunction).text).value_or(0);
     std::uint32_t flags = e.is_true(Arg::kUnfinished) ? model::kRangeUnfinished : 0;
-    if (kind_of(e.category) == Kind::kCollective) flags |= model::kOpCollective;
+    if (kind_of(e.category) == EventCategory::kCollective) flags |= model::kOpCollective;
     op.flags = static_cast<std::uint16_t>(flags);
   }
-  keep();
+  add_current();
 }
 
 void Classifier::take_step(const RawEvent& e, std::uint64_t label) {
-  if (start(e, RecordKind::kStep, true) == nullptr) return;
+  if (start(e, ParsedKind::kStep, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
-  const auto id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
-  const bool ours = e.arg(Arg::kSource).given();
-  const auto confidence = double_of(e.arg(Arg::kConfidence).text);
-  StepRecord& step = record_.step;
+  const auto id = parse_uint64(e.arg(Arg::kExternalId).text).value_or(0);
+  const bool ours = e.arg(Arg::kSource).present();
+  const auto confidence = parse_double(e.arg(Arg::kConfidence).text);
+  StepFields& step = record_.step;
   step = {};
   step.label = label;
   step.number = ours && id >= kStepIdOffset ? id - kStepIdOffset : ~0ULL;
@@ -167,84 +167,85 @@ void Classifier::take_step(const RawEvent& e, std::uint64_t label) {
     content_.steps_known = true;
     content_.label_minus_number = label - step.number;
   }
-  step.source =
-      ours ? source_of(e.text(Arg::kSource)) : static_cast<std::uint32_t>(exporter::StepBy::kUser);
+  step.source = ours ? source_of(e.text(Arg::kSource))
+                     : static_cast<std::uint32_t>(exporter::StepOrigin::kUser);
   step.confidence = confidence && *confidence >= 0 && *confidence <= 1
                         ? static_cast<std::uint32_t>(std::lround(*confidence * 100))
                         : 100;
   step.where = names_.texts.intern(e.text(Arg::kWhere));
   // The program's own range of that name is an operator like others.
-  record_.copies = step.source == static_cast<std::uint32_t>(exporter::StepBy::kUser) ? 1 : 0;
+  record_.is_also_operator =
+      step.source == static_cast<std::uint32_t>(exporter::StepOrigin::kUser) ? 1 : 0;
   record_.name = names_.texts.intern(e.name);
   // gpuprof writes each once.
-  ours ? keep() : hold_step(e);
+  ours ? add_current() : add_step(e);
 }
 
 void Classifier::take_frame(const RawEvent& e) {
   const bool module = e.name.starts_with(kModulePrefix);
-  if (start(e, module ? RecordKind::kModule : RecordKind::kFrame, true) == nullptr) return;
+  if (start(e, module ? ParsedKind::kModule : ParsedKind::kFrame, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
-  FrameRecord& frame = record_.frame;
+  FrameFields& frame = record_.frame;
   frame = {};
   frame.id = as_u32(e.integer(Arg::kPythonId));
   const RawValue& parent = e.arg(Arg::kPythonParent);
   const bool told = frame.id != 0 && parent.form != RawValue::Form::kNone;
   frame.parent = as_u32(parent.integer());
-  if (told && !parent.given()) frame.parent = kNoParent;
+  if (told && !parent.present()) frame.parent = kNoParent;
   if (module) {
     const auto object = e.integer(Arg::kModuleId);
     frame.module =
         names_.modules.find(e.name.substr(kModulePrefix.size()), object.value_or(-1), names_.texts);
-    frame.inferred = e.integer(Arg::kApprox).value_or(0) != 0;
+    frame.is_inferred = e.integer(Arg::kApprox).value_or(0) != 0;
   } else {
     content_.any_frames = true;
     if (has_escapes_by_chance(e.name)) {
       std::uint64_t backslashes = 0;
       record_.name = names_.texts.intern(path_as_written(e.name, backslashes));
-      content_.account.mended(Mending::kBackslash, backslashes);
+      content_.account.count_repairs(RepairKind::kBackslash, backslashes);
     } else {
       record_.name = names_.texts.intern(e.name);
     }
   }
   const std::string_view from = e.text(Arg::kCallFrom);
   if (const std::size_t colon = from.rfind(':'); colon != from.npos) {
-    frame.caller_line = static_cast<std::int32_t>(as_u32(integer_of(from.substr(colon + 1))));
+    frame.caller_line = static_cast<std::int32_t>(as_u32(parse_int64(from.substr(colon + 1))));
     frame.caller_file = names_.texts.intern(from.substr(0, colon));
   }
-  keep();
+  add_current();
 }
 
-void Classifier::take_call(const RawEvent& e, Kind kind) {
-  if (start(e, RecordKind::kCall, true) == nullptr) return;
+void Classifier::take_call(const RawEvent& e, EventCategory kind) {
+  if (start(e, ParsedKind::kCall, true) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   record_.name = names_.texts.intern(e.name);
-  CallRecord& call = record_.call;
+  ApiCallFields& call = record_.call;
   call = {};
-  call.has_id = e.arg(Arg::kExternalId).given() ? 1 : 0;
-  call.external_id = unsigned_of(e.arg(Arg::kExternalId).text).value_or(0);
+  call.has_external_id = e.arg(Arg::kExternalId).present() ? 1 : 0;
+  call.external_id = parse_uint64(e.arg(Arg::kExternalId).text).value_or(0);
   call.correlation = correlation_of(e);
   call.cbid = as_u32(e.integer(Arg::kCbid));
   if (const auto result = e.integer(Arg::kResult); result && std::abs(*result) < 1'000'000)
     call.result = static_cast<std::int32_t>(*result);
-  const bool driver = kind == Kind::kDriver || e.text(Arg::kApi) == "driver";
-  call.inner = kind == Kind::kInner ? 1 : 0;
+  const bool driver = kind == EventCategory::kDriver || e.text(Arg::kApi) == "driver";
+  call.inner = kind == EventCategory::kNestedCall ? 1 : 0;
   call.api = static_cast<std::uint8_t>(driver ? model::kApiDriver : model::kApiRuntime);
-  call.stack = names_.ways.of_line(e.text(Arg::kCallStack), names_.texts);
-  keep();
+  call.stack = names_.ways.intern_line(e.text(Arg::kCallStack), names_.texts);
+  add_current();
 }
 
 void Classifier::take_memory(const RawEvent& e) {
   const auto bytes = e.integer(Arg::kBytes), type = e.integer(Arg::kDeviceType);
-  if (!bytes || !type || *type < 0 || *type > 1000) return left_out(e, Reason::kNoDetails);
-  if (start(e, RecordKind::kAllocation, false) == nullptr) return;
+  if (!bytes || !type || *type < 0 || *type > 1000) return skip(e, SkipReason::kMissingArgs);
+  if (start(e, ParsedKind::kAllocation, false) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
-  AllocationRecord& a = record_.allocation;
+  AllocationFields& a = record_.allocation;
   a = {};
   a.bytes = *bytes;
-  a.address = unsigned_of(e.arg(Arg::kAddress).text).value_or(0);
+  a.address = parse_uint64(e.arg(Arg::kAddress).text).value_or(0);
   a.allocated = static_cast<std::uint64_t>(
       std::max<std::int64_t>(e.integer(Arg::kTotalAllocated).value_or(0), 0));
   a.reserved = static_cast<std::uint64_t>(
@@ -259,7 +260,7 @@ void Classifier::take_memory(const RawEvent& e) {
   if (*type != 0 && a.device >= 0 &&
       a.address >> kDeviceShift == static_cast<std::uint64_t>(a.device % kDeviceSpaces + 1))
     a.address &= (1ULL << kDeviceShift) - 1;
-  keep();
+  add_current();
 }
 
 }  // namespace gpuprof::importer

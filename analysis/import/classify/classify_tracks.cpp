@@ -34,22 +34,21 @@ std::uint64_t arrow_key(std::uint16_t row, std::int64_t id) {
 }  // namespace
 
 std::uint16_t Classifier::add_row(std::string_view text, std::optional<std::int64_t> pid) {
-  if (content_.rows.size() >= kMaxProcesses) return 0;
-  Row& row = content_.rows.emplace_back();
-  const RowName name = row_name(text);
+  if (content_.tracks.size() >= kMaxProcesses) return 0;
+  PidTrack& row = content_.tracks.emplace_back();
+  const PidLabel name = parse_pid_label(text);
   row.pid = pid.value_or(name.pid);
   if (!pid) {
     row.label = name.label;
     // "CPU functions" of PyTorch's autograd profiler names no process.
     if (!text.ends_with("unctions")) row.name = text;
-    row.told = role_named(text);
+    row.named_role = role_of_name(text);
   }
-  if (row.pid == -1) row.told = Role::kCollector;
-  if (foreseen_ != nullptr)
-    if (const auto known = foreseen_->roles.find(std::string(text));
-        known != foreseen_->roles.end())
-      row.told = known->second;
-  return static_cast<std::uint16_t>(content_.rows.size() - 1);
+  if (row.pid == -1) row.named_role = TrackRole::kProfilerOverhead;
+  if (hints_ != nullptr)
+    if (const auto known = hints_->roles.find(std::string(text)); known != hints_->roles.end())
+      row.named_role = known->second;
+  return static_cast<std::uint16_t>(content_.tracks.size() - 1);
 }
 
 std::uint16_t Classifier::process_of(const RawEvent& e) {
@@ -67,65 +66,67 @@ std::uint16_t Classifier::process_of(const RawEvent& e) {
                          : named_pids_[last_pid_] = add_row(e.pid.text, std::nullopt);
 }
 
-void Classifier::arrow(const RawEvent& e, bool begins) {
+void Classifier::backward_flow(const RawEvent& e, bool begins) {
   // One without a category is known by its name, or by what it may link.
-  const Kind kind = kind_of(e.category.empty() ? e.name : e.category);
-  const bool of_no_kind = e.category.empty() && kind == Kind::kUnknown;
-  if (kind == Kind::kArrow) newer_arrows_ = true;
-  if (kind == Kind::kLaunchArrow || kind == Kind::kOnlyLaunchArrow || of_no_kind) {
+  const EventCategory kind = kind_of(e.category.empty() ? e.name : e.category);
+  const bool of_no_kind = e.category.empty() && kind == EventCategory::kUnknown;
+  if (kind == EventCategory::kBackwardFlow) newer_arrows_ = true;
+  if (kind == EventCategory::kLaunchFlow || kind == EventCategory::kLaunchFlowOnly || of_no_kind) {
     const bool keeps =
-        kind == Kind::kOnlyLaunchArrow || (foreseen_ != nullptr && foreseen_->keep_arrows);
-    if (keeps) return launch_arrow(e, begins);
-    ++content_.arrows_not_kept;
-    return of_no_kind ? left_out(e, Reason::kUnknownKind) : void();
+        kind == EventCategory::kLaunchFlowOnly || (hints_ != nullptr && hints_->keep_flows);
+    if (keeps) return launch_flow(e, begins);
+    ++content_.dropped_flows;
+    return of_no_kind ? skip(e, SkipReason::kUnknownKind) : void();
   }
-  if (kind == Kind::kRepeats || (kind == Kind::kOlderArrow && newer_arrows_)) return;
-  if (kind != Kind::kArrow && kind != Kind::kOlderArrow) return left_out(e, Reason::kUnknownKind);
+  if (kind == EventCategory::kDuplicate ||
+      (kind == EventCategory::kOldBackwardFlow && newer_arrows_))
+    return;
+  if (kind != EventCategory::kBackwardFlow && kind != EventCategory::kOldBackwardFlow)
+    return skip(e, SkipReason::kUnknownKind);
   const auto id = e.id.integer();
-  if (!id) return left_out(e, Reason::kNoDetails);
-  if (start(e, RecordKind::kArrow, false) == nullptr) return;
+  if (!id) return skip(e, SkipReason::kMissingArgs);
+  if (start(e, ParsedKind::kBackwardFlow, false) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   record_.arrow = {*id, 0};
   const std::uint64_t key = arrow_key(record_.process, *id);
   if (begins) {
     if (arrows_.size() < kMaxArrows) arrows_[key] = record_.tid;
-    return keep();
+    return add_current();
   }
   const auto from = arrows_.find(key);
-  if (from == arrows_.end()) return left_out(e, Reason::kHalf);
+  if (from == arrows_.end()) return skip(e, SkipReason::kUnpaired);
   record_.arrow.forward_tid = from->second;
   arrows_.erase(from);
-  keep();
+  add_current();
 }
 
 /// From what launched something to what was launched, where nothing else says so.
-void Classifier::launch_arrow(const RawEvent& e, bool begins) {
-  const auto id = unsigned_of(e.id.text);
-  if (!id) return left_out(e, Reason::kNoDetails);
-  if (start(e, begins ? RecordKind::kLaunchArrow : RecordKind::kWorkArrow, false) == nullptr)
-    return;
+void Classifier::launch_flow(const RawEvent& e, bool begins) {
+  const auto id = parse_uint64(e.id.text);
+  if (!id) return skip(e, SkipReason::kMissingArgs);
+  if (start(e, begins ? ParsedKind::kLaunchFlow : ParsedKind::kWorkFlow, false) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
   record_.link = {*id};
-  content_.keeps_arrows = true;
-  keep();
+  content_.keeps_flows = true;
+  add_current();
 }
 
-void Classifier::tell_role(const RawEvent& e, std::string_view name) {
-  const Role role = role_named(name);
-  if (role == Role::kUnknown) return;
-  Row& row = content_.rows[process_of(e)];
+void Classifier::set_role_by_name(const RawEvent& e, std::string_view name) {
+  const TrackRole role = role_of_name(name);
+  if (role == TrackRole::kUnknown) return;
+  PidTrack& row = content_.tracks[process_of(e)];
   // A process may have the number of a device.
-  if (row.told != Role::kHost) row.told = role;
+  if (row.named_role != TrackRole::kHost) row.named_role = role;
 }
 
 void Classifier::metadata(const RawEvent& e) {
-  if (e.name == "process_labels") return tell_role(e, e.text(Arg::kLabels));
+  if (e.name == "process_labels") return set_role_by_name(e, e.text(Arg::kLabels));
   if (e.name == "process_name") {
     const std::string_view name = e.text(Arg::kName);
-    tell_role(e, name);
-    Row& row = content_.rows[process_of(e)];
+    set_role_by_name(e, name);
+    PidTrack& row = content_.tracks[process_of(e)];
     if (row.name.empty() || !row.label.empty())
       row.name = row.label.empty() ? std::string(name) : row.label + " " + std::string(name);
     return;
@@ -134,48 +135,52 @@ void Classifier::metadata(const RawEvent& e) {
   if (e.name != "thread_name" || !tid) return;
   const std::string_view label = e.text(Arg::kName);
   const std::uint16_t index = process_of(e);
-  Row& row = content_.rows[index];
+  PidTrack& row = content_.tracks[index];
   if (label.starts_with("stream ") && label.ends_with(" (default)"))
     content_.null_streams[{row.pid, *tid}] = true;
-  if (label.ends_with(" (samples)") || *tid < 0 || *tid >= kFirstMadeTid) return;
+  if (label.ends_with(" (samples)") || *tid < 0 || *tid >= kFirstSyntheticTid) return;
   if (row.threads.size() < kMaxNamedThreads && !label.starts_with("stream "))
     row.threads[static_cast<std::uint32_t>(*tid)] = thread_name(label, *tid);
 }
 
 /// Where not a single event is of a kind that is known, the trace is of something else.
-void Classifier::refuse_guesses() {
+void Classifier::skip_guesses() {
   if (any_known_ || content_.guessed.empty()) return;
-  const Account& account = content_.account;
+  const ImportStats& account = content_.account;
   for (const auto& [guess, count] : content_.guessed)
-    content_.account.withdraw(Reason::kUnknownKind, guess.first, std::min(count, account.shown()));
+    content_.account.move_to_skipped(SkipReason::kUnknownKind, guess.first,
+                                     std::min(count, account.count_imported()));
   content_.guessed.clear();
-  content_.sorter.forget();
+  content_.sorter.clear();
 }
 
-std::optional<Foreseen> Classifier::finish() {
-  if (repeated_ != 0) content_.account.repeats(repeated_kind_, std::exchange(repeated_, 0));
-  for (const auto& [of, count] : counters_) content_.account.left_out(Reason::kNoWork, of, count);
+std::optional<FirstPassHints> Classifier::finish() {
+  if (repeated_ != 0)
+    content_.account.count_duplicates(repeated_kind_, std::exchange(repeated_, 0));
+  for (const auto& [of, count] : counters_)
+    content_.account.count_skipped(SkipReason::kUnsupportedInstant, of, count);
   const auto [frames, blocked] = samples_.unended();
-  content_.account.withdraw(Reason::kHalf, "cpu_sample", frames);
-  content_.account.withdraw(Reason::kHalf, "cpu_sample_blocked", blocked);
-  for (const auto& [key, begun] : begun_) content_.account.withdraw(Reason::kHalf, begun.category);
+  content_.account.move_to_skipped(SkipReason::kUnpaired, "cpu_sample", frames);
+  content_.account.move_to_skipped(SkipReason::kUnpaired, "cpu_sample_blocked", blocked);
+  for (const auto& [key, begun] : begun_)
+    content_.account.move_to_skipped(SkipReason::kUnpaired, begun.category);
   begun_.clear();
-  settle_steps();
-  refuse_guesses();
-  if (foreseen_ != nullptr) return std::nullopt;
-  Foreseen foreseen;
+  emit_steps();
+  skip_guesses();
+  if (hints_ != nullptr) return std::nullopt;
+  FirstPassHints foreseen;
   bool again = false;
   const auto see = [&](const std::string& pid, std::uint16_t index) {
-    const Row& row = content_.rows[index];
-    if (!row.used) return;
-    const Role role = role_now(row);
+    const PidTrack& row = content_.tracks[index];
+    if (!row.assumed_role) return;
+    const TrackRole role = current_role(row);
     foreseen.roles[pid] = role;
-    again = again || row.changed || *row.used != role;
+    again = again || row.role_changed || *row.assumed_role != role;
   };
   for (const auto& [pid, row] : pids_) see(std::to_string(pid), row);
   for (const auto& [pid, row] : named_pids_) see(pid, row);
-  foreseen.keep_arrows = content_.keyless != 0 && content_.arrows_not_kept != 0;
-  if (again || foreseen.keep_arrows) return foreseen;
+  foreseen.keep_flows = content_.without_launch_id != 0 && content_.dropped_flows != 0;
+  if (again || foreseen.keep_flows) return foreseen;
   return std::nullopt;
 }
 

@@ -19,142 +19,148 @@ std::string folded_category(std::string_view text) {
   return out;
 }
 
-constexpr std::pair<std::string_view, Kind> kCategories[] = {
-    {"cpu_op", Kind::kOperator},
-    {"operator", Kind::kOperator},
-    {"torch_enclosing", Kind::kOperator},
-    {"user_annotation", Kind::kOwnRange},
-    {"python", Kind::kOwnRange},
-    {"gc", Kind::kOwnRange},
-    {"python_function", Kind::kFrame},
-    {"nvtx_enclosing", Kind::kRange},
+constexpr std::pair<std::string_view, EventCategory> kCategories[] = {
+    {"cpu_op", EventCategory::kOperator},
+    {"operator", EventCategory::kOperator},
+    {"torch_enclosing", EventCategory::kOperator},
+    {"user_annotation", EventCategory::kUserAnnotation},
+    {"python", EventCategory::kUserAnnotation},
+    {"gc", EventCategory::kUserAnnotation},
+    {"python_function", EventCategory::kFrame},
+    {"nvtx_enclosing", EventCategory::kRange},
     // Calls.
-    {"runtime", Kind::kRuntime},
-    {"cuda_runtime", Kind::kRuntime},
-    {"hip_runtime", Kind::kRuntime},
-    {"xpu_runtime", Kind::kRuntime},
-    {"mtia_runtime", Kind::kRuntime},
-    {"glow_runtime", Kind::kRuntime},
-    {"privateuse1_runtime", Kind::kRuntime},
-    {"enqueue", Kind::kRuntime},
-    {"dequeue", Kind::kRuntime},
-    {"cuda_driver", Kind::kDriver},
-    {"xpu_driver", Kind::kDriver},
-    {"privateuse1_driver", Kind::kDriver},
-    {"inner_call", Kind::kInner},
-    {"xpu_sync", Kind::kHostWait},
-    {"hpu_op", Kind::kHostOrWork},
-    {"mtia_insight", Kind::kHostOrWork},
-    {"collective_comm", Kind::kCollective},
+    {"runtime", EventCategory::kRuntime},
+    {"cuda_runtime", EventCategory::kRuntime},
+    {"hip_runtime", EventCategory::kRuntime},
+    {"xpu_runtime", EventCategory::kRuntime},
+    {"mtia_runtime", EventCategory::kRuntime},
+    {"glow_runtime", EventCategory::kRuntime},
+    {"privateuse1_runtime", EventCategory::kRuntime},
+    {"enqueue", EventCategory::kRuntime},
+    {"dequeue", EventCategory::kRuntime},
+    {"cuda_driver", EventCategory::kDriver},
+    {"xpu_driver", EventCategory::kDriver},
+    {"privateuse1_driver", EventCategory::kDriver},
+    {"inner_call", EventCategory::kNestedCall},
+    {"xpu_sync", EventCategory::kHostWait},
+    {"hpu_op", EventCategory::kCallOrGpuWork},
+    {"mtia_insight", EventCategory::kCallOrGpuWork},
+    {"collective_comm", EventCategory::kCollective},
     // Work of devices.
-    {"kernel", Kind::kKernel},
-    {"concurrent_kernel", Kind::kKernel},
-    {"mtia_ccp_events", Kind::kKernel},
-    {"gpu_memcpy", Kind::kMemCopy},
-    {"memcpy", Kind::kMemCopy},
-    {"gpu_memset", Kind::kMemSet},
-    {"memset", Kind::kMemSet},
-    {"cuda_sync", Kind::kSync},
-    {"overhead", Kind::kOverhead},
+    {"kernel", EventCategory::kKernel},
+    {"concurrent_kernel", EventCategory::kKernel},
+    {"mtia_ccp_events", EventCategory::kKernel},
+    {"gpu_memcpy", EventCategory::kMemCopy},
+    {"memcpy", EventCategory::kMemCopy},
+    {"gpu_memset", EventCategory::kMemSet},
+    {"memset", EventCategory::kMemSet},
+    {"cuda_sync", EventCategory::kSync},
+    {"overhead", EventCategory::kOverhead},
     // Instants and figures.
-    {"cpu_instant_event", Kind::kInstant},
-    {"cuda_event", Kind::kNoWork},
-    {"cuda_profiler_range", Kind::kNoWork},
-    {"mtia_counters", Kind::kNoWork},
-    {"xpu_scope_profiler", Kind::kNoWork},
-    {"hardware_counters", Kind::kNoWork},
+    {"cpu_instant_event", EventCategory::kInstant},
+    {"cuda_event", EventCategory::kNotAnEvent},
+    {"cuda_profiler_range", EventCategory::kNotAnEvent},
+    {"mtia_counters", EventCategory::kNotAnEvent},
+    {"xpu_scope_profiler", EventCategory::kNotAnEvent},
+    {"hardware_counters", EventCategory::kNotAnEvent},
     // gpuprof's own.
-    {"nvtx_range", Kind::kSpan},
-    {"nvtx_crossing", Kind::kCrossing},
-    {"nvtx_deep", Kind::kDeep},
-    {"torch_crossing", Kind::kOperatorCrossing},
-    {"torch_deep", Kind::kOperatorDeep},
-    {"nvtx_mark", Kind::kMark},
-    {"cpu_sample", Kind::kSample},
-    {"cpu_sample_blocked", Kind::kSampleBlocked},
+    {"nvtx_range", EventCategory::kSpan},
+    {"nvtx_crossing", EventCategory::kOverlappingRange},
+    {"nvtx_deep", EventCategory::kDeepRange},
+    {"torch_crossing", EventCategory::kOperatorCrossing},
+    {"torch_deep", EventCategory::kOperatorDeep},
+    {"nvtx_mark", EventCategory::kMark},
+    {"cpu_sample", EventCategory::kSample},
+    {"cpu_sample_blocked", EventCategory::kOffCpuSample},
     // Arrows.
-    {"fwdbwd", Kind::kArrow},
-    {"forward_backward", Kind::kOlderArrow},
-    {"ac2g", Kind::kLaunchArrow},
-    {"async", Kind::kLaunchArrow},
-    {"async_cpu_to_gpu", Kind::kLaunchArrow},
-    {"async_gpu", Kind::kLaunchArrow},
-    {"hosttodevice", Kind::kLaunchArrow},
-    {"async_npu", Kind::kOnlyLaunchArrow},
+    {"fwdbwd", EventCategory::kBackwardFlow},
+    {"forward_backward", EventCategory::kOldBackwardFlow},
+    {"ac2g", EventCategory::kLaunchFlow},
+    {"async", EventCategory::kLaunchFlow},
+    {"async_cpu_to_gpu", EventCategory::kLaunchFlow},
+    {"async_gpu", EventCategory::kLaunchFlow},
+    {"hosttodevice", EventCategory::kLaunchFlow},
+    {"async_npu", EventCategory::kLaunchFlowOnly},
     // Of PyTorch's autograd profiler before Kineto.
-    {"cpu_to_cuda", Kind::kOnlyLaunchArrow},
-    {"cpu_to_gpu", Kind::kOnlyLaunchArrow},
-    {"async_task_queue", Kind::kRepeats},
+    {"cpu_to_cuda", EventCategory::kLaunchFlowOnly},
+    {"cpu_to_gpu", EventCategory::kLaunchFlowOnly},
+    {"async_task_queue", EventCategory::kDuplicate},
     // What is drawn again.
-    {"gpu_user_annotation", Kind::kRepeats},
-    {"external_correlation", Kind::kRepeats},
-    {"trace", Kind::kRepeats},
+    {"gpu_user_annotation", EventCategory::kDuplicate},
+    {"external_correlation", EventCategory::kDuplicate},
+    {"trace", EventCategory::kDuplicate},
 };
 
-constexpr std::pair<std::string_view, Kind> kEndings[] = {
-    {"_runtime", Kind::kRuntime}, {"_driver", Kind::kDriver},   {"_sync", Kind::kHostWait},
-    {"_memcpy", Kind::kMemCopy},  {"_memset", Kind::kMemSet},   {"_kernel", Kind::kKernel},
-    {"_comm", Kind::kCollective}, {"_counters", Kind::kNoWork}, {"_annotation", Kind::kOwnRange},
-    {"_op", Kind::kHostOrWork},
+constexpr std::pair<std::string_view, EventCategory> kEndings[] = {
+    {"_runtime", EventCategory::kRuntime},
+    {"_driver", EventCategory::kDriver},
+    {"_sync", EventCategory::kHostWait},
+    {"_memcpy", EventCategory::kMemCopy},
+    {"_memset", EventCategory::kMemSet},
+    {"_kernel", EventCategory::kKernel},
+    {"_comm", EventCategory::kCollective},
+    {"_counters", EventCategory::kNotAnEvent},
+    {"_annotation", EventCategory::kUserAnnotation},
+    {"_op", EventCategory::kCallOrGpuWork},
 };
 
 }  // namespace
 
-std::string_view word_of(RecordKind kind) {
+std::string_view label_of(ParsedKind kind) {
   switch (kind) {
-    case RecordKind::kStep:
+    case ParsedKind::kStep:
       return "step";
-    case RecordKind::kFrame:
+    case ParsedKind::kFrame:
       return "python_function";
-    case RecordKind::kModule:
+    case ParsedKind::kModule:
       return "nn.Module";
-    case RecordKind::kRange:
-    case RecordKind::kSpan:
-    case RecordKind::kMark:
+    case ParsedKind::kRange:
+    case ParsedKind::kSpan:
+    case ParsedKind::kMark:
       return "range";
-    case RecordKind::kOperator:
+    case ParsedKind::kOperator:
       return "operator";
-    case RecordKind::kArrow:
-    case RecordKind::kLaunchArrow:
-    case RecordKind::kWorkArrow:
+    case ParsedKind::kBackwardFlow:
+    case ParsedKind::kLaunchFlow:
+    case ParsedKind::kWorkFlow:
       return "arrow";
-    case RecordKind::kCall:
+    case ParsedKind::kCall:
       return "runtime call";
-    case RecordKind::kAllocation:
+    case ParsedKind::kAllocation:
       return "memory";
-    case RecordKind::kSample:
+    case ParsedKind::kSample:
       return "sample";
-    case RecordKind::kOverhead:
+    case ParsedKind::kOverhead:
       return "overhead";
-    case RecordKind::kSync:
+    case ParsedKind::kSync:
       return "synchronization";
-    case RecordKind::kKernel:
+    case ParsedKind::kKernel:
       return "kernel";
-    case RecordKind::kGraph:
+    case ParsedKind::kGraph:
       return "graph";
-    case RecordKind::kMemCopy:
+    case ParsedKind::kMemCopy:
       return "memcpy";
-    case RecordKind::kMemSet:
+    case ParsedKind::kMemSet:
       return "memset";
   }
   return "other";
 }
 
-Kind kind_of_category(std::string_view category) {
+EventCategory find_category(std::string_view category) {
   const std::string folded = folded_category(category);
   const auto* const row = std::find_if(std::begin(kCategories), std::end(kCategories),
                                        [&](const auto& one) { return one.first == folded; });
-  return row == std::end(kCategories) ? Kind::kUnknown : row->second;
+  return row == std::end(kCategories) ? EventCategory::kUnknown : row->second;
 }
 
-Kind kind_by_ending(std::string_view category) {
+EventCategory guess_category(std::string_view category) {
   const std::string folded = folded_category(category);
   for (const auto& [ending, kind] : kEndings)
     if (folded.ends_with(ending)) return kind;
-  return Kind::kUnknown;
+  return EventCategory::kUnknown;
 }
 
-bool is_call_name(std::string_view name) {
+bool is_api_call_name(std::string_view name) {
   constexpr std::array<std::string_view, 9> kLayers = {"AscendCL@", "Node@",    "Runtime@",
                                                        "HCCL@",     "Model@",   "Tiling@",
                                                        "Enqueue@",  "Dequeue@", "Communication@"};

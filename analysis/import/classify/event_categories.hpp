@@ -15,50 +15,50 @@
 
 namespace gpuprof::importer {
 
-enum class Kind : std::uint8_t {
+enum class EventCategory : std::uint8_t {
   kUnknown,  // by its shape, where that tells
-  kRepeats,
-  kNoWork,
+  kDuplicate,
+  kNotAnEvent,
   kOperator,
-  kOwnRange,
+  kUserAnnotation,
   kFrame,
   kRange,
   kRuntime,
   kDriver,
-  kInner,
+  kNestedCall,
   kHostWait,
   kKernel,
   kMemCopy,
   kMemSet,
   kSync,
   kOverhead,
-  kCollective,  // on the host or on a device
-  kHostOrWork,  // a call of the host, or work of a device
+  kCollective,     // on the host or on a device
+  kCallOrGpuWork,  // a call of the host, or work of a device
   kInstant,
   kSpan,
-  kCrossing,
-  kDeep,
+  kOverlappingRange,
+  kDeepRange,
   kOperatorCrossing,
   kOperatorDeep,
   kMark,
   kSample,
-  kSampleBlocked,
-  kArrow,
-  kOlderArrow,
-  kLaunchArrow,      // from launches: says what correlation ids say
-  kOnlyLaunchArrow,  // the same where nothing else links
+  kOffCpuSample,
+  kBackwardFlow,
+  kOldBackwardFlow,
+  kLaunchFlow,      // from launches: says what correlation ids say
+  kLaunchFlowOnly,  // the same where nothing else links
 };
 
 /// What a person would call it, where only the record is left: `kernel`, `runtime call`.
-std::string_view word_of(RecordKind kind);
+std::string_view label_of(ParsedKind kind);
 
 /// Of a category that is known; else kUnknown.
-Kind kind_of_category(std::string_view category);
+EventCategory find_category(std::string_view category);
 
 /// What the name of a category that is not known says: `foo_runtime` is calls.
-Kind kind_by_ending(std::string_view category);
+EventCategory guess_category(std::string_view category);
 
 /// Names of calls of the APIs of devices: `hipLaunchKernel`, `AscendCL@aclrtMalloc`.
-bool is_call_name(std::string_view name);
+bool is_api_call_name(std::string_view name);
 
 }  // namespace gpuprof::importer

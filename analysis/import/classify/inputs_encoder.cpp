@@ -17,8 +17,8 @@
 namespace gpuprof::importer {
 namespace {
 
-using Form = model::InputForm;
-using enum model::InputForm;
+using Form = model::InputKind;
+using enum model::InputKind;
 
 constexpr std::size_t kMaxWords = 1900, kMaxInputs = 64, kMaxDims = 64, kMaxListTensors = 512;
 constexpr std::uint64_t kLongList = 31;  // one more than PyTorch's profiler tells
@@ -50,7 +50,7 @@ Number complex_of(std::string_view text) {
   // A sign behind an exponent's letter is the exponent's.
   const std::size_t cut = text[at - 1] == 'e' ? text.find_last_of("+-", at - 1) : at;
   if (cut == text.npos || cut == 0) return {};
-  const auto real = double_of(text.substr(0, cut)), imaginary = double_of(text.substr(cut));
+  const auto real = parse_double(text.substr(0, cut)), imaginary = parse_double(text.substr(cut));
   if (!real || !imaginary) return {};
   return {kComplex, std::bit_cast<std::uint64_t>(*real), std::bit_cast<std::uint64_t>(*imaginary)};
 }
@@ -62,10 +62,10 @@ Number number_of(std::string_view text) {
   if (text.ends_with('j')) return complex_of(text);
   const bool whole = text.find_first_of(".eEni") == text.npos;
   if (whole) {
-    const auto value = integer_of(text);
+    const auto value = parse_int64(text);
     return value ? Number{kInt, static_cast<std::uint64_t>(*value)} : Number{};
   }
-  const auto value = double_of(text);
+  const auto value = parse_double(text);
   return value ? Number{kDouble, std::bit_cast<std::uint64_t>(*value)} : Number{};
 }
 
@@ -112,15 +112,15 @@ void put_list(Words& words, std::string_view text) {
 }
 
 /// Entries of an array one level down: each a run of tokens.
-std::vector<std::span<const Token>> entries(std::span<const Token> tokens) {
-  std::vector<std::span<const Token>> all;
+std::vector<std::span<const ArrayToken>> entries(std::span<const ArrayToken> tokens) {
+  std::vector<std::span<const ArrayToken>> all;
   if (tokens.size() < 2) return all;
   int depth = 0;
   std::size_t from = 1;
   for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
-    depth += tokens[i].form == Token::Form::kOpen    ? 1
-             : tokens[i].form == Token::Form::kClose ? -1
-                                                     : 0;
+    depth += tokens[i].form == ArrayToken::Form::kOpen    ? 1
+             : tokens[i].form == ArrayToken::Form::kClose ? -1
+                                                          : 0;
     if (depth != 0) continue;
     all.push_back(tokens.subspan(from, i + 1 - from));
     from = i + 1;
@@ -128,30 +128,30 @@ std::vector<std::span<const Token>> entries(std::span<const Token> tokens) {
   return all;
 }
 
-void put_tensor(Words& words, std::span<const Token> dims, std::uint8_t dtype) {
+void put_tensor(Words& words, std::span<const ArrayToken> dims, std::uint8_t dtype) {
   const std::size_t at = words.size();
   words.push_back(0);
-  for (const Token& token : dims)
-    if (token.form == Token::Form::kNumber && words.size() - at <= kMaxDims)
-      words.push_back(static_cast<std::uint64_t>(integer_of(token.text).value_or(0)));
+  for (const ArrayToken& token : dims)
+    if (token.form == ArrayToken::Form::kNumber && words.size() - at <= kMaxDims)
+      words.push_back(static_cast<std::uint64_t>(parse_int64(token.text).value_or(0)));
   words[at] = head(kTensor, dtype, words.size() - at - 1, 0);
 }
 
-void put_tensor_list(Words& words, std::span<const Token> dims) {
+void put_tensor_list(Words& words, std::span<const ArrayToken> dims) {
   const auto tensors = entries(dims);
   const std::size_t kept = std::min(tensors.size(), kMaxListTensors);
   words.push_back(head(kTensorList, 0, kept, tensors.size()));
   for (std::size_t i = 0; i < kept; ++i) put_tensor(words, tensors[i], kUnknownType);
 }
 
-bool is_nested(std::span<const Token> dims) {
-  return dims.size() > 2 && dims[1].form == Token::Form::kOpen;
+bool is_nested(std::span<const ArrayToken> dims) {
+  return dims.size() > 2 && dims[1].form == ArrayToken::Form::kOpen;
 }
-bool has_sizes(std::span<const Token> dims) {
-  return dims.size() > 2 && dims[1].form == Token::Form::kNumber;
+bool has_sizes(std::span<const ArrayToken> dims) {
+  return dims.size() > 2 && dims[1].form == ArrayToken::Form::kNumber;
 }
 
-void put_input(Words& words, std::span<const Token> dims, std::string_view type,
+void put_input(Words& words, std::span<const ArrayToken> dims, std::string_view type,
                std::string_view concrete) {
   const std::uint8_t dtype = dtype_of(type);
   if (is_nested(dims) || type == "TensorList") return put_tensor_list(words, dims);
@@ -187,7 +187,7 @@ void add_texts(const RawEvent& e, std::vector<Words>& inputs) {
 
 }  // namespace
 
-std::vector<std::uint64_t> inputs_of(const RawEvent& e, bool is_collective) {
+std::vector<std::uint64_t> encode_inputs(const RawEvent& e, bool is_collective) {
   const auto dims = entries(e.dims), types = entries(e.types), concrete = entries(e.concrete);
   const auto text_at = [](const auto& all, std::size_t i) {
     return i < all.size() && all[i].size() == 1 ? all[i][0].text : std::string_view();
@@ -195,7 +195,7 @@ std::vector<std::uint64_t> inputs_of(const RawEvent& e, bool is_collective) {
   std::vector<Words> inputs;
   const std::size_t count = std::min(std::max(dims.size(), types.size()), kMaxInputs);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto sizes = i < dims.size() ? dims[i] : std::span<const Token>();
+    const auto sizes = i < dims.size() ? dims[i] : std::span<const ArrayToken>();
     put_input(inputs.emplace_back(), sizes, text_at(types, i), text_at(concrete, i));
   }
   if (is_collective) add_texts(e, inputs);

@@ -18,6 +18,6 @@
 namespace gpuprof::importer {
 
 /// Empty where the event tells no inputs. Of record_param_comms also what its own keys tell.
-std::vector<std::uint64_t> inputs_of(const RawEvent& event, bool is_collective);
+std::vector<std::uint64_t> encode_inputs(const RawEvent& event, bool is_collective);
 
 }  // namespace gpuprof::importer

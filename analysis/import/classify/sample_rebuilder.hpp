@@ -18,41 +18,42 @@
 
 namespace gpuprof::importer {
 
-class SampleRows {
+class SampleRebuilder {
  public:
   /// Gets the thread, the stretch and its stack.
-  using Take = std::function<void(std::uint32_t tid, std::int64_t from_ns, std::int64_t to_ns,
-                                  const SampleRecord& sample)>;
+  using Callback = std::function<void(std::uint32_t tid, std::int64_t from_ns, std::int64_t to_ns,
+                                      const SampleFields& sample)>;
 
-  SampleRows(Names& names, Take take) : names_(names), take_(std::move(take)) {}
+  SampleRebuilder(InternedTables& names, Callback take) : names_(names), take_(std::move(take)) {}
 
-  enum class Outcome : std::uint8_t { kTaken, kHalf, kDisorder };
+  enum class Outcome : std::uint8_t { kTaken, kUnpaired, kOutOfOrder };
   /// In the order of the file.
-  Outcome change(std::uint32_t tid, bool begins, bool blocked, std::string_view name,
+  Outcome change(std::uint32_t tid, bool begins, bool off_cpu, std::string_view name,
                  std::int64_t ts_ns);
   /// Begins whose end did not come: frames, and blocked times.
   struct Unended {
-    std::uint64_t frames = 0, blocked = 0;
+    std::uint64_t frames = 0, off_cpu = 0;
   };
   Unended unended() const;
 
  private:
   struct Open {
-    Node node;
+    StackNode node;
     std::uint32_t text;
   };
-  struct Row {
+  struct ThreadOperators {
     std::vector<Open> open;  // outermost first
     std::int64_t since_ns = std::numeric_limits<std::int64_t>::min();
-    bool blocked = false, bare = false;  // bare: "(no stack)"
+    bool off_cpu = false, without_stack = false;  // bare: "(no stack)"
   };
-  Outcome check(const Row& row, bool begins, bool blocked, bool bare, std::uint32_t text) const;
+  Outcome check(const ThreadOperators& row, bool begins, bool off_cpu, bool without_stack,
+                std::uint32_t text) const;
 
   static constexpr std::size_t kMaxRows = 100'000, kMaxOpen = 4096;
 
-  Names& names_;
-  Take take_;
-  std::unordered_map<std::uint32_t, Row> rows_;
+  InternedTables& names_;
+  Callback take_;
+  std::unordered_map<std::uint32_t, ThreadOperators> rows_;
 };
 
 }  // namespace gpuprof::importer

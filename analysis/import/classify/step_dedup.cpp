@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HeldSteps: which marks are of one step.
+// StepDeduplicator: which marks are of one step.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/classify/step_dedup.hpp"
@@ -11,18 +11,18 @@
 namespace gpuprof::importer {
 namespace {
 
-std::int64_t length_of(const Record& r) { return r.end_ns - r.start_ns; }
+std::int64_t length_of(const ParsedEvent& r) { return r.end_ns - r.start_ns; }
 
-bool of_one(const Record& a, const Record& b) {
+bool of_one(const ParsedEvent& a, const ParsedEvent& b) {
   return a.process == b.process && a.step.label == b.step.label;
 }
 
 }  // namespace
 
-void HeldSteps::settle(const std::function<void(const Record&)>& step,
-                       const std::function<void(std::string_view category)>& repeat) {
-  std::sort(steps_.begin(), steps_.end(), [](const Held& a, const Held& b) {
-    const auto key = [](const Record& r) {
+void StepDeduplicator::deduplicate(const std::function<void(const ParsedEvent&)>& step,
+                                   const std::function<void(std::string_view category)>& repeat) {
+  std::sort(steps_.begin(), steps_.end(), [](const PendingStep& a, const PendingStep& b) {
+    const auto key = [](const ParsedEvent& r) {
       return std::tuple(r.process, r.step.label, r.start_ns, -length_of(r), r.sequence);
     };
     return key(a.record) < key(b.record);
@@ -31,7 +31,7 @@ void HeldSteps::settle(const std::function<void(const Record&)>& step,
     std::size_t longest = from;
     std::int64_t until_ns = steps_[from].record.end_ns;
     for (to = from + 1; to < steps_.size(); ++to) {
-      const Record& next = steps_[to].record;
+      const ParsedEvent& next = steps_[to].record;
       const bool same =
           of_one(steps_[from].record, next) &&
           (next.start_ns < until_ns || next.start_ns == steps_[to - 1].record.start_ns);

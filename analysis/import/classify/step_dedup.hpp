@@ -16,24 +16,24 @@
 
 namespace gpuprof::importer {
 
-class HeldSteps {
+class StepDeduplicator {
  public:
-  static constexpr std::size_t kMost = 200'000;
+  static constexpr std::size_t kMaxSteps = 200'000;
 
-  bool full() const { return steps_.size() >= kMost; }
-  void hold(const Record& step, std::string_view category) {
+  bool full() const { return steps_.size() >= kMaxSteps; }
+  void add(const ParsedEvent& step, std::string_view category) {
     steps_.push_back({step, std::string(category)});
   }
   /// Those of one process and label that overlap are one step, the longest; the others repeat it.
-  void settle(const std::function<void(const Record&)>& step,
-              const std::function<void(std::string_view category)>& repeat);
+  void deduplicate(const std::function<void(const ParsedEvent&)>& step,
+                   const std::function<void(std::string_view category)>& repeat);
 
  private:
-  struct Held {
-    Record record;
+  struct PendingStep {
+    ParsedEvent record;
     std::string category;
   };
-  std::vector<Held> steps_;
+  std::vector<PendingStep> steps_;
 };
 
 }  // namespace gpuprof::importer

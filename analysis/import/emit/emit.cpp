@@ -12,7 +12,7 @@
 
 namespace gpuprof::importer {
 
-Emitter::Emitter(Names& names, FileContent& content, Owners& owners,
+Emitter::Emitter(InternedTables& names, FileContent& content, TrackOwners& owners,
                  std::vector<SessionProcess*> processes, std::int64_t add_ns,
                  const model::Window& window, std::vector<PythonCall>& python)
     : names_(names),
@@ -35,22 +35,23 @@ Emitter::Thread& Emitter::thread(Process& process, std::uint32_t tid) {
 
 support::Result<void> Emitter::run() {
   GPUPROF_CHECK(content_.sorter.rewind());
-  while (const Record* const record = content_.sorter.next()) take(*record);
+  while (const ParsedEvent* const record = content_.sorter.next()) take(*record);
   if (!content_.sorter.failure().empty()) return support::error(content_.sorter.failure());
   flush(std::numeric_limits<std::int64_t>::max());
   for (const Process& process : processes_) {
     if (process.session == nullptr) continue;
-    tell_of_no_launches(process);
+    report_missing_launches(process);
     GPUPROF_CHECK(process.session->check());
   }
   return {};
 }
 
 // Where the file has numbers of calls, whoever draws it tells which of them are missing.
-void Emitter::tell_of_no_launches(const Process& process) {
-  if (content_.head.ours || process.unlaunched == 0 || process.first_launched != 0) return;
-  process.session->tell_missing(
-      support::counted(process.unlaunched, "GPU event is", "GPU events are") +
+void Emitter::report_missing_launches(const Process& process) {
+  if (content_.head.written_by_gpuprof || process.unlaunched == 0 || process.first_launched != 0)
+    return;
+  process.session->add_missing_message(
+      support::count_with_unit(process.unlaunched, "GPU event is", "GPU events are") +
           " drawn without the host call that launched " +
           (process.unlaunched == 1 ? "it: the file does not link it"
                                    : "them: the file does not link them") +
@@ -58,52 +59,52 @@ void Emitter::tell_of_no_launches(const Process& process) {
       at(window_from_ns_));
 }
 
-void Emitter::take(const Record& given) {
+void Emitter::take(const ParsedEvent& given) {
   events_ += is_event(given.kind) ? 1 : 0;
-  if (given.kind == RecordKind::kWorkArrow) return work_arrow(given);
-  if (given.kind >= RecordKind::kSync) return write_gpu(given);
-  Record moved;
+  if (given.kind == ParsedKind::kWorkFlow) return work_flow(given);
+  if (given.kind >= ParsedKind::kSync) return write_gpu(given);
+  ParsedEvent moved;
   const std::uint16_t host = owners_.host_of(given.process);
   if (host != given.process) {
     moved = given;
     moved.process = host;
   }
-  const Record& r = host != given.process ? moved : given;
+  const ParsedEvent& r = host != given.process ? moved : given;
   if (processes_[host].session == nullptr) return;
-  if (r.kind == RecordKind::kLaunchArrow) return launch_arrow(r);
+  if (r.kind == ParsedKind::kLaunchFlow) return launch_flow(r);
   flush(r.start_ns);
   switch (r.kind) {
-    case RecordKind::kFrame:
-    case RecordKind::kModule:
+    case ParsedKind::kFrame:
+    case ParsedKind::kModule:
       return frame(r);
-    case RecordKind::kOperator:
-    case RecordKind::kRange:
+    case ParsedKind::kOperator:
+    case ParsedKind::kRange:
       return open(r);
-    case RecordKind::kStep:
-      if (r.copies != 0) step_operator(r);
-      hold(r);
+    case ParsedKind::kStep:
+      if (r.is_also_operator != 0) step_operator(r);
+      add_pending(r);
       return;
-    case RecordKind::kCall:
+    case ParsedKind::kCall:
       return call(r);
-    case RecordKind::kSpan:
-    case RecordKind::kMark:
+    case ParsedKind::kSpan:
+    case ParsedKind::kMark:
       return span(r);
-    case RecordKind::kArrow:
-      return arrow(r);
-    case RecordKind::kAllocation:
+    case ParsedKind::kBackwardFlow:
+      return backward_flow(r);
+    case ParsedKind::kAllocation:
       return write_allocation(r);
-    case RecordKind::kSample:
+    case ParsedKind::kSample:
       return write_sample(r);
     default:
       return write_overhead(r);
   }
 }
 
-void Emitter::call(const Record& r) {
+void Emitter::call(const ParsedEvent& r) {
   Thread& own = thread(processes_[r.process], r.tid);
   const OpenOperator* const around = open_call(own);
   const std::uint32_t outer = around == nullptr ? 0 : around->record.call.correlation;
-  const std::uint32_t slot = hold(r);
+  const std::uint32_t slot = add_pending(r);
   OpenOperator& call = pool_[slot];
   if (r.call.inner != 0 && r.call.correlation == 0) {
     call.record.call.correlation = outer;
@@ -111,23 +112,24 @@ void Emitter::call(const Record& r) {
     own.last_call = slot + 1;
     own.last_call_order = call.order;
   }
-  call.parent = r.call.has_id != 0 ? range_of(r.process, r.call.external_id, &own)
-                : own.open.empty() ? 0
-                                   : pool_[own.open.back()].id;
+  call.parent = r.call.has_external_id != 0 ? range_of(r.process, r.call.external_id, &own)
+                : own.open.empty()          ? 0
+                                            : pool_[own.open.back()].id;
   call.stack = own.frames.stack_at(r.start_ns, r.call.stack, names_);
-  if (r.call.correlation == 0 || !inside(r.start_ns)) return;
+  if (r.call.correlation == 0 || !starts_in_window(r.start_ns)) return;
   std::uint32_t& first = processes_[r.process].first_launched;
   first = first == 0 ? r.call.correlation : std::min(first, r.call.correlation);
   // The number of another call of long ago: whoever draws both tells them apart by theirs.
   if (const Launch* const before = launch_of(r.process, r.call.correlation))
-    call.record.call.correlation =
-        r.start_ns - before->start_ns > kGpuLagNs ? made_correlation_++ : before->correlation;
+    call.record.call.correlation = r.start_ns - before->start_ns > kMaxGpuClockSkewNs
+                                       ? made_correlation_++
+                                       : before->correlation;
   launches_.put(r.process, r.call.correlation,
                 {call.record.call.correlation, r.tid, call.parent, r.start_ns, r.process});
 }
 
 /// Keeps a record until it ends; its place in `pool_`.
-std::uint32_t Emitter::hold(const Record& r) {
+std::uint32_t Emitter::add_pending(const ParsedEvent& r) {
   std::uint32_t slot = 0;
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(pool_.size());
@@ -143,8 +145,8 @@ std::uint32_t Emitter::hold(const Record& r) {
   return slot;
 }
 
-void Emitter::frame(const Record& r) {
-  if (content_.head.ours && !reaches(r)) return outside(r);
+void Emitter::frame(const ParsedEvent& r) {
+  if (content_.head.written_by_gpuprof && !overlaps_window(r)) return skip_outside_window(r);
   Process& process = processes_[r.process];
   Thread& own = thread(process, r.tid);
   const std::int64_t caller_ns = own.frames.caller_ns(r);
@@ -152,19 +154,19 @@ void Emitter::frame(const Record& r) {
                            (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
   // Whose return was never told outlives its caller, and ends with what it was called in. Another
   // may outlive a range that was left in it, and is not in that.
-  const bool never_told = r.end_ns > own.frames.over_ns();
+  const bool never_told = r.end_ns > own.frames.innermost_end_ns();
   const std::int64_t until_ns = !never_told || own.open.empty()
                                     ? r.end_ns
                                     : std::min(r.end_ns, pool_[own.open.back()].record.end_ns);
-  if (!from_python && !r.frame.inferred && python_.size() < Imported::kMaxPythonCalls)
+  if (!from_python && !r.frame.is_inferred && python_.size() < ImportedSession::kMaxPythonCalls)
     python_.push_back({process.session->pid(), r.tid, at(r.start_ns), at(until_ns)});
-  own.frames.enter(r, names_);
+  own.frames.push(r, names_);
 }
 
-void Emitter::open(const Record& r) {
+void Emitter::open(const ParsedEvent& r) {
   Process& process = processes_[r.process];
   Thread& own = thread(process, r.tid);
-  const std::uint32_t slot = hold(r);
+  const std::uint32_t slot = add_pending(r);
   OpenOperator& o = pool_[slot];
   o.id = process.session->next_range();
   std::uint32_t flags = o.record.op.flags;
@@ -172,8 +174,9 @@ void Emitter::open(const Record& r) {
   if (!own.open.empty()) {
     const OpenOperator& outer = pool_[own.open.back()];
     o.parent = outer.id;
-    o.only_user_around = outer.only_user_around && (outer.record.kind == RecordKind::kRange ||
-                                                    outer.record.op.scope == model::kScopeUser);
+    o.enclosed_by_user_only =
+        outer.enclosed_by_user_only &&
+        (outer.record.kind == ParsedKind::kRange || outer.record.op.scope == model::kScopeUser);
     // Begin and length were each rounded where times are whole microseconds.
     const std::int64_t slack_ns = content_.whole_us ? 1000 : 0;
     if (r.end_ns > outer.record.end_ns + slack_ns) {
@@ -181,23 +184,23 @@ void Emitter::open(const Record& r) {
       flags |= model::kRangeCrossing;
     }
   }
-  if (own.open.size() >= kDeepFrom) flags |= model::kRangeDeep;
-  if (o.only_user_around && r.kind == RecordKind::kOperator) flags |= model::kOpTopLevel;
+  if (own.open.size() >= kMaxNestedDepth) flags |= model::kRangeDeep;
+  if (o.enclosed_by_user_only && r.kind == ParsedKind::kOperator) flags |= model::kOpTopLevel;
   o.record.op.flags = static_cast<std::uint16_t>(flags);
   o.stack = own.frames.stack_at(r.start_ns, r.op.stack, names_);
   o.record.op.forward_tid = forward_tid(r);
-  if (r.kind == RecordKind::kOperator && r.op.sequence >= 0 && r.op.scope != model::kScopeBackward)
+  if (r.kind == ParsedKind::kOperator && r.op.sequence >= 0 && r.op.scope != model::kScopeBackward)
     forwards_.put(r.process, static_cast<std::uint64_t>(r.op.sequence), r.tid);
-  remember(r, o.id);
-  if (content_.keeps_arrows && r.kind == RecordKind::kOperator && r.op.record_id != 0)
-    ranges_.put(r.process, kRecordIds + r.op.record_id, o.id);
+  remember_range(r, o.id);
+  if (content_.keeps_flows && r.kind == ParsedKind::kOperator && r.op.record_id != 0)
+    ranges_.put(r.process, kRecordFunctionIdBit + r.op.record_id, o.id);
   if (nests) own.open.push_back(slot);
 }
 
 /// The program's own range of the profiler's step.
-void Emitter::step_operator(const Record& r) {
-  Record copy = r;
-  copy.kind = RecordKind::kOperator;
+void Emitter::step_operator(const ParsedEvent& r) {
+  ParsedEvent copy = r;
+  copy.kind = ParsedKind::kOperator;
   copy.op = {};
   copy.op.sequence = -1;
   copy.op.end_tid = r.tid;
@@ -205,19 +208,19 @@ void Emitter::step_operator(const Record& r) {
   open(copy);
 }
 
-void Emitter::span(const Record& r) {
-  OpenOperator& o = pool_[hold(r)];
+void Emitter::span(const ParsedEvent& r) {
+  OpenOperator& o = pool_[add_pending(r)];
   o.id = processes_[r.process].session->next_range();
-  remember(r, o.id);
+  remember_range(r, o.id);
 }
 
-void Emitter::remember(const Record& r, model::RangeId id) {
+void Emitter::remember_range(const ParsedEvent& r, model::RangeId id) {
   if (r.op.external_id != 0) ranges_.put(r.process, r.op.external_id, id);
 }
 
 /// Threads have other numbers in PyTorch's profiler: who ran the forward operator tells.
-std::uint32_t Emitter::forward_tid(const Record& r) const {
-  if (r.kind != RecordKind::kOperator || r.op.forward_tid == 0 || content_.head.ours)
+std::uint32_t Emitter::forward_tid(const ParsedEvent& r) const {
+  if (r.kind != ParsedKind::kOperator || r.op.forward_tid == 0 || content_.head.written_by_gpuprof)
     return r.op.forward_tid;
   if (r.op.sequence < 0) return 0;
   const std::uint32_t* const known =
@@ -225,15 +228,15 @@ std::uint32_t Emitter::forward_tid(const Record& r) const {
   return known == nullptr ? 0 : *known;
 }
 
-void Emitter::arrow(const Record& r) {
+void Emitter::backward_flow(const ParsedEvent& r) {
   Thread& own = thread(processes_[r.process], r.tid);
   for (std::size_t i = own.open.size(); i-- > 0;) {
     OpenOperator& o = pool_[own.open[i]];
     if (o.record.start_ns < r.start_ns) break;
-    if (o.record.start_ns != r.start_ns || o.arrowed || o.record.kind != RecordKind::kOperator)
+    if (o.record.start_ns != r.start_ns || o.has_flow || o.record.kind != ParsedKind::kOperator)
       continue;
-    o.arrowed = true;
-    OperatorRecord& op = o.record.op;
+    o.has_flow = true;
+    OperatorFields& op = o.record.op;
     if (op.sequence < 0) op.sequence = r.arrow.number;
     if (r.arrow.forward_tid != 0) {
       op.forward_tid = r.arrow.forward_tid;
@@ -241,7 +244,7 @@ void Emitter::arrow(const Record& r) {
     }
     return;
   }
-  content_.account.withdraw(Reason::kHalf, word_of(r.kind));
+  content_.account.move_to_skipped(SkipReason::kUnpaired, label_of(r.kind));
 }
 
 model::RangeId Emitter::range_of(std::uint16_t process, std::uint64_t external_id,
@@ -269,19 +272,19 @@ void Emitter::close(std::uint32_t slot) {
   pool_[slot].order = 0;
   const OpenOperator& o = pool_[slot];
   switch (o.record.kind) {
-    case RecordKind::kOperator:
-    case RecordKind::kRange: {
+    case ParsedKind::kOperator:
+    case ParsedKind::kRange: {
       auto& open = thread(processes_[o.record.process], o.record.tid).open;
       const auto at = std::find(open.rbegin(), open.rend(), slot);
       if (at != open.rend()) open.erase(std::next(at).base());
-      return o.record.kind == RecordKind::kRange ? write_range(o, model::RangeKind::kPushPop)
+      return o.record.kind == ParsedKind::kRange ? write_range(o, model::RangeKind::kPushPop)
                                                  : write_operator(o);
     }
-    case RecordKind::kStep:
+    case ParsedKind::kStep:
       return write_step(o.record);
-    case RecordKind::kCall:
+    case ParsedKind::kCall:
       return write_call(o);
-    case RecordKind::kMark:
+    case ParsedKind::kMark:
       return write_range(o, model::RangeKind::kMark);
     default: {
       const std::uint32_t apart = model::kRangeCrossing | model::kRangeDeep;

@@ -21,14 +21,14 @@ OpenOperator* Emitter::open_call(const Thread& own) {
 }
 
 /// The operator, or the call, that is open where the arrow begins.
-void Emitter::launch_arrow(const Record& r) {
+void Emitter::launch_flow(const ParsedEvent& r) {
   Thread& own = thread(processes_[r.process], r.tid);
   Launch from{0, r.tid, own.open.empty() ? 0 : pool_[own.open.back()].id, r.start_ns, r.process};
   // An operator that says the arrow's number of itself, whenever that is drawn.
-  if (const auto told = range_of(r.process, kRecordIds + r.link.id, nullptr); told != 0)
+  if (const auto told = range_of(r.process, kRecordFunctionIdBit + r.link.id, nullptr); told != 0)
     from.range = told;
   if (OpenOperator* const open = open_call(own)) {
-    Record& call = open->record;
+    ParsedEvent& call = open->record;
     if (r.start_ns <= call.end_ns) {
       if (call.call.correlation == 0) call.call.correlation = made_correlation_++;
       from.correlation = call.call.correlation;
@@ -37,38 +37,38 @@ void Emitter::launch_arrow(const Record& r) {
   links_.put(r.process, r.link.id, from);
 }
 
-void Emitter::work_arrow(const Record& r) {
-  led_.put(r.process, place_on_line(r), {r.tid, r.start_ns, r.link.id});
+void Emitter::work_flow(const ParsedEvent& r) {
+  flow_targets_.put(r.process, time_and_thread_key(r), {r.tid, r.start_ns, r.link.id});
 }
 
 /// What an arrow to this work comes from; null: no arrow leads here.
-const Emitter::Launch* Emitter::linked(const Record& r) const {
-  const Led* const led = led_.find(r.process, place_on_line(r));
+const Emitter::Launch* Emitter::launch_by_flow(const ParsedEvent& r) const {
+  const FlowTarget* const led = flow_targets_.find(r.process, time_and_thread_key(r));
   if (led == nullptr || led->tid != r.tid || led->ns != r.start_ns) return nullptr;
-  for (const std::uint16_t host : owners_.likely(r))
+  for (const std::uint16_t host : owners_.candidates(r))
     if (const Launch* const from = links_.find(host, led->id)) return from;
   return nullptr;
 }
 
-Emitter::Launch Emitter::find_launch(const Record& r) {
-  const GpuRecord& gpu = r.gpu;
+Emitter::Launch Emitter::find_launch(const ParsedEvent& r) {
+  const GpuFields& gpu = r.gpu;
   const Launch* found = nullptr;
-  const auto likely = owners_.likely(r);
-  if (owners_.shared(r.process)) {
+  const auto likely = owners_.candidates(r);
+  if (owners_.is_shared(r.process)) {
     // Several may have launched it: those that launched first run first.
     std::vector<const Launch*> launches;
     for (const std::uint16_t host : likely)
       if (const Launch* one = launch_of(host, gpu.correlation)) launches.push_back(one);
     std::sort(launches.begin(), launches.end(),
               [](const Launch* a, const Launch* b) { return a->start_ns < b->start_ns; });
-    const Owners::Place place = owners_.place(r);
+    const TrackOwners::Position place = owners_.position_of(r);
     if (!launches.empty())
       found = place.of == launches.size() && place.at < launches.size() ? launches[place.at]
                                                                         : launches.front();
   }
   for (std::size_t i = 0; found == nullptr && i < likely.size(); ++i)
     found = launch_of(likely[i], gpu.correlation);
-  const Launch* const arrow = found == nullptr || found->range == 0 ? linked(r) : nullptr;
+  const Launch* const arrow = found == nullptr || found->range == 0 ? launch_by_flow(r) : nullptr;
   if (found != nullptr) {
     Launch launch = *found;
     if (arrow != nullptr && arrow->process == launch.process) launch.range = arrow->range;
@@ -82,7 +82,7 @@ Emitter::Launch Emitter::find_launch(const Record& r) {
     none.process = host;
     return none;
   }
-  if (owners_.several() && !owners_.settled(r.process)) ++unowned_;
+  if (owners_.has_several() && !owners_.is_settled(r.process)) ++ownerless_;
   return none;
 }
 

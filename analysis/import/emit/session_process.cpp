@@ -18,7 +18,7 @@ constexpr std::uint32_t kMissing = 1;  // level of a notice that says so
 constexpr std::uint32_t kAlive = 2;    // ProcessEnd::how: alive at the session's end
 
 /// What whoever writes a file out of the events finds out again.
-bool is_said_again(const std::string& sentence) {
+bool is_repeated_by_import(const std::string& sentence) {
   for (const std::string_view begin :
        {"no GPU rows:", "no operators:", "no steps:", "no sampled stacks:"})
     if (sentence.starts_with(begin)) return true;
@@ -29,29 +29,30 @@ bool is_said_again(const std::string& sentence) {
       rest.find("blocked our signal") != rest.npos ||
       rest.find("tells it from others") != rest.npos || rest.find("tells them apart") != rest.npos)
     return true;
-  for (const auto kind : {exporter::Shortfall::kCrossingRange, exporter::Shortfall::kDeepRange,
-                          exporter::Shortfall::kDeepModule, exporter::Shortfall::kEnclosingRange,
-                          exporter::Shortfall::kClippedRange, exporter::Shortfall::kInnerCall,
-                          exporter::Shortfall::kForeignStep})
-    if (rest == exporter::sentence_of(kind, 1) || rest == exporter::sentence_of(kind, 2))
+  for (const auto kind :
+       {exporter::OmissionReason::kNonNestingRange, exporter::OmissionReason::kDeepRange,
+        exporter::OmissionReason::kDeepModule, exporter::OmissionReason::kEnclosingRange,
+        exporter::OmissionReason::kClippedAtWindow, exporter::OmissionReason::kNestedCall,
+        exporter::OmissionReason::kUserStepRange})
+    if (rest == exporter::omission_message(kind, 1) || rest == exporter::omission_message(kind, 2))
       return true;
   return false;
 }
 
 }  // namespace
 
-void SessionProcess::facts_of(const Head& head) {
+void SessionProcess::facts_of(const TraceMetadata& head) {
   for (const auto& [key, value] : head.facts)
     if (facts_.insert(key).second) writer_->on(model::Fact{key, value});
-  const bool told = std::any_of(head.facts.begin(), head.facts.end(), [](const auto& fact) {
+  const bool definitions = std::any_of(head.facts.begin(), head.facts.end(), [](const auto& fact) {
     return fact.first.find("simulated") != std::string::npos;
   });
-  if (head.simulated && !told && facts_.insert("simulated").second)
+  if (head.simulated && !definitions && facts_.insert("simulated").second)
     writer_->on(model::Fact{"simulated", "yes"});
 }
 
-void SessionProcess::losses_of(const Head& head, const model::Window& window) {
-  for (const Head::Loss& loss : head.losses) {
+void SessionProcess::losses_of(const TraceMetadata& head, const model::Window& window) {
+  for (const TraceMetadata::Loss& loss : head.losses) {
     const std::uint64_t before = loss.total - std::min(loss.total, loss.in_window);
     const std::uint64_t last_ns = std::max(window.start_ns, window.end_ns - 1);
     if (loss.in_window != 0)
@@ -63,38 +64,39 @@ void SessionProcess::losses_of(const Head& head, const model::Window& window) {
 }
 
 // Each a feature of its own: none takes another one back.
-void SessionProcess::tell(const std::string& text, std::uint32_t level, std::uint64_t ts_ns) {
+void SessionProcess::add_notice(const std::string& text, std::uint32_t level, std::uint64_t ts_ns) {
   if (!notices_.insert(text).second) return;
   const auto number = static_cast<std::uint32_t>(notices_.size());
   writer_->on(model::Notice{ts_ns, 1000 + number, level, number, text});
 }
 
-void SessionProcess::tell_missing(const std::string& text, std::uint64_t ts_ns) {
-  tell(text, kMissing, ts_ns);
+void SessionProcess::add_missing_message(const std::string& text, std::uint64_t ts_ns) {
+  add_notice(text, kMissing, ts_ns);
 }
 
-void SessionProcess::notices_of(const Head& head, std::uint64_t ts_ns) {
+void SessionProcess::notices_of(const TraceMetadata& head, std::uint64_t ts_ns) {
   for (const std::string& text : head.missing)
-    if (!is_said_again(text)) tell(text, kMissing, ts_ns);
-  for (const std::string& text : head.notices) tell(text, 0, ts_ns);
+    if (!is_repeated_by_import(text)) add_notice(text, kMissing, ts_ns);
+  for (const std::string& text : head.notices) add_notice(text, 0, ts_ns);
 }
 
-void SessionProcess::describe(const Head& head, const Row& row, Names& names, const Start& start,
-                              const model::Window& window) {
+void SessionProcess::write_description(const TraceMetadata& head, const PidTrack& row,
+                                       InternedTables& names, const Start& start,
+                                       const model::Window& window) {
   losses_of(head, window);
   if (!described_) {
     const std::string& exe = head.program.empty() ? row.name : head.program;
     writer_->on(model::Process{pid_, head.ppid, 0, 0, start.start_ns, start.start_real_ns, exe,
                                head.command});
-    writer_->on(model::ClockPair{start.start_ns, start.start_real_ns, start.start_ns, 0,
-                                 head.worst_gap_ns});
+    writer_->on(model::ClockSnapshot{start.start_ns, start.start_real_ns, start.start_ns, 0,
+                                     head.worst_gap_ns});
   }
   described_ = true;
   facts_of(head);
   notices_of(head, start.start_ns);
   for (const auto& [tid, name] : row.threads)
     if (!name.empty()) writer_->on(model::ThreadName{tid, 0, start.start_ns, name});
-  for (const Head::Device& known : head.devices) {
+  for (const TraceMetadata::Device& known : head.devices) {
     if (!devices_.insert(known.device.device).second) continue;
     model::Device device = known.device;
     device.name = told_.string(names.texts.intern(known.name));
@@ -113,7 +115,7 @@ void SessionProcess::context(const FileContent& content, std::uint32_t context,
       context, device, known ? static_cast<std::uint32_t>(row->first.second) : model::kNoObject});
 }
 
-void SessionProcess::domain(std::uint32_t text, const Names& names) {
+void SessionProcess::domain(std::uint32_t text, const InternedTables& names) {
   if (text != 0 && domains_.insert(text).second)
     writer_->on(model::Domain{text, names.texts.text(text)});
 }
@@ -126,7 +128,7 @@ support::Result<void> SessionProcess::end(std::uint64_t ts_ns) {
 
 support::Result<void> SessionProcess::check() const {
   if (writer_->ok()) return {};
-  return support::error(no_room(support::parent_folder(path_), writer_->failed_with()));
+  return support::error(disk_full_message(support::parent_folder(path_), writer_->failed_with()));
 }
 
 }  // namespace gpuprof::importer

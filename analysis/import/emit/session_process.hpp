@@ -21,14 +21,14 @@ namespace gpuprof::importer {
 
 class SessionProcess {
  public:
-  SessionProcess(Names& names, std::unique_ptr<spool::ProcessWriter> writer, std::uint32_t pid,
-                 std::string path)
+  SessionProcess(InternedTables& names, std::unique_ptr<spool::ProcessWriter> writer,
+                 std::uint32_t pid, std::string path)
       : writer_(std::move(writer)), told_(names, *writer_), pid_(pid), path_(std::move(path)) {}
 
   std::uint32_t pid() const { return pid_; }
   const std::string& path() const { return path_; }
   spool::ProcessWriter& writer() { return *writer_; }
-  Told& told() { return told_; }
+  DefinitionWriter& definitions() { return told_; }
 
   /// What the file says of the process: itself, threads, devices, facts, losses.
   /// @param add_ns To the file's times, to make them the session's.
@@ -36,30 +36,30 @@ class SessionProcess {
   struct Start {
     std::uint64_t start_ns, start_real_ns;
   };
-  void describe(const Head& head, const Row& row, Names& names, const Start& start,
-                const model::Window& window);
+  void write_description(const TraceMetadata& head, const PidTrack& row, InternedTables& names,
+                         const Start& start, const model::Window& window);
   /// Errors: what check() says.
   support::Result<void> end(std::uint64_t ts_ns);
   /// One thing that is missing. Once, however often it is said.
-  void tell_missing(const std::string& text, std::uint64_t ts_ns);
+  void add_missing_message(const std::string& text, std::uint64_t ts_ns);
   /// An error if its spool could not be written.
   support::Result<void> check() const;
 
   model::RangeId next_range() { return ++last_range_; }
   std::uint64_t next_step() { return next_step_++; }
-  void saw_step(std::uint64_t number) { next_step_ = std::max(next_step_, number + 1); }
+  void note_step_number(std::uint64_t number) { next_step_ = std::max(next_step_, number + 1); }
   /// Defines a context the first time it is seen.
   void context(const FileContent& content, std::uint32_t context, std::uint32_t device);
-  void domain(std::uint32_t text, const Names& names);
+  void domain(std::uint32_t text, const InternedTables& names);
 
  private:
-  void facts_of(const Head& head);
-  void losses_of(const Head& head, const model::Window& window);
-  void notices_of(const Head& head, std::uint64_t ts_ns);
-  void tell(const std::string& text, std::uint32_t level, std::uint64_t ts_ns);
+  void facts_of(const TraceMetadata& head);
+  void losses_of(const TraceMetadata& head, const model::Window& window);
+  void notices_of(const TraceMetadata& head, std::uint64_t ts_ns);
+  void add_notice(const std::string& text, std::uint32_t level, std::uint64_t ts_ns);
 
   std::unique_ptr<spool::ProcessWriter> writer_;
-  Told told_;
+  DefinitionWriter told_;
   std::uint32_t pid_;
   std::string path_;
   bool described_ = false;

@@ -19,7 +19,7 @@ std::uint64_t key_of(std::uint16_t row, std::uint32_t correlation) {
 
 }  // namespace
 
-Owners::Owners(FileContent& content) : content_(content), rows_(content.rows) {
+TrackOwners::TrackOwners(FileContent& content) : content_(content), rows_(content.tracks) {
   find_hosts();
   hosts_of_.assign(rows_.size(), kNoProcess);
   settled_.assign(rows_.size(), false);
@@ -27,17 +27,19 @@ Owners::Owners(FileContent& content) : content_(content), rows_(content.rows) {
   votes_.assign(rows_.size(), std::vector<std::uint64_t>(hosts_.size(), 0));
   for (const std::uint16_t host : hosts_) hosts_of_[host] = host;
   for (std::uint16_t row = 0; row < rows_.size(); ++row)
-    if (hosts_of_[row] == kNoProcess) attach(row);
+    if (hosts_of_[row] == kNoProcess) assign_host(row);
 }
 
 /// Rows of processes; those of calls and waits belong to one of them.
-void Owners::find_hosts() {
+void TrackOwners::find_hosts() {
   const auto add = [&](auto is_host) {
     for (std::uint16_t row = 0; row < rows_.size(); ++row)
-      if (rows_[row].records != 0 && is_host(rows_[row])) hosts_.push_back(row);
+      if (rows_[row].host_events != 0 && is_host(rows_[row])) hosts_.push_back(row);
   };
-  add([](const Row& row) { return row.told != Role::kCollector && row.told != Role::kCalls; });
-  if (hosts_.empty()) add([](const Row&) { return true; });
+  add([](const PidTrack& row) {
+    return row.named_role != TrackRole::kProfilerOverhead && row.named_role != TrackRole::kApiCalls;
+  });
+  if (hosts_.empty()) add([](const PidTrack&) { return true; });
   if (hosts_.size() > 1) {
     // Python's collector of garbage has a row of its own, numbered after its process.
     std::vector<std::int64_t> pids;
@@ -58,22 +60,22 @@ void Owners::find_hosts() {
   }
   // Work of devices alone still is somebody's: of one process for each label.
   std::vector<std::string> labels;
-  for (const Row& row : rows_)
-    if (row.gpu_records != 0 && std::find(labels.begin(), labels.end(), row.label) == labels.end())
+  for (const PidTrack& row : rows_)
+    if (row.gpu_events != 0 && std::find(labels.begin(), labels.end(), row.label) == labels.end())
       labels.push_back(row.label);
   if (labels.empty()) labels.emplace_back();
   for (const std::string& label : labels) {
     hosts_.push_back(static_cast<std::uint16_t>(rows_.size()));
-    Row& host = rows_.emplace_back();
+    PidTrack& host = rows_.emplace_back();
     host.label = label;
     host.name = label;
-    host.records = 1;
+    host.host_events = 1;
   }
 }
 
 /// Whose a row is that is no process, where its name says so.
-void Owners::attach(std::uint16_t index) {
-  const Row& row = rows_[index];
+void TrackOwners::assign_host(std::uint16_t index) {
+  const PidTrack& row = rows_[index];
   if (hosts_.size() == 1) {
     hosts_of_[index] = hosts_[0];
     settled_[index] = true;
@@ -86,7 +88,7 @@ void Owners::attach(std::uint16_t index) {
   if (those.empty())
     for (const std::uint16_t host : hosts_)
       if (!row.label.empty() && rows_[host].label == row.label) those.push_back(host);
-  if (those.empty() && row.gpu_records != 0) those = by_number(index);
+  if (those.empty() && row.gpu_events != 0) those = by_number(index);
   if (those.size() == 1) {
     hosts_of_[index] = those[0];
     settled_[index] = true;
@@ -94,19 +96,20 @@ void Owners::attach(std::uint16_t index) {
   }
   // Waits and calls of whom nobody tells: of the process with most records.
   const std::vector<std::uint16_t>& among = those.empty() ? hosts_ : those;
-  hosts_of_[index] = *std::max_element(
-      among.begin(), among.end(),
-      [&](std::uint16_t a, std::uint16_t b) { return rows_[a].records < rows_[b].records; });
-  if (row.gpu_records != 0 && sections_.empty()) needs_votes_ = true;
+  hosts_of_[index] =
+      *std::max_element(among.begin(), among.end(), [&](std::uint16_t a, std::uint16_t b) {
+        return rows_[a].host_events < rows_[b].host_events;
+      });
+  if (row.gpu_events != 0 && sections_.empty()) needs_votes_ = true;
 }
 
 /// Pids that were moved apart, each rank's by the same: the process lies between its own device
 /// row and the next one.
-std::vector<std::uint16_t> Owners::by_number(std::uint16_t index) const {
+std::vector<std::uint16_t> TrackOwners::by_number(std::uint16_t index) const {
   constexpr std::int64_t kDevices = 64;
   std::vector<std::int64_t> devices;
-  for (const Row& row : rows_)
-    if (row.gpu_records != 0) devices.push_back(row.pid);
+  for (const PidTrack& row : rows_)
+    if (row.gpu_events != 0) devices.push_back(row.pid);
   std::sort(devices.begin(), devices.end());
   // Rows of devices that were not moved are all of the first numbers.
   if (devices.size() < 2 || devices.back() < kDevices) return {};
@@ -119,15 +122,15 @@ std::vector<std::uint16_t> Owners::by_number(std::uint16_t index) const {
   return within;
 }
 
-std::uint16_t Owners::by_section(std::uint32_t sequence) const {
+std::uint16_t TrackOwners::by_section(std::uint32_t sequence) const {
   std::uint16_t host = sections_.front();
   for (const std::uint16_t one : sections_)
     if (rows_[one].first <= sequence) host = one;
   return host;
 }
 
-void Owners::vote(const Record& r) {
-  if (r.kind == RecordKind::kCall && r.call.correlation != 0 && calls_kept_ < kMostCalls) {
+void TrackOwners::vote(const ParsedEvent& r) {
+  if (r.kind == ParsedKind::kCall && r.call.correlation != 0 && calls_kept_ < kMaxCalls) {
     ++calls_kept_;
     calls_[r.call.correlation].push_back({host_of(r.process), r.start_ns});
     return;
@@ -136,15 +139,15 @@ void Owners::vote(const Record& r) {
   const auto calls = calls_.find(r.gpu.correlation);
   if (calls == calls_.end()) return;
   std::uint16_t only = kNoProcess;
-  bool several = false;
+  bool has_several = false;
   for (const Call& call : calls->second) {
     if (call.start_ns > r.start_ns) continue;
-    several = several || (only != kNoProcess && only != call.host);
+    has_several = has_several || (only != kNoProcess && only != call.host);
     only = call.host;
   }
-  if (only == kNoProcess || several) {
+  if (only == kNoProcess || has_several) {
     auto& starts = starts_[key_of(r.process, r.gpu.correlation)];
-    if (starts.size() < 64 && starts_.size() < kMostCalls) starts.push_back(r.start_ns);
+    if (starts.size() < 64 && starts_.size() < kMaxCalls) starts.push_back(r.start_ns);
     return;
   }
   const auto at = std::find(hosts_.begin(), hosts_.end(), only) - hosts_.begin();
@@ -152,7 +155,7 @@ void Owners::vote(const Record& r) {
     ++votes_[r.process][static_cast<std::size_t>(at)];
 }
 
-void Owners::settle_row(std::uint16_t row) {
+void TrackOwners::settle_row(std::uint16_t row) {
   const std::vector<std::uint64_t>& votes = votes_[row];
   const auto most = std::max_element(votes.begin(), votes.end());
   std::uint64_t all = 0;
@@ -165,10 +168,10 @@ void Owners::settle_row(std::uint16_t row) {
   if ((all - *most) * 10 > all * kShareOfTen) shared_[row] = true;
 }
 
-void Owners::count_votes() {
+void TrackOwners::count_votes() {
   std::vector<std::uint16_t> devices;
   for (std::uint16_t row = 0; row < rows_.size(); ++row)
-    if (rows_[row].gpu_records != 0 && !settled_[row]) {
+    if (rows_[row].gpu_events != 0 && !settled_[row]) {
       settle_row(row);
       devices.push_back(row);
     }
@@ -190,8 +193,8 @@ void Owners::count_votes() {
   }
 }
 
-std::span<const std::uint16_t> Owners::likely(const Record& r) {
-  const std::uint16_t own = !sections_.empty() && several() && !settled_[r.process]
+std::span<const std::uint16_t> TrackOwners::candidates(const ParsedEvent& r) {
+  const std::uint16_t own = !sections_.empty() && has_several() && !settled_[r.process]
                                 ? by_section(r.sequence)
                                 : host_of(r.process);
   const bool alone = settled_[r.process] && !rows_[r.process].label.empty();
@@ -203,7 +206,7 @@ std::span<const std::uint16_t> Owners::likely(const Record& r) {
   return order_;
 }
 
-Owners::Place Owners::place(const Record& r) const {
+TrackOwners::Position TrackOwners::position_of(const ParsedEvent& r) const {
   const auto found = starts_.find(key_of(r.process, r.gpu.correlation));
   if (found == starts_.end()) return {};
   const auto& starts = found->second;

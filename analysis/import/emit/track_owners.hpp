@@ -3,7 +3,7 @@
 // Whose the rows of a file are: of which of its processes, where it holds several ranks.
 //
 // Context:  cli through analysis/commands
-// Owns:     votes of rows for processes; at most kMostCalls launches of the first pass
+// Owns:     votes of rows for processes; at most kMaxCalls launches of the first pass
 // Promises: a key (correlation, flow or external id) is looked up within one process; where two
 //           processes have it, the row decides, else the order in which they launched
 // Not here: reading names of rows (pid_tracks.hpp)
@@ -18,36 +18,36 @@
 
 namespace gpuprof::importer {
 
-class Owners {
+class TrackOwners {
  public:
-  static constexpr std::size_t kMostCalls = 1u << 20;
+  static constexpr std::size_t kMaxCalls = 1u << 20;
 
   /// @param rows Host rows of these are the processes; with none, one is added for each label.
-  explicit Owners(FileContent& content);
+  explicit TrackOwners(FileContent& content);
 
   /// The row of the process that a host row belongs to: itself, or another; kNoProcess: nobody's.
   std::uint16_t host_of(std::uint16_t row) const { return hosts_of_[row]; }
   const std::vector<std::uint16_t>& hosts() const { return hosts_; }
-  bool several() const { return hosts_.size() > 1; }
+  bool has_several() const { return hosts_.size() > 1; }
   /// A name says whose the row is.
-  bool settled(std::uint16_t row) const { return settled_[row]; }
+  bool is_settled(std::uint16_t row) const { return settled_[row]; }
   /// Launches have to be compared before anything is written.
   bool needs_votes() const { return needs_votes_; }
 
   /// Of a first pass over the sorted records.
-  void vote(const Record& r);
+  void vote(const ParsedEvent& r);
   void count_votes();
 
   /// In which order to look for the launch of a GPU record: the most likely process first.
-  std::span<const std::uint16_t> likely(const Record& r);
+  std::span<const std::uint16_t> candidates(const ParsedEvent& r);
   /// Several processes may have launched what runs on this row.
-  bool shared(std::uint16_t row) const { return row < shared_.size() && shared_[row]; }
+  bool is_shared(std::uint16_t row) const { return row < shared_.size() && shared_[row]; }
   /// Number of this record among those of its row and correlation, by begin; and how many there
   /// are. Only of rows that are shared.
-  struct Place {
+  struct Position {
     std::size_t at = 0, of = 0;
   };
-  Place place(const Record& r) const;
+  Position position_of(const ParsedEvent& r) const;
 
  private:
   struct Call {
@@ -56,13 +56,13 @@ class Owners {
   };
 
   void find_hosts();
-  void attach(std::uint16_t row);
+  void assign_host(std::uint16_t row);
   void settle_row(std::uint16_t row);
   std::uint16_t by_section(std::uint32_t sequence) const;
   std::vector<std::uint16_t> by_number(std::uint16_t row) const;
 
   FileContent& content_;
-  std::vector<Row>& rows_;
+  std::vector<PidTrack>& rows_;
   std::vector<std::uint16_t> hosts_;
   std::vector<std::uint16_t> hosts_of_;  // by row
   std::vector<std::uint16_t> sections_;  // hosts in the file's order, where they do not mix

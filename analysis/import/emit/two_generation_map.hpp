@@ -16,9 +16,9 @@
 namespace gpuprof::importer {
 
 template <typename Value>
-class Recent {
+class TwoGenerationMap {
  public:
-  explicit Recent(std::size_t most) : most_(most) {}
+  explicit TwoGenerationMap(std::size_t most) : most_(most) {}
 
   /// One that is there already has the new value.
   void put(std::uint16_t process, std::uint64_t key, const Value& value) {
@@ -65,9 +65,9 @@ class Recent {
       return slot.used ? &slot.value : nullptr;
     }
     void grow() {
-      constexpr std::size_t kLeast = 64;
+      constexpr std::size_t kMinSlots = 64;
       const std::vector<Slot> before = std::move(slots);
-      slots.assign(before.empty() ? kLeast : 2 * before.size(), Slot{});
+      slots.assign(before.empty() ? kMinSlots : 2 * before.size(), Slot{});
       for (const Slot& slot : before)
         if (slot.used) slots[place_of(slot.process, slot.key)] = slot;
     }

@@ -20,7 +20,7 @@ constexpr std::size_t kPackedBytes = 256 * 1024;
 
 }  // namespace
 
-Unpacker::Unpacker(std::string path, base::UniqueFd fd)
+Decompressor::Decompressor(std::string path, base::UniqueFd fd)
     : path_(std::move(path)), fd_(std::move(fd)) {
   char magic[3];
   if (::pread(fd_.get(), magic, sizeof magic, 0) != sizeof magic ||
@@ -29,48 +29,49 @@ Unpacker::Unpacker(std::string path, base::UniqueFd fd)
   state_ = std::make_unique<inflate_state>();
   isal_inflate_init(state_.get());
   state_->crc_flag = ISAL_GZIP;
-  packed_.resize(kPackedBytes);
+  compressed_.resize(kPackedBytes);
 }
 
-std::ptrdiff_t Unpacker::take(char* to, std::size_t bytes) {
+std::ptrdiff_t Decompressor::read_raw(char* to, std::size_t bytes) {
   ssize_t n = 0;
   do n = ::read(fd_.get(), to, bytes);
   while (n < 0 && errno == EINTR);
   if (n < 0) failure_ = fmt::format("cannot read {}: {}", path_, std::strerror(errno));
-  if (n > 0) taken_ += static_cast<std::uint64_t>(n);
+  if (n > 0) bytes_read_ += static_cast<std::uint64_t>(n);
   return n;
 }
 
-std::size_t Unpacker::read(char* to, std::size_t bytes) {
+std::size_t Decompressor::read(char* to, std::size_t bytes) {
   if (!failure_.empty() || ended_) return 0;
-  if (state_ != nullptr) return unpack(to, bytes);
-  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(take(to, bytes), 0));
+  if (state_ != nullptr) return decompress(to, bytes);
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(read_raw(to, bytes), 0));
 }
 
 /// False at the end of the file.
-bool Unpacker::refill() {
-  const std::ptrdiff_t n = take(packed_.data(), packed_.size());
+bool Decompressor::refill() {
+  const std::ptrdiff_t n = read_raw(compressed_.data(), compressed_.size());
   if (n <= 0) return false;
-  state_->next_in = reinterpret_cast<std::uint8_t*>(packed_.data());
+  state_->next_in = reinterpret_cast<std::uint8_t*>(compressed_.data());
   state_->avail_in = static_cast<std::uint32_t>(n);
   return true;
 }
 
 /// Behind a member: another one, else padding or what is no gzip. False: there is none.
-bool Unpacker::next_member() {
+bool Decompressor::next_member() {
   if (*state_->next_in == 0x1f) {
     isal_inflate_reset(state_.get());
     state_->crc_flag = ISAL_GZIP;
     return true;
   }
   do {
-    for (std::uint32_t i = 0; i < state_->avail_in; ++i) behind_ += state_->next_in[i] != 0 ? 1 : 0;
+    for (std::uint32_t i = 0; i < state_->avail_in; ++i)
+      trailing_bytes_ += state_->next_in[i] != 0 ? 1 : 0;
     state_->avail_in = 0;
   } while (refill());
   return false;
 }
 
-std::size_t Unpacker::unpack(char* to, std::size_t bytes) {
+std::size_t Decompressor::decompress(char* to, std::size_t bytes) {
   state_->next_out = reinterpret_cast<std::uint8_t*>(to);
   state_->avail_out = static_cast<std::uint32_t>(bytes);
   while (state_->avail_out != 0) {

@@ -134,7 +134,7 @@ class KeyTable {
 inline constexpr KeyTable kKeyTable;
 
 /// Refuses depth; takes and forgets the rest.
-class Skipper : public json::BaseReaderHandler<json::UTF8<>, Skipper> {
+class SkipHandler : public json::BaseReaderHandler<json::UTF8<>, SkipHandler> {
  public:
   bool StartObject() { return ++depth_ <= kMaxDepth; }
   bool StartArray() { return ++depth_ <= kMaxDepth; }
@@ -163,12 +163,12 @@ class EventHandler : public json::BaseReaderHandler<json::UTF8<>, EventHandler> 
   }
   bool StartArray() {
     if (depth_ == 2 && in_args_) begin_array();
-    if (tokens_ != nullptr) tokens_->push_back({Token::Form::kOpen, {}});
+    if (tokens_ != nullptr) tokens_->push_back({ArrayToken::Form::kOpen, {}});
     return ++depth_ <= kMaxDepth;
   }
   bool EndArray(json::SizeType) {
     --depth_;
-    if (tokens_ != nullptr) tokens_->push_back({Token::Form::kClose, {}});
+    if (tokens_ != nullptr) tokens_->push_back({ArrayToken::Form::kClose, {}});
     if (depth_ == 2) end_array();
     return true;
   }
@@ -209,12 +209,12 @@ class EventHandler : public json::BaseReaderHandler<json::UTF8<>, EventHandler> 
     } else if (depth_ == 2 && in_args_ && arg_ != Arg::kCount) {
       e_.set(arg_, {text, form});
     } else if (tokens_ != nullptr) {
-      tokens_->push_back({form == RawValue::Form::kNumber ? Token::Form::kNumber
-                          : form == RawValue::Form::kText ? Token::Form::kText
-                                                          : Token::Form::kOther,
+      tokens_->push_back({form == RawValue::Form::kNumber ? ArrayToken::Form::kNumber
+                          : form == RawValue::Form::kText ? ArrayToken::Form::kText
+                                                          : ArrayToken::Form::kOther,
                           text});
     } else if (triple_ != nullptr && depth_ == 3 && in_triple_ < 3) {
-      (*triple_)[in_triple_++] = integer_of(text);
+      (*triple_)[in_triple_++] = parse_int64(text);
     }
     return true;
   }
@@ -277,7 +277,7 @@ class EventHandler : public json::BaseReaderHandler<json::UTF8<>, EventHandler> 
   bool in_args_ = false;
   Field field_ = Field::kOther;
   Arg arg_ = Arg::kCount;
-  std::vector<Token>* tokens_ = nullptr;
+  std::vector<ArrayToken>* tokens_ = nullptr;
   std::array<std::optional<std::int64_t>, 3>* triple_ = nullptr;
   std::size_t in_triple_ = 0;
   const char* array_from_ = nullptr;
@@ -286,7 +286,7 @@ class EventHandler : public json::BaseReaderHandler<json::UTF8<>, EventHandler> 
 inline void clear(RawEvent& e) {
   e.phase = e.category = e.name = {};
   e.pid = e.tid = e.ts = e.duration = e.id = {};
-  e.given = 0;
+  e.present = 0;
   e.dims.clear();
   e.types.clear();
   e.concrete.clear();

@@ -33,13 +33,13 @@ class TraceReader {
 
   /// Empty: it is a trace.
   support::Result<std::string> run() {
-    if (text_.left() >= 3 && std::memcmp(text_.pristine(), "\xef\xbb\xbf", 3) == 0) text_.skip(3);
+    if (text_.left() >= 3 && std::memcmp(text_.original(), "\xef\xbb\xbf", 3) == 0) text_.skip(3);
     const char first = text_.peek();
     if (first == '[') {
       text_.skip();
       GPUPROF_CHECK(events(true));
-      if (no_trace_.empty()) GPUPROF_CHECK(nothing_follows());
-      return no_trace_;
+      if (not_a_trace_.empty()) GPUPROF_CHECK(nothing_follows());
+      return not_a_trace_;
     }
     if (first != '{') {
       if (!source_.failure().empty()) return support::error(source_.failure());
@@ -47,10 +47,10 @@ class TraceReader {
     }
     text_.skip();
     const auto read = object();
-    if (read || !no_trace_.empty()) return no_trace_;
+    if (read || !not_a_trace_.empty()) return not_a_trace_;
     // Damaged where no event was seen: whether it is a trace remains open.
     if (!found_ || events_seen_ || cut_) return read.error();
-    const std::string& sentence = read.error().sentence;
+    const std::string& sentence = read.error().message;
     return sentence.substr(sentence.starts_with(path_ + " ") ? path_.size() + 1 : 0);
   }
 
@@ -76,9 +76,9 @@ class TraceReader {
 
   /// @param at  from the cursor on
   support::Error damaged(std::size_t at, std::string_view wrong) const {
-    const std::string writer = likely_writer(path_);
+    const std::string writer = guess_writer(path_);
     return support::error(fmt::format("{} is damaged {}: {}; {}", path_,
-                                      text_place_of(path_, text_.offset() + at), wrong,
+                                      describe_position(path_, text_.offset() + at), wrong,
                                       writer.empty() ? "nothing in it tells what wrote it"
                                                      : "most likely " + writer + " wrote it"));
   }
@@ -93,14 +93,14 @@ class TraceReader {
       if (!first) {
         if (c == 0) return cut();
         if (c == '"') {
-          listener_.on_mended(Mending::kComma, 1);
+          listener_.on_repaired(RepairKind::kComma, 1);
         } else if (c != ',') {
           return wrong("a comma or the end of the object");
         } else {
           text_.skip();
           c = text_.peek();
           if (c == '}') {
-            listener_.on_mended(Mending::kComma, 1);
+            listener_.on_repaired(RepairKind::kComma, 1);
             break;
           }
         }
@@ -108,10 +108,10 @@ class TraceReader {
       if (c == 0) return cut();
       if (c != '"') return wrong("the name of a member");
       GPUPROF_CHECK(member());
-      if (!no_trace_.empty()) return {};
+      if (!not_a_trace_.empty()) return {};
     }
     if (!events_seen_) {
-      no_trace_ =
+      not_a_trace_ =
           "is JSON, but no trace: it has no traceEvents, as the files of torch.profiler, "
           "Kineto and gpuprof do";
       return {};
@@ -146,7 +146,7 @@ class TraceReader {
     }
     if (c == 0) return cut();
     if (name == "traceEvents") {
-      no_trace_ = "is no trace: its traceEvents are no list";
+      not_a_trace_ = "is no trace: its traceEvents are no list";
       return {};
     }
     GPUPROF_TRY(value, whole_value(name));
@@ -155,10 +155,10 @@ class TraceReader {
 
   /// The next value as it stands in the file, or as it was meant.
   support::Result<std::string> whole_value(std::string_view what) {
-    mended_.clear();
-    Skipper skipper;
+    repaired_.clear();
+    SkipHandler skipper;
     GPUPROF_TRY(bytes, parse(skipper, what));
-    std::string value = mended_.empty() ? std::string(text_.pristine(), bytes) : mended_;
+    std::string value = repaired_.empty() ? std::string(text_.original(), bytes) : repaired_;
     text_.skip(bytes);
     return value;
   }
@@ -172,15 +172,15 @@ class TraceReader {
       // Chrome's own array form may lack its end.
       if (c == 0 && bare && source_.failure().empty()) return without_end();
       if (c == 0) return cut();
-      if (c == ',' && first) listener_.on_mended(Mending::kComma, 1);
-      if (c == '{' && !first) listener_.on_mended(Mending::kComma, 1);
+      if (c == ',' && first) listener_.on_repaired(RepairKind::kComma, 1);
+      if (c == '{' && !first) listener_.on_repaired(RepairKind::kComma, 1);
       if (c != ',' && c != '{' && !first) return wrong("a comma or the end of the events");
       if (c == ',') {
         text_.skip();
         c = text_.peek();
         if (c == 0 && bare && source_.failure().empty()) return without_end();
         while (c == ',' || c == ']') {
-          listener_.on_mended(Mending::kComma, 1);
+          listener_.on_repaired(RepairKind::kComma, 1);
           if (c == ']') break;
           text_.skip();
           c = text_.peek();
@@ -190,7 +190,7 @@ class TraceReader {
       if (c == 0) return cut();
       if (c != '{') {
         if (bare && first) {
-          no_trace_ = "is JSON, but no trace: it is a list of something else";
+          not_a_trace_ = "is JSON, but no trace: it is a list of something else";
           return {};
         }
         GPUPROF_TRY(other, whole_value("an event"));
@@ -206,14 +206,14 @@ class TraceReader {
   }
 
   support::Result<void> without_end() {
-    listener_.on_mended(Mending::kNoEnd, 1);
+    listener_.on_repaired(RepairKind::kUnterminatedArray, 1);
     return {};
   }
 
   support::Result<void> event_at(RawEvent& event) {
     for (;;) {
       clear(event);
-      json::InsituStringStream stream(text_.work());
+      json::InsituStringStream stream(text_.parse_copy());
       EventHandler handler(event, stream);
       const auto result = reader_.Parse<kFlags>(stream, handler);
       if (!result.IsError()) {
@@ -222,7 +222,7 @@ class TraceReader {
         text_.skip(stream.Tell());
         return {};
       }
-      mended_.clear();
+      repaired_.clear();
       GPUPROF_TRY(bytes, failed(result, "an event"));
       if (bytes == 0) continue;
       return mended_event(event, bytes);
@@ -234,8 +234,8 @@ class TraceReader {
     clear(event);
     // The parser reads 16 bytes at a time, also the last ones.
     constexpr std::size_t kReadBeyond = 64;
-    mended_.append(kReadBeyond, '\0');
-    json::InsituStringStream stream(mended_.data());
+    repaired_.append(kReadBeyond, '\0');
+    json::InsituStringStream stream(repaired_.data());
     EventHandler handler(event, stream);
     const auto result = reader_.Parse<kFlags>(stream, handler);
     if (result.IsError()) return damaged(0, json::GetParseError_En(result.Code()));
@@ -250,7 +250,7 @@ class TraceReader {
   support::Result<std::size_t> parse(Handler& handler, std::string_view what) {
     const Handler fresh = handler;
     for (;;) {
-      json::InsituStringStream stream(text_.work());
+      json::InsituStringStream stream(text_.parse_copy());
       const auto result = reader_.Parse<kFlags>(stream, handler);
       if (!result.IsError() && stream.Tell() > kMaxValueBytes) return too_long(what);
       if (!result.IsError() && stream.Tell() < text_.left()) return stream.Tell();
@@ -258,7 +258,7 @@ class TraceReader {
       if (result.IsError()) {
         GPUPROF_TRY(bytes, failed(result, what));
         if (bytes != 0) return bytes;
-      } else if (!text_.more()) {
+      } else if (!text_.read_more()) {
         return cut();  // a number may go on
       }
     }
@@ -274,25 +274,25 @@ class TraceReader {
     // Within the last bytes the value was only cut by the end of what was read.
     if (at + 16 >= text_.left() || unfinished_text(result.Code())) {
       if (text_.left() > kMaxValueBytes) return too_long(what);
-      if (text_.more()) return 0;
+      if (text_.read_more()) return 0;
       if (!source_.failure().empty()) return cut();
     }
     return mend_value(result, what);
   }
 
   support::Result<std::size_t> mend_value(const json::ParseResult& result, std::string_view what) {
-    const auto kind = what == "an event"               ? Damaged::kEvent
-                      : what == "the name of a member" ? Damaged::kName
-                                                       : Damaged::kMember;
+    const auto kind = what == "an event"               ? DamagedValue::kEvent
+                      : what == "the name of a member" ? DamagedValue::kName
+                                                       : DamagedValue::kMember;
     for (bool ends = false;;) {
-      Mended mended = mend({text_.pristine(), text_.left()}, ends, kind);
-      if (mended.state == Mended::State::kMore) {
+      RepairResult mended = repair_value({text_.original(), text_.left()}, ends, kind);
+      if (mended.state == RepairResult::State::kNeedsMoreText) {
         if (text_.left() > kMaxValueBytes) return too_long(what);
-        ends = !text_.more();
+        ends = !text_.read_more();
         if (ends && !source_.failure().empty()) return cut();
         continue;
       }
-      if (mended.state == Mended::State::kHopeless) {
+      if (mended.state == RepairResult::State::kUnrepairable) {
         if (ends && result.Offset() + 1 >= text_.left()) return cut();
         if (ends && mended.at >= text_.left()) return cut();
         if (ends && unfinished_text(result.Code())) return cut();
@@ -303,19 +303,19 @@ class TraceReader {
   }
 
   /// What was mended is told, and is what the parser gets.
-  support::Result<std::size_t> settle(Mended mended, const json::ParseResult& result) {
+  support::Result<std::size_t> settle(RepairResult mended, const json::ParseResult& result) {
     const std::size_t pairs = replace_lone_surrogates(mended.text, 0);
-    mended.places[static_cast<std::size_t>(Mending::kSurrogate)] +=
+    mended.places[static_cast<std::size_t>(RepairKind::kSurrogate)] +=
         static_cast<std::uint32_t>(pairs);
     bool any = false;
-    for (const Mending mending : kMendings) {
+    for (const RepairKind mending : kRepairKinds) {
       const std::uint32_t places = mended.places[static_cast<std::size_t>(mending)];
-      if (places != 0) listener_.on_mended(mending, places);
+      if (places != 0) listener_.on_repaired(mending, places);
       any = any || places != 0;
     }
     // The parser refused what the mender takes: they would disagree for ever.
     if (!any) return damaged(result.Offset(), json::GetParseError_En(result.Code()));
-    mended_ = std::move(mended.text);
+    repaired_ = std::move(mended.text);
     return mended.bytes;
   }
 
@@ -328,10 +328,10 @@ class TraceReader {
   const std::string& path_;
   const bool found_;
   TraceListener& listener_;
-  Sliding text_;
+  SlidingBuffer text_;
   json::Reader reader_;
-  std::string mended_;  // the value at hand, where it was damaged
-  std::string no_trace_;
+  std::string repaired_;  // the value at hand, where it was damaged
+  std::string not_a_trace_;
   bool events_seen_ = false, cut_ = false;
 };
 

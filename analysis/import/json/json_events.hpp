@@ -35,7 +35,7 @@ class TraceListener {
   virtual void on_event(const RawEvent& event) = 0;
   /// A value among the events that is no object.
   virtual void on_other_value() = 0;
-  virtual void on_mended(Mending mending, std::uint64_t places) = 0;
+  virtual void on_repaired(RepairKind mending, std::uint64_t places) = 0;
   /// Called now and then.
   virtual void on_progress() = 0;
 };

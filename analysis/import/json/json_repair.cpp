@@ -51,20 +51,20 @@ bool is_too_large(std::string_view number) {
   return std::isinf(std::strtod(std::string(number).c_str(), nullptr));
 }
 
-class Mender {
+class JsonRepairer {
  public:
-  Mender(std::string_view text, bool ends, Damaged what)
+  JsonRepairer(std::string_view text, bool ends, DamagedValue what)
       : text_(text),
         ends_(ends),
-        root_(what == Damaged::kName ? TextPlace::kName : TextPlace::kRoot),
-        event_(what == Damaged::kEvent),
+        root_(what == DamagedValue::kName ? StringContext::kName : StringContext::kRoot),
+        event_(what == DamagedValue::kEvent),
         names_(what) {}
 
-  Mended run() {
+  RepairResult run() {
     value();
     while (going() && !open_.empty()) next();
     if (going()) {
-      result_.state = Mended::State::kMended;
+      result_.state = RepairResult::State::kRepaired;
       result_.bytes = at_;
     }
     return std::move(result_);
@@ -79,15 +79,18 @@ class Mender {
   };
 
   bool going() const { return !stopped_; }
-  void stop(Mended::State state, std::string_view wrong = {}) {
+  void stop(RepairResult::State state, std::string_view wrong = {}) {
     stopped_ = true;
     result_.state = state;
     result_.at = std::min(at_, text_.size());
     result_.wrong = wrong;
   }
   /// The text ends here.
-  void more() { stop(ends_ ? Mended::State::kHopeless : Mended::State::kMore, "the text ends"); }
-  void count(Mending mending, std::uint32_t places = 1) {
+  void more() {
+    stop(ends_ ? RepairResult::State::kUnrepairable : RepairResult::State::kNeedsMoreText,
+         "the text ends");
+  }
+  void count(RepairKind mending, std::uint32_t places = 1) {
     result_.places[static_cast<std::size_t>(mending)] += places;
   }
 
@@ -113,20 +116,20 @@ class Mender {
         take();
         for (c = peek(); in.object && c == ','; c = peek()) {
           ++at_;
-          count(Mending::kComma);
+          count(RepairKind::kComma);
         }
         if (c == '\0') return more();
         if (c == closing) {
           result_.text.erase(comma, 1);
-          count(Mending::kComma);
+          count(RepairKind::kComma);
           return close();
         }
       } else if (in.object && c == '"' &&
-                 names_.name_follows(text_, at_, depth(), false) == Follows::kYes) {
+                 names_.key_follows(text_, at_, depth(), false) == Lookahead::kYes) {
         result_.text += ',';
-        count(Mending::kComma);
+        count(RepairKind::kComma);
       } else {
-        return stop(Mended::State::kHopeless, "a comma or the end should stand");
+        return stop(RepairResult::State::kUnrepairable, "a comma or the end should stand");
       }
     }
     in.first = false;
@@ -142,21 +145,23 @@ class Mender {
     if (!quotes) return;
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end())
-      stop(Mended::State::kHopeless, "a name comes twice behind quotes without a backslash");
+      stop(RepairResult::State::kUnrepairable,
+           "a name comes twice behind quotes without a backslash");
   }
 
   int depth() const { return static_cast<int>(open_.size()); }
 
   void member() {
-    if (peek() != '"') return stop(Mended::State::kHopeless, "the name of a member should stand");
+    if (peek() != '"')
+      return stop(RepairResult::State::kUnrepairable, "the name of a member should stand");
     const std::size_t from = at_ + 1;
-    text(TextPlace::kName);
+    text(StringContext::kName);
     if (!going()) return;
     name_ = text_.substr(from, at_ - 1 - from);
     open_.back().names.emplace_back(name_);
     const char c = peek();
     if (c == '\0') return more();
-    if (c != ':') return stop(Mended::State::kHopeless, "a colon should stand");
+    if (c != ':') return stop(RepairResult::State::kUnrepairable, "a colon should stand");
     take();
     value();
   }
@@ -165,7 +170,8 @@ class Mender {
     const char c = peek();
     if (c == '\0') return more();
     if (c == '{' || c == '[') {
-      if (depth() >= kMaxDepth) return stop(Mended::State::kHopeless, "it is nested too deeply");
+      if (depth() >= kMaxDepth)
+        return stop(RepairResult::State::kUnrepairable, "it is nested too deeply");
       take();
       open_.push_back({c == '{'});
       return;
@@ -174,24 +180,26 @@ class Mender {
     word();
   }
 
-  TextPlace place() const {
+  StringContext place() const {
     if (open_.empty()) return root_;
-    return open_.back().object ? TextPlace::kMember : TextPlace::kElement;
+    return open_.back().object ? StringContext::kMember : StringContext::kElement;
   }
 
-  void text(TextPlace place) {
-    const TextMend mended = mend_text(text_, at_, ends_, place, depth(), names_,
-                                      name_ == "Call stack" && place == TextPlace::kMember);
-    if (mended.state != Mended::State::kMended) {
+  void text(StringContext place) {
+    const StringRepair mended =
+        repair_string(text_, at_, ends_, place, depth(), names_,
+                      name_ == "Call stack" && place == StringContext::kMember);
+    if (mended.state != RepairResult::State::kRepaired) {
       at_ = mended.at;
-      return mended.state == Mended::State::kMore ? more() : stop(mended.state, mended.wrong);
+      return mended.state == RepairResult::State::kNeedsMoreText ? more()
+                                                                 : stop(mended.state, mended.wrong);
     }
-    count(Mending::kBackslash, mended.backslashes);
+    count(RepairKind::kBackslash, mended.backslashes);
     if (mended.quotes != 0) {
       // Of an event's own members only names come from programs.
-      if (event_ && depth() == 1 && place == TextPlace::kMember && name_ != "name")
-        return stop(Mended::State::kHopeless, "a quote stands where none can");
-      count(Mending::kQuote);
+      if (event_ && depth() == 1 && place == StringContext::kMember && name_ != "name")
+        return stop(RepairResult::State::kUnrepairable, "a quote stands where none can");
+      count(RepairKind::kQuote);
       for (Open& open : open_) open.quotes = true;
     }
     result_.text += mended.text;
@@ -207,10 +215,10 @@ class Mender {
     if (to == text_.size() && !open_.empty()) return more();
     const std::string_view word = text_.substr(at_, to - at_);
     if (word.empty()) {
-      if (place() != TextPlace::kMember)
-        return stop(Mended::State::kHopeless, "a value should stand");
+      if (place() != StringContext::kMember)
+        return stop(RepairResult::State::kUnrepairable, "a value should stand");
       result_.text += "null";
-      return count(Mending::kMissingValue);
+      return count(RepairKind::kMissingValue);
     }
     if (word == "true" || word == "false" || word == "null") return take(word.size());
     const bool number = is_number(word);
@@ -218,17 +226,17 @@ class Mender {
       take(word.size());
       return decimal_comma(word);
     }
-    if (number || is_no_number(word)) {
+    if (number || is_not_a_number(word)) {
       result_.text += "null";
       at_ = to;
-      return count(Mending::kNoNumber);
+      return count(RepairKind::kNotANumber);
     }
-    stop(Mended::State::kHopeless, "a value should stand");
+    stop(RepairResult::State::kUnrepairable, "a value should stand");
   }
 
   /// `3,5` in an object: what follows a comma there is a name, never a digit.
   void decimal_comma(std::string_view whole) {
-    if (place() != TextPlace::kMember || at_ + 1 >= text_.size()) return;
+    if (place() != StringContext::kMember || at_ + 1 >= text_.size()) return;
     if (text_[at_] != ',' || !is_digit(text_[at_ + 1])) return;
     if (whole.find_first_of(".eE") != whole.npos) return;
     std::size_t to = at_ + 1;
@@ -242,24 +250,24 @@ class Mender {
     if (!is_number(number)) return;
     result_.text += number.substr(whole.size());
     at_ = to;
-    count(Mending::kDecimalComma);
+    count(RepairKind::kDecimalComma);
   }
 
   std::string_view text_;
   bool ends_;
-  TextPlace root_;
+  StringContext root_;
   bool event_;
-  NamesAllowed names_;
+  AllowedKeys names_;
   std::size_t at_ = 0;
   std::vector<Open> open_;
   std::string_view name_;
   bool stopped_ = false;
-  Mended result_;
+  RepairResult result_;
 };
 
 }  // namespace
 
-bool is_no_number(std::string_view word) {
+bool is_not_a_number(std::string_view word) {
   std::string text = lower_case(word);
   if (text.starts_with('+') || text.starts_with('-')) text.erase(0, 1);
   if (text.starts_with("nan(") && text.ends_with(')'))
@@ -273,8 +281,8 @@ bool is_no_number(std::string_view word) {
   return false;
 }
 
-Mended mend(std::string_view text, bool ends, Damaged what) {
-  return Mender(text, ends, what).run();
+RepairResult repair_value(std::string_view text, bool ends, DamagedValue what) {
+  return JsonRepairer(text, ends, what).run();
 }
 
 }  // namespace gpuprof::importer

@@ -20,27 +20,27 @@
 namespace gpuprof::importer {
 
 /// What the value is in the file: it decides which names may follow a text in it.
-enum class Damaged : std::uint8_t { kEvent, kMember, kName };
+enum class DamagedValue : std::uint8_t { kEvent, kMember, kName };
 
-struct Mended {
+struct RepairResult {
   enum class State : std::uint8_t {
-    kMended,
-    kMore,      // the text ends within the value
-    kHopeless,  // nothing certain at `at`
+    kRepaired,
+    kNeedsMoreText,  // the text ends within the value
+    kUnrepairable,   // nothing certain at `at`
   };
-  State state = State::kHopeless;
+  State state = State::kUnrepairable;
   std::string text;        // the value as JSON
   std::size_t bytes = 0;   // of the damaged text that it stands for
-  std::size_t at = 0;      // kHopeless: where
-  std::string_view wrong;  // kHopeless: what is wrong there
-  std::array<std::uint32_t, static_cast<std::size_t>(Mending::kCount)> places{};
+  std::size_t at = 0;      // kUnrepairable: where
+  std::string_view wrong;  // kUnrepairable: what is wrong there
+  std::array<std::uint32_t, static_cast<std::size_t>(RepairKind::kCount)> places{};
 };
 
 /// @param text  from the value's first character on; control characters are blanks
 /// @param ends  nothing follows `text` in the file
-Mended mend(std::string_view text, bool ends, Damaged what);
+RepairResult repair_value(std::string_view text, bool ends, DamagedValue what);
 
 /// `inf`, `-nan(ind)`, `1.#QNAN`, `N/A`, `None` and the like.
-bool is_no_number(std::string_view word);
+bool is_not_a_number(std::string_view word);
 
 }  // namespace gpuprof::importer

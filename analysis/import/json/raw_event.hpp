@@ -87,13 +87,13 @@ struct RawValue {
   std::string_view text;
   Form form = Form::kNone;
 
-  bool given() const { return form != Form::kNone && form != Form::kNull; }
+  bool present() const { return form != Form::kNone && form != Form::kNull; }
   /// Also of a number in quotes, as older traces have them.
-  std::optional<std::int64_t> integer() const { return integer_of(text); }
+  std::optional<std::int64_t> integer() const { return parse_int64(text); }
 };
 
 /// Brackets, numbers and texts of an array in order.
-struct Token {
+struct ArrayToken {
   enum class Form : std::uint8_t { kOpen, kClose, kNumber, kText, kOther };
   Form form;
   std::string_view text;
@@ -106,20 +106,20 @@ struct RawEvent {
   RawValue pid, tid, ts, duration, id;
   std::array<RawValue, static_cast<std::size_t>(Arg::kCount)> args;
   /// Of Arg::kDims, kTypes and kConcrete; `spans` is their text, which tells them from others.
-  std::vector<Token> dims, types, concrete;
+  std::vector<ArrayToken> dims, types, concrete;
   std::array<std::string_view, 3> spans;
   std::array<std::optional<std::int64_t>, 3> grid, block;
 
-  std::uint64_t given = 0;  // which of `args` are of this event
+  std::uint64_t present = 0;  // which of `args` are of this event
 
   const RawValue& arg(Arg key) const {
     static constexpr RawValue kNone;
     const auto index = static_cast<std::size_t>(key);
-    return (given >> index & 1) != 0 ? args[index] : kNone;
+    return (present >> index & 1) != 0 ? args[index] : kNone;
   }
   void set(Arg key, const RawValue& value) {
     args[static_cast<std::size_t>(key)] = value;
-    given |= std::uint64_t{1} << static_cast<std::size_t>(key);
+    present |= std::uint64_t{1} << static_cast<std::size_t>(key);
   }
   std::optional<std::int64_t> integer(Arg key) const { return arg(key).integer(); }
   std::string_view text(Arg key) const {

@@ -17,12 +17,12 @@
 
 namespace gpuprof::importer {
 
-class Sliding {
+class SlidingBuffer {
  public:
-  explicit Sliding(TextSource& source) : source_(source) { more(); }
+  explicit SlidingBuffer(TextSource& source) : source_(source) { read_more(); }
 
   /// Reads on, behind what is there from the cursor. False at the end of the file.
-  bool more() {
+  bool read_more() {
     const std::size_t left = pristine_.size() - at_;
     std::string added = source_.next();
     // A value longer than a block is parsed again only when twice as much of it is there.
@@ -52,14 +52,14 @@ class Sliding {
     for (const std::uint64_t from = offset(); offset() - from <= kMaxValueBytes;) {
       while (at_ < pristine_.size() && pristine_[at_] == ' ') ++at_;
       if (at_ < pristine_.size()) return pristine_[at_];
-      if (!more()) return 0;
+      if (!read_more()) return 0;
     }
     return kOnlyBlanks;
   }
   void skip(std::size_t bytes = 1) { at_ += bytes; }
 
-  char* work() { return work_.data() + at_; }
-  const char* pristine() const { return pristine_.data() + at_; }
+  char* parse_copy() { return work_.data() + at_; }
+  const char* original() const { return pristine_.data() + at_; }
   std::size_t left() const { return pristine_.size() - at_; }
   std::uint64_t offset() const { return passed_ + at_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mend_text(): a quote ends a text only where what follows can follow a text there.
+// repair_string(): a quote ends a text only where what follows can follow a text there.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/json/string_repair.hpp"
@@ -32,36 +32,36 @@ bool begins_value(char c) {
 }
 
 /// Is a brace at `at` the end of an object there, and not part of a text?
-Follows ends_object(std::string_view text, std::size_t at, int depth) {
+Lookahead ends_object(std::string_view text, std::size_t at, int depth) {
   at = behind_blanks(text, at + 1);
-  if (at == text.size()) return Follows::kMore;
+  if (at == text.size()) return Lookahead::kMore;
   const char c = text[at];
-  if (c == ',' || c == '}' || c == ']') return Follows::kYes;
-  return depth <= 1 && c == '{' ? Follows::kYes : Follows::kNo;
+  if (c == ',' || c == '}' || c == ']') return Lookahead::kYes;
+  return depth <= 1 && c == '{' ? Lookahead::kYes : Lookahead::kNo;
 }
 
 /// Can a text end with the quote before `at`?
 /// @param first  no quote before it was taken as part of the text
-Follows can_end(std::string_view text, std::size_t at, TextPlace place, int depth,
-                const NamesAllowed& names, bool first) {
+Lookahead can_end(std::string_view text, std::size_t at, StringContext place, int depth,
+                  const AllowedKeys& names, bool first) {
   at = behind_blanks(text, at);
-  if (at == text.size()) return Follows::kMore;
+  if (at == text.size()) return Lookahead::kMore;
   const char c = text[at];
-  if (place == TextPlace::kName) return c == ':' ? Follows::kYes : Follows::kNo;
-  if (place == TextPlace::kElement) {
-    if (c == ']') return Follows::kYes;
-    if (c != ',') return Follows::kNo;
+  if (place == StringContext::kName) return c == ':' ? Lookahead::kYes : Lookahead::kNo;
+  if (place == StringContext::kElement) {
+    if (c == ']') return Lookahead::kYes;
+    if (c != ',') return Lookahead::kNo;
     const std::size_t next = behind_blanks(text, at + 1);
-    if (next == text.size()) return Follows::kMore;
-    return begins_value(text[next]) ? Follows::kYes : Follows::kNo;
+    if (next == text.size()) return Lookahead::kMore;
+    return begins_value(text[next]) ? Lookahead::kYes : Lookahead::kNo;
   }
   if (c == '}') return ends_object(text, at, depth);
-  if (c == '"') return names.name_follows(text, at, depth, false);
-  if (c != ',') return Follows::kNo;
+  if (c == '"') return names.key_follows(text, at, depth, false);
+  if (c != ',') return Lookahead::kNo;
   const std::size_t next = behind_blanks(text, at + 1);
-  if (next == text.size()) return Follows::kMore;
+  if (next == text.size()) return Lookahead::kMore;
   if (text[next] == '}') return ends_object(text, next, depth);
-  return names.name_follows(text, next, depth, first);
+  return names.key_follows(text, next, depth, first);
 }
 
 bool is_escape(char c) {
@@ -70,10 +70,10 @@ bool is_escape(char c) {
 }
 
 /// A text's characters, each with what it may have meant.
-class TextMender {
+class StringRepairer {
  public:
-  TextMender(std::string_view text, std::size_t at, bool ends, TextPlace place, int depth,
-             const NamesAllowed& names)
+  StringRepairer(std::string_view text, std::size_t at, bool ends, StringContext place, int depth,
+                 const AllowedKeys& names)
       : text_(text),
         first_(at),
         at_(at + 1),
@@ -82,12 +82,12 @@ class TextMender {
         depth_(depth),
         names_(names) {}
 
-  TextMend run(bool keep_ends) {
+  StringRepair run(bool keep_ends) {
     while (!closed_) {
       if (at_ >= text_.size()) return unfinished();
       const char c = text_[at_];
-      const Follows step = c == '"' ? quote() : c == '\\' ? backslash() : plain();
-      if (step == Follows::kMore) return unfinished();
+      const Lookahead step = c == '"' ? quote() : c == '\\' ? backslash() : plain();
+      if (step == Lookahead::kMore) return unfinished();
     }
     return written(keep_ends);
   }
@@ -98,27 +98,27 @@ class TextMender {
     bool valid;
   };
 
-  Follows plain() { return ++at_, Follows::kYes; }
+  Lookahead plain() { return ++at_, Lookahead::kYes; }
 
   /// Without anything behind it, the file's end is what follows.
-  Follows ends_here(std::size_t behind) const {
-    const Follows ends = can_end(text_, behind, place_, depth_, names_, quotes_.empty());
-    return ends == Follows::kMore && ends_ ? Follows::kYes : ends;
+  Lookahead ends_here(std::size_t behind) const {
+    const Lookahead ends = can_end(text_, behind, place_, depth_, names_, quotes_.empty());
+    return ends == Lookahead::kMore && ends_ ? Lookahead::kYes : ends;
   }
 
-  Follows quote() {
-    const Follows ends = ends_here(at_ + 1);
-    if (ends == Follows::kMore) return ends;
-    if (ends == Follows::kYes) {
+  Lookahead quote() {
+    const Lookahead ends = ends_here(at_ + 1);
+    if (ends == Lookahead::kMore) return ends;
+    if (ends == Lookahead::kYes) {
       closed_ = true;
     } else {
       // A member in a list: it is the list that has no end.
       const std::size_t next = behind_blanks(text_, at_ + 1);
-      is_name_ = is_name_ || (place_ == TextPlace::kElement && quotes_.empty() &&
+      is_name_ = is_name_ || (place_ == StringContext::kElement && quotes_.empty() &&
                               next < text_.size() && text_[next] == ':');
       quotes_.push_back(at_);
     }
-    return ++at_, Follows::kYes;
+    return ++at_, Lookahead::kYes;
   }
 
   /// Where two events meet within the text; none: nowhere.
@@ -128,50 +128,51 @@ class TextMender {
       if (next >= at_ || text_[next] != ',') continue;
       next = behind_blanks(text_, next + 1);
       if (next < at_ && text_[next] == '{' &&
-          NamesAllowed(Damaged::kEvent).name_follows(text_, next + 1, 1, false) == Follows::kYes)
+          AllowedKeys(DamagedValue::kEvent).key_follows(text_, next + 1, 1, false) ==
+              Lookahead::kYes)
         return at;
     }
     return std::string_view::npos;
   }
 
-  Follows backslash() {
-    if (at_ + 1 >= text_.size()) return Follows::kMore;
+  Lookahead backslash() {
+    if (at_ + 1 >= text_.size()) return Lookahead::kMore;
     const char c = text_[at_ + 1];
     if (c == '"') {
       // `C:\temp\` ends so where nothing was escaped.
-      const Follows ends = ends_here(at_ + 2);
-      if (ends == Follows::kMore) return ends;
-      if (ends == Follows::kYes) {
+      const Lookahead ends = ends_here(at_ + 2);
+      if (ends == Lookahead::kMore) return ends;
+      if (ends == Lookahead::kYes) {
         escapes_.push_back({at_, false});
-        return ++at_, Follows::kYes;
+        return ++at_, Lookahead::kYes;
       }
     }
     if (c == 'u') {
-      if (at_ + 6 > text_.size() && !ends_) return Follows::kMore;
+      if (at_ + 6 > text_.size() && !ends_) return Lookahead::kMore;
       const bool valid = unicode_escape(text_.substr(at_)).has_value();
       escapes_.push_back({at_, valid});
       at_ += valid ? 6 : 1;
-      return Follows::kYes;
+      return Lookahead::kYes;
     }
     escapes_.push_back({at_, is_escape(c)});
     at_ += is_escape(c) ? 2 : 1;
-    return Follows::kYes;
+    return Lookahead::kYes;
   }
 
-  TextMend unfinished() const {
-    TextMend result;
-    result.state = ends_ ? Mended::State::kHopeless : Mended::State::kMore;
+  StringRepair unfinished() const {
+    StringRepair result;
+    result.state = ends_ ? RepairResult::State::kUnrepairable : RepairResult::State::kNeedsMoreText;
     result.at = ends_ ? first_ : text_.size();
     result.wrong = "a text begins that does not end";
     return result;
   }
 
-  TextMend written(bool keep_ends) const {
-    TextMend result;
+  StringRepair written(bool keep_ends) const {
+    StringRepair result;
     result.at = at_;
     // Twice quoted: `""word""`.
     const bool twice = quotes_.size() == 2 && quotes_[0] == first_ + 1 && quotes_[1] == at_ - 2;
-    const bool certain = place_ == TextPlace::kMember && depth_ <= 1;
+    const bool certain = place_ == StringContext::kMember && depth_ <= 1;
     if ((!certain && quotes_.size() % 2 != 0) || is_name_) {
       result.at = quotes_.front();
       result.wrong = is_name_ ? std::string_view("a member stands in a list")
@@ -183,13 +184,13 @@ class TextMender {
       result.wrong = "two events meet within what would be one text";
       return result;
     }
-    result.state = Mended::State::kMended;
+    result.state = RepairResult::State::kRepaired;
     result.quotes = static_cast<std::uint32_t>(quotes_.size());
     write(result, twice, keep_ends);
     return result;
   }
 
-  void write(TextMend& result, bool twice, bool keep_ends) const {
+  void write(StringRepair& result, bool twice, bool keep_ends) const {
     bool raw = false;  // a backslash that escapes nothing tells that none does
     for (const Escape& escape : escapes_) raw = raw || !escape.valid;
     std::size_t from = first_;
@@ -221,9 +222,9 @@ class TextMender {
   std::string_view text_;
   std::size_t first_, at_;
   bool ends_;
-  TextPlace place_;
+  StringContext place_;
   int depth_;
-  const NamesAllowed& names_;
+  const AllowedKeys& names_;
   std::vector<std::size_t> quotes_;
   std::vector<Escape> escapes_;
   bool closed_ = false, is_name_ = false;
@@ -231,29 +232,29 @@ class TextMender {
 
 }  // namespace
 
-Follows NamesAllowed::name_follows(std::string_view text, std::size_t at, int depth,
+Lookahead AllowedKeys::key_follows(std::string_view text, std::size_t at, int depth,
                                    bool any) const {
   at = behind_blanks(text, at);
-  if (at == text.size()) return Follows::kMore;
-  if (text[at] != '"') return Follows::kNo;
+  if (at == text.size()) return Lookahead::kMore;
+  if (text[at] != '"') return Lookahead::kNo;
   std::size_t to = text.find_first_of("\"\\{}[]", at + 1);
   while (to != text.npos && unicode_escape(text.substr(to)))
     to = text.find_first_of("\"\\{}[]", to + 6);
-  if (to == text.npos) return text.size() - at > kMaxNameBytes ? Follows::kNo : Follows::kMore;
-  if (text[to] != '"' || to == at + 1 || to - at > kMaxNameBytes) return Follows::kNo;
+  if (to == text.npos) return text.size() - at > kMaxNameBytes ? Lookahead::kNo : Lookahead::kMore;
+  if (text[to] != '"' || to == at + 1 || to - at > kMaxNameBytes) return Lookahead::kNo;
   const std::size_t colon = behind_blanks(text, to + 1);
-  if (colon == text.size()) return Follows::kMore;
-  if (text[colon] != ':') return Follows::kNo;
-  if (any || what_ != Damaged::kEvent || depth != 1) return Follows::kYes;
+  if (colon == text.size()) return Lookahead::kMore;
+  if (text[colon] != ':') return Lookahead::kNo;
+  if (any || what_ != DamagedValue::kEvent || depth != 1) return Lookahead::kYes;
   const std::string_view name = text.substr(at + 1, to - at - 1);
   for (const std::string_view known : kEventNames)
-    if (known == name) return Follows::kYes;
-  return Follows::kNo;
+    if (known == name) return Lookahead::kYes;
+  return Lookahead::kNo;
 }
 
-TextMend mend_text(std::string_view text, std::size_t at, bool ends, TextPlace place, int depth,
-                   const NamesAllowed& names, bool keep_ends) {
-  return TextMender(text, at, ends, place, depth, names).run(keep_ends);
+StringRepair repair_string(std::string_view text, std::size_t at, bool ends, StringContext place,
+                           int depth, const AllowedKeys& names, bool keep_ends) {
+  return StringRepairer(text, at, ends, place, depth, names).run(keep_ends);
 }
 
 }  // namespace gpuprof::importer

@@ -16,33 +16,33 @@
 namespace gpuprof::importer {
 
 /// Where a text stands.
-enum class TextPlace : std::uint8_t { kRoot, kName, kMember, kElement };
-enum class Follows : std::uint8_t { kYes, kNo, kMore };
+enum class StringContext : std::uint8_t { kRoot, kName, kMember, kElement };
+enum class Lookahead : std::uint8_t { kYes, kNo, kMore };
 
 /// Which names members may have: of events those of Chrome's format, of what is in them any.
-class NamesAllowed {
+class AllowedKeys {
  public:
-  explicit NamesAllowed(Damaged what) : what_(what) {}
+  explicit AllowedKeys(DamagedValue what) : what_(what) {}
   /// Does `"NAME":` stand at `at`, blanks aside?
   /// @param depth  of what holds the member
   /// @param any    also a name that no event is known to have
-  Follows name_follows(std::string_view text, std::size_t at, int depth, bool any) const;
+  Lookahead key_follows(std::string_view text, std::size_t at, int depth, bool any) const;
 
  private:
-  Damaged what_;
+  DamagedValue what_;
 };
 
-struct TextMend {
-  Mended::State state = Mended::State::kHopeless;
+struct StringRepair {
+  RepairResult::State state = RepairResult::State::kUnrepairable;
   std::string text;    // with its quotes
-  std::size_t at = 0;  // kMended: behind its end; else where it fails
+  std::size_t at = 0;  // kRepaired: behind its end; else where it fails
   std::string_view wrong;
   std::uint32_t backslashes = 0, quotes = 0;
 };
 
 /// @param at        of its first quote
 /// @param keep_ends `\n` in it ends a line, whatever else stands there
-TextMend mend_text(std::string_view text, std::size_t at, bool ends, TextPlace place, int depth,
-                   const NamesAllowed& names, bool keep_ends);
+StringRepair repair_string(std::string_view text, std::size_t at, bool ends, StringContext place,
+                           int depth, const AllowedKeys& names, bool keep_ends);
 
 }  // namespace gpuprof::importer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// text_place_of(), likely_writer().
+// describe_position(), guess_writer().
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/json/text_position.hpp"
@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kPlaceBlockBytes = 256 * 1024;
 constexpr std::size_t kAround = 20;  // characters before, and from there on
 
-Unpacker open_text(const std::string& path) {
+Decompressor open_text(const std::string& path) {
   return {path, base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK))};
 }
 
@@ -36,13 +36,13 @@ std::string readable(std::string text) {
   if (to > 0 && static_cast<unsigned char>(text[to - 1]) >= 0xc0) text.erase(to - 1);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return support::harmless(text);
+  return support::sanitize_for_terminal(text);
 }
 
 }  // namespace
 
-std::string text_place_of(const std::string& path, std::uint64_t offset) {
-  Unpacker text = open_text(path);
+std::string describe_position(const std::string& path, std::uint64_t offset) {
+  Decompressor text = open_text(path);
   std::vector<char> block(kPlaceBlockBytes);
   std::uint64_t at = 0, line = 1, line_from = 0;
   std::string around;
@@ -60,7 +60,7 @@ std::string text_place_of(const std::string& path, std::uint64_t offset) {
                      offset, "`", readable(std::move(around)), "`");
 }
 
-std::string likely_writer(const std::string& path) {
+std::string guess_writer(const std::string& path) {
   static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"\"gpuprof\"", "gpuprof"},
       {"\"CPU functions\"", "PyTorch's legacy autograd profiler"},
@@ -71,7 +71,7 @@ std::string likely_writer(const std::string& path) {
       {"\"Operator\"", "torch.profiler (Kineto, before 2.0)"},
       {"\"displayTimeUnit\"", "another tracer of Chrome's format"},
   };
-  Unpacker text = open_text(path);
+  Decompressor text = open_text(path);
   std::string begin(kPlaceBlockBytes, '\0');
   begin.resize(text.read(begin.data(), begin.size()));
   for (const auto& [word, writer] : kWords)

@@ -16,9 +16,9 @@ namespace gpuprof::importer {
 ///
 /// @param offset  into the unpacked text, from 0
 /// @return `at line 12, column 34 (…40 characters…)`; columns are bytes, from 1
-std::string text_place_of(const std::string& path, std::uint64_t offset);
+std::string describe_position(const std::string& path, std::uint64_t offset);
 
 /// By the words in its first bytes: `torch.profiler (Kineto)`; empty: nothing tells.
-std::string likely_writer(const std::string& path);
+std::string guess_writer(const std::string& path);
 
 }  // namespace gpuprof::importer

@@ -46,7 +46,7 @@ support::Result<std::unique_ptr<TextSource>> TextSource::open(const std::string&
 
 TextSource::TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes)
     : unpacker_(path, std::move(fd)), file_bytes_(bytes) {
-  thread_ = support::helper_thread([this] { produce(); });
+  thread_ = support::try_start_thread([this] { read_blocks(); });
   if (thread_.joinable()) return;
   failure_ = fmt::format(
       "cannot read {}: no thread can be made for it; raise the limit on "
@@ -84,11 +84,11 @@ bool TextSource::put(std::string block) {
   return !stopping_;
 }
 
-void TextSource::produce() {
+void TextSource::read_blocks() {
   for (;;) {
     std::string block(kBlockBytes, '\0');
     const std::size_t n = unpacker_.read(block.data(), block.size());
-    read_.store(unpacker_.taken(), std::memory_order_relaxed);
+    read_.store(unpacker_.bytes_read(), std::memory_order_relaxed);
     if (n == 0) break;
     block.resize(n);
     if (!put(std::move(block))) break;

@@ -43,9 +43,9 @@ class TextSource {
   std::uint64_t bytes_read() const { return read_.load(std::memory_order_relaxed); }
   std::uint64_t file_bytes() const { return file_bytes_; }
   /// Bytes behind packed text that are no gzip and were not read; known at the end.
-  std::uint64_t bytes_behind() const {
+  std::uint64_t trailing_bytes() const {
     const std::lock_guard lock(mutex_);
-    return unpacker_.behind();
+    return unpacker_.trailing_bytes();
   }
   /// Of the text: holes of a file that was not written whole; known at the end.
   std::uint64_t nul_bytes() const {
@@ -55,10 +55,10 @@ class TextSource {
 
  private:
   TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes);
-  void produce();
+  void read_blocks();
   bool put(std::string block);
 
-  Unpacker unpacker_;  // of the thread until it is done
+  Decompressor unpacker_;  // of the thread until it is done
   std::uint64_t file_bytes_;
   std::atomic<std::uint64_t> read_{0};
 

@@ -52,24 +52,26 @@ constexpr Phrase kMendingPhrases[] = {
     {"absurd-bytes", "size of a copy or set that cannot be, taken as not known",
      "sizes of copies or sets that cannot be, taken as not known"},
 };
-static_assert(std::size(kReasonPhrases) == static_cast<std::size_t>(Reason::kCount));
-static_assert(std::size(kMendingPhrases) == static_cast<std::size_t>(Mending::kCount));
+static_assert(std::size(kReasonPhrases) == static_cast<std::size_t>(SkipReason::kCount));
+static_assert(std::size(kMendingPhrases) == static_cast<std::size_t>(RepairKind::kCount));
 
-const Phrase& phrases_of(Reason reason) { return kReasonPhrases[static_cast<std::size_t>(reason)]; }
-const Phrase& phrases_of(Mending mending) {
+const Phrase& phrases_of(SkipReason reason) {
+  return kReasonPhrases[static_cast<std::size_t>(reason)];
+}
+const Phrase& phrases_of(RepairKind mending) {
   return kMendingPhrases[static_cast<std::size_t>(mending)];
 }
 
 }  // namespace
 
-std::string_view phrase_of(Reason reason) { return phrases_of(reason).one; }
-std::string_view key_of(Reason reason) { return phrases_of(reason).key; }
-std::string_view key_of(Mending mending) { return phrases_of(mending).key; }
-std::string phrase_of(Mending mending, std::uint64_t count) {
-  return support::counted(count, phrases_of(mending).one, phrases_of(mending).many);
+std::string_view phrase_of(SkipReason reason) { return phrases_of(reason).one; }
+std::string_view key_of(SkipReason reason) { return phrases_of(reason).key; }
+std::string_view key_of(RepairKind mending) { return phrases_of(mending).key; }
+std::string phrase_of(RepairKind mending, std::uint64_t count) {
+  return support::count_with_unit(count, phrases_of(mending).one, phrases_of(mending).many);
 }
 
-void Account::add(Kinds& kinds, std::string_view kind, std::uint64_t events) {
+void ImportStats::add(Kinds& kinds, std::string_view kind, std::uint64_t events) {
   kind = kind.substr(0, kMaxKindBytes);
   const auto known = kinds.find(kind);
   if (known != kinds.end()) {
@@ -79,66 +81,67 @@ void Account::add(Kinds& kinds, std::string_view kind, std::uint64_t events) {
   }
 }
 
-std::uint64_t Account::sum(const Kinds& kinds) {
+std::uint64_t ImportStats::sum(const Kinds& kinds) {
   std::uint64_t all = 0;
   for (const auto& [kind, count] : kinds) all += count;
   return all;
 }
 
-std::uint64_t Account::all_left_out() const {
+std::uint64_t ImportStats::total_skipped() const {
   std::uint64_t all = 0;
-  for (const Kinds& kinds : left_out_) all += sum(kinds);
+  for (const Kinds& kinds : skipped_) all += sum(kinds);
   return all;
 }
 
-std::vector<std::string> sentences_of(const std::string& path, const Account& account,
-                                      const std::string& far_times) {
+std::vector<std::string> import_messages(const std::string& path, const ImportStats& account,
+                                         const std::string& far_times) {
   std::vector<std::string> sentences;
-  for (const Reason reason : kReasons) {
-    const std::uint64_t count = Account::sum(account.left_out(reason));
+  for (const SkipReason reason : kSkipReasons) {
+    const std::uint64_t count = ImportStats::sum(account.count_skipped(reason));
     if (count == 0) continue;
-    sentences.push_back(fmt::format(
-        "{} of {} {} left out, {}: {}", support::counted(count, "event", "events"), path,
-        count == 1 ? "is" : "are", phrase_of(reason), listed_kinds(account.left_out(reason))));
-    if (reason == Reason::kFarTime) sentences.back() += " " + far_times;
+    sentences.push_back(fmt::format("{} of {} {} left out, {}: {}",
+                                    support::count_with_unit(count, "event", "events"), path,
+                                    count == 1 ? "is" : "are", phrase_of(reason),
+                                    format_categories(account.count_skipped(reason))));
+    if (reason == SkipReason::kTimeOutlier) sentences.back() += " " + far_times;
   }
-  std::vector<std::string> mended;
-  for (const Mending mending : kMendings)
-    if (const std::uint64_t count = account.mended(mending); count != 0)
-      mended.push_back(phrase_of(mending, count));
-  if (!mended.empty())
-    sentences.push_back(fmt::format("mended in {}: {}", path, support::join(mended, ", ")));
+  std::vector<std::string> count_repairs;
+  for (const RepairKind mending : kRepairKinds)
+    if (const std::uint64_t count = account.count_repairs(mending); count != 0)
+      count_repairs.push_back(phrase_of(mending, count));
+  if (!count_repairs.empty())
+    sentences.push_back(fmt::format("mended in {}: {}", path, support::join(count_repairs, ", ")));
   return sentences;
 }
 
-std::string nothing_in(const Account& account) {
+std::string empty_trace_message(const ImportStats& account) {
   if (account.events() == 0) return "is a trace without events";
-  const auto& timeless = account.left_out(Reason::kNoTime);
-  if (!timeless.empty() && Account::sum(timeless) == account.all_left_out())
+  const auto& timeless = account.count_skipped(SkipReason::kNoTime);
+  if (!timeless.empty() && ImportStats::sum(timeless) == account.total_skipped())
     return fmt::format(
         "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
         "damaged, or of another kind",
-        listed_kinds(timeless));
-  const auto& kinds = account.left_out(Reason::kUnknownKind);
-  if (!kinds.empty() && Account::sum(kinds) == account.all_left_out())
+        format_categories(timeless));
+  const auto& kinds = account.count_skipped(SkipReason::kUnknownKind);
+  if (!kinds.empty() && ImportStats::sum(kinds) == account.total_skipped())
     return fmt::format(
         "is a trace of something else: none of its events is of a "
         "kind that PyTorch's profiler or gpuprof writes (they are {})",
-        listed_kinds(kinds));
-  if (account.all_left_out() == 0)
+        format_categories(kinds));
+  if (account.total_skipped() == 0)
     return fmt::format(
         "has nothing to show: it holds arrows and marks of the recording alone, no operator, GPU "
         "work or sample ({})",
-        listed_kinds(account.repeats()));
+        format_categories(account.count_duplicates()));
   std::vector<std::string> why;
-  for (const Reason reason : kReasons)
-    if (const auto& those = account.left_out(reason); !those.empty())
-      why.push_back(fmt::format("{} ({})", phrase_of(reason), listed_kinds(those)));
+  for (const SkipReason reason : kSkipReasons)
+    if (const auto& those = account.count_skipped(reason); !those.empty())
+      why.push_back(fmt::format("{} ({})", phrase_of(reason), format_categories(those)));
   return fmt::format("has nothing to show: its events are left out, {}", support::join(why, "; "));
 }
 
-std::string no_traces_text(const std::vector<std::pair<std::string, std::string>>& files,
-                           bool beside_traces) {
+std::string not_traces_message(const std::vector<std::pair<std::string, std::string>>& files,
+                               bool beside_traces) {
   constexpr std::size_t kNamed = 8;
   std::vector<std::string> named;
   for (const auto& [path, what] : files)
@@ -147,12 +150,12 @@ std::string no_traces_text(const std::vector<std::pair<std::string, std::string>
           fmt::format("{} ({})", beside_traces ? path.substr(path.rfind('/') + 1) : path, what));
   return fmt::format(
       "{} not read as {}: {}{}",
-      support::counted(files.size(), "file of the folder is", "files of the folder are"),
+      support::count_with_unit(files.size(), "file of the folder is", "files of the folder are"),
       files.size() == 1 ? "a trace" : "traces", support::join(named, "; "),
       files.size() > kNamed ? "; …" : "");
 }
 
-std::string listed_kinds(const Account::Kinds& kinds) {
+std::string format_categories(const ImportStats::Kinds& kinds) {
   std::vector<std::pair<std::uint64_t, std::string_view>> sorted;
   for (const auto& [kind, count] : kinds) sorted.emplace_back(count, kind);
   std::stable_sort(sorted.begin(), sorted.end(),

@@ -46,11 +46,11 @@ Place place_of(std::string_view text) {
 
 }  // namespace
 
-std::size_t Texts::Hash::operator()(std::string_view text) const {
+std::size_t StringPool::Hash::operator()(std::string_view text) const {
   return base::hash_bytes(text.data(), text.size());
 }
 
-std::string_view Texts::keep(std::string_view text) {
+std::string_view StringPool::keep(std::string_view text) {
   if (text.size() > left_) {
     left_ = std::max(kChunkBytes, text.size());
     chunks_.emplace_back();
@@ -64,7 +64,7 @@ std::string_view Texts::keep(std::string_view text) {
   return std::string_view(chunk).substr(at);
 }
 
-std::uint32_t Texts::intern(std::string_view text) {
+std::uint32_t StringPool::intern(std::string_view text) {
   if (text.empty()) return 0;
   if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
   if (bytes_ > kMaxBytes && text != kManyTexts) return intern(kManyTexts);
@@ -75,50 +75,52 @@ std::uint32_t Texts::intern(std::string_view text) {
   return id;
 }
 
-Node Ways::enter(Node outer, const Frame& frame) {
+StackNode StackTrie::child(StackNode parent, const StackFrame& frame) {
   std::uint64_t hash =
-      base::hash_pair(outer, frame.text, std::uint64_t{frame.module} << 32 | outer);
+      base::hash_pair(parent, frame.text, std::uint64_t{frame.module} << 32 | parent);
   for (;; ++hash) {
-    const auto [at, added] = inner_.try_emplace(hash, static_cast<Node>(nodes_.size()));
+    const auto [at, added] = inner_.try_emplace(hash, static_cast<StackNode>(nodes_.size()));
     if (!added) {
       const Entry& there = nodes_[at->second];
-      if (there.outer == outer && there.frame == frame) return at->second;
+      if (there.parent == parent && there.frame == frame) return at->second;
       continue;
     }
     if (nodes_.size() >= kMaxNodes) {
       inner_.erase(at);
-      return outer;
+      return parent;
     }
-    nodes_.push_back({outer, frame});
+    nodes_.push_back({parent, frame});
     return at->second;
   }
 }
 
-Node Ways::of_line(std::string_view line, Texts& texts) {
+StackNode StackTrie::intern_line(std::string_view line, StringPool& texts) {
   if (line.empty()) return 0;
   const std::uint64_t hash = base::hash_bytes(line.data(), line.size());
-  if (const auto known = lines_.find(hash); known != lines_.end()) return known->second;
-  if (lines_.size() >= kMaxKnown) lines_.clear();
-  Node node = 0;
+  if (const auto find_by_text = lines_.find(hash); find_by_text != lines_.end())
+    return find_by_text->second;
+  if (lines_.size() >= kMaxCachedLines) lines_.clear();
+  StackNode node = 0;
   std::string_view rest = line;
   for (std::size_t frames = 0; !rest.empty() && frames < kMaxFrames; ++frames) {
     const std::size_t at = rest.rfind(';');
     const std::string_view frame = at == rest.npos ? rest : rest.substr(at + 1);
     rest = at == rest.npos ? std::string_view() : rest.substr(0, at);
-    if (!frame.empty()) node = enter(node, {texts.intern(frame), 0});
+    if (!frame.empty()) node = child(node, {texts.intern(frame), 0});
   }
   lines_.emplace(hash, node);
   return node;
 }
 
-Node Ways::with_modules(Node frames, Node modules, const Texts& texts) {
+StackNode StackTrie::merge_modules(StackNode frames, StackNode modules, const StringPool& texts) {
   if (modules == 0) return frames;
   const std::uint64_t key = std::uint64_t{frames} << 32 | modules;
-  if (const auto known = merged_.find(key); known != merged_.end()) return known->second;
-  if (merged_.size() >= kMaxKnown) merged_.clear();
-  std::vector<Frame> all, inside;
-  for (Node at = frames; at != 0; at = outer(at)) all.push_back(frame(at));
-  for (Node at = modules; at != 0; at = outer(at)) inside.push_back(frame(at));
+  if (const auto find_by_text = merged_.find(key); find_by_text != merged_.end())
+    return find_by_text->second;
+  if (merged_.size() >= kMaxCachedLines) merged_.clear();
+  std::vector<StackFrame> all, inside;
+  for (StackNode at = frames; at != 0; at = parent(at)) all.push_back(frame(at));
+  for (StackNode at = modules; at != 0; at = parent(at)) inside.push_back(frame(at));
   std::vector<bool> calls(all.size());
   for (const std::string_view called : {kModuleCall, kOlderModuleCall}) {
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -127,20 +129,20 @@ Node Ways::with_modules(Node frames, Node modules, const Texts& texts) {
   }
   const bool fits =
       static_cast<std::size_t>(std::count(calls.begin(), calls.end(), true)) == inside.size();
-  Node node = 0;
+  StackNode node = 0;
   auto next = inside.rbegin();
   if (!fits)
-    for (; next != inside.rend(); ++next) node = enter(node, *next);
+    for (; next != inside.rend(); ++next) node = child(node, *next);
   for (std::size_t i = all.size(); i-- > 0;) {
-    if (fits && calls[i]) node = enter(node, *next++);
-    node = enter(node, all[i]);
+    if (fits && calls[i]) node = child(node, *next++);
+    node = child(node, all[i]);
   }
   merged_.emplace(key, node);
   return node;
 }
 
-model::TorchModuleId Modules::take(std::vector<OneClass>& types, std::uint32_t class_name,
-                                   std::size_t index, std::int64_t object) {
+model::TorchModuleId ModuleTable::take(std::vector<OneClass>& types, std::uint32_t class_name,
+                                       std::size_t index, std::int64_t object) {
   for (std::size_t type = 0;; ++type) {
     if (type == types.size()) types.emplace_back();
     OneClass& one = types[type];
@@ -159,7 +161,8 @@ model::TorchModuleId Modules::take(std::vector<OneClass>& types, std::uint32_t c
   }
 }
 
-model::TorchModuleId Modules::find(std::string_view name, std::int64_t object, Texts& texts) {
+model::TorchModuleId ModuleTable::find(std::string_view name, std::int64_t object,
+                                       StringPool& texts) {
   const std::size_t underscore = name.rfind('_');
   std::int64_t index = 0;
   std::string_view class_name = name;
@@ -170,7 +173,7 @@ model::TorchModuleId Modules::find(std::string_view name, std::int64_t object, T
   }
   const bool full =
       entries_.size() + static_cast<std::size_t>(std::max<std::int64_t>(index, 0)) > kMaxEntries;
-  if (class_name.size() == name.size() || index < 0 || index > kMostOfAClass || full) {
+  if (class_name.size() == name.size() || index < 0 || index > kMaxPerClass || full) {
     index = 0;
     class_name = name;
   }
@@ -191,19 +194,19 @@ model::InputsId InputSets::add(std::span<const std::uint64_t> words, std::uint32
   return static_cast<model::InputsId>(kept_.size() - 1);
 }
 
-model::InputsId InputSets::known(std::uint64_t hash) const {
+model::InputsId InputSets::find_by_text(std::uint64_t hash) const {
   const auto found = by_text_.find(hash);
   return found == by_text_.end() ? 0 : found->second;
 }
 
 void InputSets::remember(std::uint64_t hash, model::InputsId id) { by_text_[hash] = id; }
 
-std::uint32_t Shapes::intern(const Shape& shape) {
+std::uint32_t LaunchShapes::intern(const LaunchShape& shape) {
   static_assert(sizeof shape % 8 == 0);
   for (std::uint64_t hash = base::hash_bytes(&shape, sizeof shape);; ++hash) {
     const auto found = ids_.find(hash);
     if (found == ids_.end()) {
-      if (shapes_.size() >= kMost) return 0;
+      if (shapes_.size() >= kMaxShapes) return 0;
       ids_.emplace(hash, static_cast<std::uint32_t>(shapes_.size()));
       shapes_.push_back(shape);
       return static_cast<std::uint32_t>(shapes_.size() - 1);
@@ -212,20 +215,20 @@ std::uint32_t Shapes::intern(const Shape& shape) {
   }
 }
 
-bool Told::first_time(std::vector<bool>& told, std::size_t id) {
+bool DefinitionWriter::mark_written(std::vector<bool>& told, std::size_t id) {
   if (id >= told.size()) told.resize(std::max(id + 1, told.size() * 2));
   if (told[id]) return false;
   told[id] = true;
   return true;
 }
 
-model::StringId Told::string(std::uint32_t text) {
-  if (text != 0 && first_time(strings_, text))
+model::StringId DefinitionWriter::string(std::uint32_t text) {
+  if (text != 0 && mark_written(strings_, text))
     sink_.on(model::StringDef{text, names_.texts.text(text)});
   return text;
 }
 
-model::CodeId Told::code(std::uint32_t text) {
+model::CodeId DefinitionWriter::code(std::uint32_t text) {
   if (text >= codes_.size()) codes_.resize(std::max<std::size_t>(text + 1, codes_.size() * 2));
   if (codes_[text] != 0) return codes_[text];
   const Place place = place_of(names_.texts.text(text));
@@ -240,25 +243,25 @@ model::CodeId Told::code(std::uint32_t text) {
   return codes_[text] = code.id;
 }
 
-void Told::module(model::TorchModuleId id) {
+void DefinitionWriter::module(model::TorchModuleId id) {
   // Those of its type with lower numbers come first: readers count.
-  untold_.clear();
-  for (; id != 0 && first_time(modules_, id); id = names_.modules.entry(id).before)
-    untold_.push_back(id);
-  for (auto one = untold_.rbegin(); one != untold_.rend(); ++one) {
-    const Modules::Entry& entry = names_.modules.entry(*one);
+  unwritten_.clear();
+  for (; id != 0 && mark_written(modules_, id); id = names_.modules.entry(id).previous)
+    unwritten_.push_back(id);
+  for (auto one = unwritten_.rbegin(); one != unwritten_.rend(); ++one) {
+    const ModuleTable::Entry& entry = names_.modules.entry(*one);
     sink_.on(model::TorchModule{*one, string(entry.class_name), entry.object, entry.type});
   }
 }
 
-model::StackId Told::stack(Node node) {
+model::StackId DefinitionWriter::stack(StackNode node) {
   if (node == 0) return 0;
   if (node >= stacks_.size()) stacks_.resize(std::max<std::size_t>(node + 1, stacks_.size() * 2));
   if (stacks_[node] != 0) return stacks_[node];
   frames_.clear();
   std::uint32_t flags = 0;
-  for (Node at = node; at != 0; at = names_.ways.outer(at)) {
-    const Frame frame = names_.ways.frame(at);
+  for (StackNode at = node; at != 0; at = names_.ways.parent(at)) {
+    const StackFrame frame = names_.ways.frame(at);
     if (frame.module != 0) {
       module(frame.module);
       frames_.push_back({frame.module, -1, model::kPyModule});
@@ -273,8 +276,8 @@ model::StackId Told::stack(Node node) {
   return stacks_[node] = id;
 }
 
-model::InputsId Told::inputs(model::InputsId id) {
-  if (id != 0 && first_time(inputs_, id))
+model::InputsId DefinitionWriter::inputs(model::InputsId id) {
+  if (id != 0 && mark_written(inputs_, id))
     sink_.on(model::Inputs{id, names_.inputs.flags(id), names_.inputs.words(id)});
   return id;
 }

@@ -20,7 +20,7 @@
 namespace gpuprof::importer {
 
 /// Texts by number, from 1; 0 is the empty one.
-class Texts {
+class StringPool {
  public:
   std::uint32_t intern(std::string_view text);
   std::string_view text(std::uint32_t id) const { return texts_[id]; }
@@ -40,58 +40,58 @@ class Texts {
 };
 
 /// Number of a way from the outermost frame inwards; 0: no frame.
-using Node = std::uint32_t;
+using StackNode = std::uint32_t;
 
 /// One frame of a way: a text, or a module of PyTorch.
-struct Frame {
+struct StackFrame {
   std::uint32_t text = 0;    // Texts; of a module 0
   std::uint32_t module = 0;  // TorchModuleId
-  bool operator==(const Frame&) const = default;
+  bool operator==(const StackFrame&) const = default;
 };
 
 /// Stacks as ways from the outermost frame inwards: what they have in common is there once.
-class Ways {
+class StackTrie {
  public:
   static constexpr std::size_t kMaxNodes = 2'000'000;
-  static constexpr std::size_t kMaxKnown = 500'000;  // lines whose way is remembered
+  static constexpr std::size_t kMaxCachedLines = 500'000;  // lines whose way is remembered
 
   /// The way with one frame more; the same way where there is no room for another.
-  Node enter(Node outer, const Frame& frame);
-  Node outer(Node node) const { return nodes_[node].outer; }
-  const Frame& frame(Node node) const { return nodes_[node].frame; }
+  StackNode child(StackNode parent, const StackFrame& frame);
+  StackNode parent(StackNode node) const { return nodes_[node].parent; }
+  const StackFrame& frame(StackNode node) const { return nodes_[node].frame; }
   /// A list as files have it, innermost first, joined by ';'.
-  Node of_line(std::string_view line, Texts& texts);
+  StackNode intern_line(std::string_view line, StringPool& texts);
   /// The way with modules put in: each where Python calls modules, else outside of all frames.
-  Node with_modules(Node frames, Node modules, const Texts& texts);
+  StackNode merge_modules(StackNode frames, StackNode modules, const StringPool& texts);
 
  private:
   struct Entry {
-    Node outer = 0;
-    Frame frame;
+    StackNode parent = 0;
+    StackFrame frame;
   };
   std::vector<Entry> nodes_{Entry{}};
-  std::unordered_map<std::uint64_t, Node> inner_;  // by hash; checked against the entry
-  std::unordered_map<std::uint64_t, Node> lines_, merged_;
+  std::unordered_map<std::uint64_t, StackNode> inner_;  // by hash; checked against the entry
+  std::unordered_map<std::uint64_t, StackNode> lines_, merged_;
 };
 
 /// nn.Modules by class and number, as names of files have them.
-class Modules {
+class ModuleTable {
  public:
   /// @param name   `Class_k`.
   /// @param object What the file tells objects apart by.
-  model::TorchModuleId find(std::string_view name, std::int64_t object, Texts& texts);
+  model::TorchModuleId find(std::string_view name, std::int64_t object, StringPool& texts);
 
   struct Entry {
     std::uint32_t class_name = 0;  // Texts
     std::uint64_t type = 0;        // classes of one name are told apart by it
     std::uint64_t object = 0;
-    model::TorchModuleId before = 0;  // the one of its type with the next lower number
+    model::TorchModuleId previous = 0;  // the one of its type with the next lower number
   };
   const Entry& entry(model::TorchModuleId id) const { return entries_[id]; }
   std::size_t size() const { return entries_.size(); }
 
  private:
-  static constexpr std::int64_t kMostOfAClass = 100'000;
+  static constexpr std::int64_t kMaxPerClass = 100'000;
   static constexpr std::size_t kMaxEntries = 1'000'000;
   struct Slot {
     model::TorchModuleId id;
@@ -121,69 +121,69 @@ class InputSets {
   std::uint64_t left_out() const { return left_out_; }
 
   /// What a text of inputs became before; 0: not known.
-  model::InputsId known(std::uint64_t hash) const;
+  model::InputsId find_by_text(std::uint64_t hash) const;
   void remember(std::uint64_t hash, model::InputsId id);
 
  private:
-  struct Kept {
+  struct StoredInputs {
     std::size_t at = 0;
     std::uint32_t count = 0, flags = 0;
   };
   std::vector<std::uint64_t> words_;
-  std::vector<Kept> kept_{Kept{}};
+  std::vector<StoredInputs> kept_{StoredInputs{}};
   std::unordered_map<std::uint64_t, model::InputsId> by_text_;
   std::uint64_t left_out_ = 0;
 };
 
 /// Shape of a kernel's launch.
-struct Shape {
+struct LaunchShape {
   std::uint32_t grid[3] = {}, block[3] = {};
   std::uint32_t registers = 0, shared_bytes = 0, local_bytes = 0, channel = 0;
-  bool operator==(const Shape&) const = default;
+  bool operator==(const LaunchShape&) const = default;
 };
 
 /// Shapes by number; programs use few.
-class Shapes {
+class LaunchShapes {
  public:
-  std::uint32_t intern(const Shape& shape);
-  const Shape& shape(std::uint32_t id) const { return shapes_[id]; }
+  std::uint32_t intern(const LaunchShape& shape);
+  const LaunchShape& shape(std::uint32_t id) const { return shapes_[id]; }
 
  private:
-  static constexpr std::size_t kMost = 1'000'000;
-  std::vector<Shape> shapes_{Shape{}};
+  static constexpr std::size_t kMaxShapes = 1'000'000;
+  std::vector<LaunchShape> shapes_{LaunchShape{}};
   std::unordered_map<std::uint64_t, std::uint32_t> ids_;
 };
 
 /// Everything by number that records of all files share.
-struct Names {
-  Texts texts;
-  Ways ways;
-  Modules modules;
+struct InternedTables {
+  StringPool texts;
+  StackTrie ways;
+  ModuleTable modules;
   InputSets inputs;
-  Shapes shapes;
+  LaunchShapes shapes;
 };
 
 /// What a process's spool was told of them; tells what is missing when it is asked for a number.
-class Told {
+class DefinitionWriter {
  public:
-  Told(Names& names, model::EventSink& sink) : names_(names), sink_(sink) {}
+  DefinitionWriter(InternedTables& names, model::EventSink& sink) : names_(names), sink_(sink) {}
 
   model::StringId string(std::uint32_t text);
-  model::StackId stack(Node node);
+  model::StackId stack(StackNode node);
   model::InputsId inputs(model::InputsId id);
 
  private:
   model::CodeId code(std::uint32_t text);
   void module(model::TorchModuleId id);
-  static bool first_time(std::vector<bool>& told, std::size_t id);
+  static bool mark_written(std::vector<bool>& told, std::size_t id);
 
-  Names& names_;
+  InternedTables& names_;
   model::EventSink& sink_;
   std::vector<bool> strings_, inputs_, modules_;
   std::vector<std::uint32_t> stacks_, codes_;  // by node, by text: the number told, 0: none
   std::uint32_t last_stack_ = 0, last_code_ = 0;
   std::vector<model::PythonFrame> frames_;
-  std::vector<model::TorchModuleId> untold_;
+  std::vector<model::TorchModuleId> unwritten_;
 };
 
 }  // namespace gpuprof::importer

@@ -19,7 +19,7 @@
 namespace gpuprof::importer {
 
 /// Whole numbers within 63 bits; a fraction is refused unless it is zero.
-inline std::optional<std::int64_t> integer_of(std::string_view text) {
+inline std::optional<std::int64_t> parse_int64(std::string_view text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
@@ -32,15 +32,15 @@ inline std::optional<std::int64_t> integer_of(std::string_view text) {
 }
 
 /// The same for numbers of 64 bits without sign: addresses, bit patterns.
-inline std::optional<std::uint64_t> unsigned_of(std::string_view text) {
+inline std::optional<std::uint64_t> parse_uint64(std::string_view text) {
   std::uint64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && at == text.data() + text.size() && !text.empty()) return value;
-  const auto negative = integer_of(text);
+  const auto negative = parse_int64(text);
   return negative ? std::optional(static_cast<std::uint64_t>(*negative)) : std::nullopt;
 }
 
-inline std::optional<double> double_of(std::string_view text) {
+inline std::optional<double> parse_double(std::string_view text) {
   if (text.find_first_of("xXpP ") != text.npos) return std::nullopt;  // C's own spellings
   const std::string copy(text);                                       // strtod wants its end marked
   char* end = nullptr;
@@ -54,7 +54,7 @@ inline constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
 inline constexpr std::int64_t kEarliestNs = -1'000'000'000'000'000'000;
 
 /// Microseconds, with a fraction or an exponent, in nanoseconds, to the nearest.
-inline std::optional<std::int64_t> us_as_ns(std::string_view text) {
+inline std::optional<std::int64_t> parse_us_as_ns(std::string_view text) {
   std::size_t at = 0;
   const bool negative = !text.empty() && text[0] == '-';
   if (negative) ++at;
@@ -77,7 +77,7 @@ inline std::optional<std::int64_t> us_as_ns(std::string_view text) {
     fraction += up ? 1 : 0;
   }
   if (at != text.size()) {
-    const auto value = double_of(text);
+    const auto value = parse_double(text);
     if (!value || !(std::abs(*value) < static_cast<double>(kLatestNs) / 1000)) return std::nullopt;
     us = 0;
     fraction = static_cast<std::int64_t>(std::llround(std::abs(*value) * 1000));

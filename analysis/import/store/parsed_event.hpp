@@ -16,22 +16,22 @@ namespace gpuprof::importer {
 
 /// What a record becomes. Of those that begin at once the order here is kept: what is around
 /// others comes first.
-enum class RecordKind : std::uint8_t {
+enum class ParsedKind : std::uint8_t {
   kStep,
   kFrame,
   kModule,
   kRange,  // pushed and popped
   kOperator,
-  kArrow,  // to a backward node: says something of the operator that begins there
-  kSpan,   // a range or operator of its own that need not nest
+  kBackwardFlow,  // to a backward node: says something of the operator that begins there
+  kSpan,          // a range or operator of its own that need not nest
   kMark,
   kCall,
-  kLaunchArrow,  // from the operator or call that launched something
+  kLaunchFlow,  // from the operator or call that launched something
   kAllocation,
   kSample,
   kOverhead,
   kSync,
-  kWorkArrow,  // to what was launched
+  kWorkFlow,  // to what was launched
   kKernel,
   kGraph,
   kMemCopy,
@@ -39,20 +39,21 @@ enum class RecordKind : std::uint8_t {
 };
 
 /// Becomes one of a table; the others say something of these.
-inline bool is_event(RecordKind kind) {
-  return kind != RecordKind::kFrame && kind != RecordKind::kModule && kind != RecordKind::kArrow &&
-         kind != RecordKind::kLaunchArrow && kind != RecordKind::kWorkArrow;
+inline bool is_event(ParsedKind kind) {
+  return kind != ParsedKind::kFrame && kind != ParsedKind::kModule &&
+         kind != ParsedKind::kBackwardFlow && kind != ParsedKind::kLaunchFlow &&
+         kind != ParsedKind::kWorkFlow;
 }
 
 /// Operators and ranges.
-struct OperatorRecord {
+struct OperatorFields {
   std::uint64_t external_id;
   union {
     std::uint64_t payload;    // of ranges
     std::uint64_t record_id;  // of operators: "Record function id"; 0: not told
   };
   std::int64_t sequence;
-  Node stack;
+  StackNode stack;
   std::uint32_t inputs;       // of ranges: the domain's Texts
   std::uint32_t forward_tid;  // of ranges: the category
   std::uint32_t end_tid;
@@ -60,93 +61,94 @@ struct OperatorRecord {
   std::uint8_t scope;   // at::RecordScope; of spans: 255 where it is a range
   std::uint8_t payload_type;
 };
-struct FrameRecord {
+struct FrameFields {
   std::uint32_t caller_file;  // Texts; 0: not told
   std::int32_t caller_line;
   std::uint32_t module;  // TorchModuleId
   /// Of the file; 0: not told. A parent of `kNoParent` is told to be none.
   std::uint32_t id, parent;
   /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
-  bool inferred;
+  bool is_inferred;
 };
 inline constexpr std::uint32_t kNoParent = 0xffffffff;
 
-struct ArrowRecord {
+struct BackwardFlowFields {
   std::int64_t number;
   std::uint32_t forward_tid;  // 0: it begins here
 };
 /// Of arrows from a launch to what was launched.
-struct LinkRecord {
+struct LaunchFlowFields {
   std::uint64_t id;
 };
-struct CallRecord {
+struct ApiCallFields {
   std::uint64_t external_id;
   std::uint32_t correlation, cbid;
   std::int32_t result;
-  Node stack;
-  std::uint8_t has_id;
+  StackNode stack;
+  std::uint8_t has_external_id;
   std::uint8_t api;    // model::ApiCall::api
   std::uint8_t inner;  // 1: has the number of the call around it
 };
-struct GpuRecord {
+struct GpuFields {
   std::uint64_t external_id, bytes, graph_node;
   std::uint32_t correlation, shape, device, context, stream, graph;
   std::uint32_t to_device;  // of synchronisations: the event
-  std::uint8_t has_id, kind, from, to;
-  std::uint8_t talks;  // 1: a collective by its kind
+  std::uint8_t has_external_id, kind, from, to;
+  std::uint8_t is_collective;  // 1: a collective by its kind
 };
-struct AllocationRecord {
+struct AllocationFields {
   std::uint64_t address;
   std::int64_t bytes;
   std::uint64_t allocated, reserved;
   std::int32_t device_type, device;
 };
-struct SampleRecord {
-  Node stack;
+struct SampleFields {
+  StackNode stack;
   std::uint32_t state;
 };
-struct StepRecord {
+struct StepFields {
   std::uint64_t number, label;
   std::uint32_t source, confidence, where;
 };
-struct OverheadRecord {
+struct OverheadFields {
   std::uint32_t kind;
 };
 
-struct Record {
+struct ParsedEvent {
   std::int64_t start_ns, end_ns;  // on the file's own line
   std::uint32_t sequence;         // in the file
   std::uint32_t tid, name;        // Texts
   std::uint16_t process;          // of the file
-  RecordKind kind;
-  std::uint8_t copies;  // 1: also the operator that a step was
+  ParsedKind kind;
+  std::uint8_t is_also_operator;  // 1: also the operator that a step was
   union {
-    OperatorRecord op;
-    FrameRecord frame;
-    ArrowRecord arrow;
-    LinkRecord link;
-    CallRecord call;
-    GpuRecord gpu;
-    AllocationRecord allocation;
-    SampleRecord sample;
-    StepRecord step;
-    OverheadRecord overhead;
+    OperatorFields op;
+    FrameFields frame;
+    BackwardFlowFields arrow;
+    LaunchFlowFields link;
+    ApiCallFields call;
+    GpuFields gpu;
+    AllocationFields allocation;
+    SampleFields sample;
+    StepFields step;
+    OverheadFields overhead;
   };
 };
-static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) <= 96);
+static_assert(std::is_trivially_copyable_v<ParsedEvent> && sizeof(ParsedEvent) <= 96);
 
-inline bool is_gpu(RecordKind kind) { return kind >= RecordKind::kKernel; }
+inline bool is_gpu(ParsedKind kind) { return kind >= ParsedKind::kKernel; }
 
 /// GPU events come after what launched them, also where the clocks of the two do not quite agree.
-inline constexpr std::int64_t kGpuLagNs = 100'000'000;
+inline constexpr std::int64_t kMaxGpuClockSkewNs = 100'000'000;
 
 /// Correlations that we give, from these numbers on, which no driver reaches: to calls whose own
 /// cannot be used, to ids of more than 32 bits, to work without a launch.
-inline constexpr std::uint32_t kGivenToCalls = 0x80000000, kGivenToLongIds = 0xe0000000,
-                               kGivenToWork = 0xf0000000;
+inline constexpr std::uint32_t kFirstSyntheticCallId = 0x80000000,
+                               kFirstSyntheticLongId = 0xe0000000,
+                               kFirstSyntheticWorkId = 0xf0000000;
 
-inline std::int64_t sort_ns(const Record& r) {
-  return r.kind >= RecordKind::kSync ? r.end_ns + kGpuLagNs : r.start_ns;
+inline std::int64_t sort_key_ns(const ParsedEvent& r) {
+  return r.kind >= ParsedKind::kSync ? r.end_ns + kMaxGpuClockSkewNs : r.start_ns;
 }
 
 }  // namespace gpuprof::importer

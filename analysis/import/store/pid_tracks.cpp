@@ -45,7 +45,7 @@ bool begins_folded(std::string_view text, std::string_view with) {
 }
 
 /// `83_rank0`, `83 (rank 0)`: the row's number stands first.
-std::optional<RowName> rank_behind_number(std::string_view text) {
+std::optional<PidLabel> rank_behind_number(std::string_view text) {
   const std::size_t digits = text.find_first_not_of("0123456789");
   const std::size_t word = text.find_first_not_of(" _:-./[(", std::min(digits, text.size()));
   if (digits == 0 || word == text.npos || word == digits) return std::nullopt;
@@ -55,12 +55,12 @@ std::optional<RowName> rank_behind_number(std::string_view text) {
   const bool is_rank = (name.size() == 4 && begins_folded(name, "rank")) ||
                        (name.size() == 6 && begins_folded(name, "worker"));
   if (!is_rank || at == label.size()) return std::nullopt;
-  return RowName{label, decimal_of(text.substr(0, digits))};
+  return PidLabel{label, decimal_of(text.substr(0, digits))};
 }
 
 }  // namespace
 
-RowName row_name(std::string_view text) {
+PidLabel parse_pid_label(std::string_view text) {
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');
     if (close == text.npos) return {};
@@ -90,29 +90,26 @@ RowName row_name(std::string_view text) {
   return {digits ? std::string_view() : before, decimal_of(text.substr(at))};
 }
 
-Role role_named(std::string_view name) {
+TrackRole role_of_name(std::string_view name) {
   struct Named {
     std::string_view begin;
-    Role role;
+    TrackRole role;
   };
   // Of Kineto's labels, Ascend's trace_view.json, ROCm's tools and PyTorch before Kineto.
-  static constexpr Named kNamed[] = {{"ascend hardware", Role::kDevice},
-                                     {"cann", Role::kCalls},
-                                     {"overlap analysis", Role::kRepeats},
-                                     {"hccl", Role::kCommunication},
-                                     {"communication", Role::kCommunication},
-                                     {"cuda functions", Role::kDevice},
-                                     {"cpu functions", Role::kHost},
-                                     {"cpu hip api", Role::kCalls},
-                                     {"cpu hsa api", Role::kCalls}};
+  static constexpr Named kNamed[] = {
+      {"ascend hardware", TrackRole::kDevice},      {"cann", TrackRole::kApiCalls},
+      {"overlap analysis", TrackRole::kDuplicate},  {"hccl", TrackRole::kCommunication},
+      {"communication", TrackRole::kCommunication}, {"cuda functions", TrackRole::kDevice},
+      {"cpu functions", TrackRole::kHost},          {"cpu hip api", TrackRole::kApiCalls},
+      {"cpu hsa api", TrackRole::kApiCalls}};
   for (const Named& one : kNamed)
     if (begins_folded(name, one.begin)) return one.role;
   for (const std::string_view device : {"gpu", "xpu", "npu", "hpu", "mtia", "copy"}) {
     if (!begins_folded(name, device)) continue;
     const std::string_view rest = name.substr(device.size());
-    if (rest.empty() || rest[0] == ' ' || is_decimal(rest[0])) return Role::kDevice;
+    if (rest.empty() || rest[0] == ' ' || is_decimal(rest[0])) return TrackRole::kDevice;
   }
-  return begins_folded(name, "cpu") && name.size() == 3 ? Role::kHost : Role::kUnknown;
+  return begins_folded(name, "cpu") && name.size() == 3 ? TrackRole::kHost : TrackRole::kUnknown;
 }
 
 std::optional<std::int64_t> rank_of_label(std::string_view label) {

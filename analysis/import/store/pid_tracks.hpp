@@ -18,41 +18,41 @@
 namespace gpuprof::importer {
 
 /// What the events of a row are.
-enum class Role : std::uint8_t {
+enum class TrackRole : std::uint8_t {
   kUnknown,
-  kHost,           // a process: operators, ranges, calls
-  kCalls,          // calls of a process that has another row for its operators
-  kDevice,         // streams
-  kCommunication,  // a device's collectives, with what they consist of
-  kRepeats,        // sums that the writer drew of the other rows
-  kCollector,      // waits and what tracing cost, of threads of the process (pid -1)
+  kHost,              // a process: operators, ranges, calls
+  kApiCalls,          // calls of a process that has another row for its operators
+  kDevice,            // streams
+  kCommunication,     // a device's collectives, with what they consist of
+  kDuplicate,         // sums that the writer drew of the other rows
+  kProfilerOverhead,  // waits and what tracing cost, of threads of the process (pid -1)
 };
 
-struct Row {
+struct PidTrack {
   std::int64_t pid = 0;
-  std::string label;           // of a merged file: "[TP0]" of "[TP0] 10"
-  std::string name;            // "process_name", else the pid where it is no number
-  Role told = Role::kUnknown;  // by names of the file
-  std::uint64_t records = 0;   // of the host
-  std::uint64_t gpu_records = 0;
+  std::string label;                           // of a merged file: "[TP0]" of "[TP0] 10"
+  std::string name;                            // "process_name", else the pid where it is no number
+  TrackRole named_role = TrackRole::kUnknown;  // by names of the file
+  std::uint64_t host_events = 0;               // of the host
+  std::uint64_t gpu_events = 0;
   /// Of host records in the file's order.
   std::uint32_t first = std::numeric_limits<std::uint32_t>::max(), last = 0;
   std::map<std::uint32_t, std::string> threads;  // names, by tid
 
   /// What it was taken for where an event did not tell by itself; none: nobody asked.
-  std::optional<Role> used;
-  bool changed = false;  // that became something else later
+  std::optional<TrackRole> assumed_role;
+  bool role_changed = false;  // that became something else later
 };
 
 /// A pid taken apart: `10`, `[TP0] 10`, `rank3_0`, `CPU functions`.
-struct RowName {
+struct PidLabel {
   std::string_view label;  // empty: no other rank is meant
   std::int64_t pid = 0;
 };
-RowName row_name(std::string_view text);
+PidLabel parse_pid_label(std::string_view text);
 
 /// By "process_name" and "process_labels".
-Role role_named(std::string_view name);
+TrackRole role_of_name(std::string_view name);
 
 /// The rank that a label names: 0 of "[TP0]", "rank 0", "Rank0"; none of "[TP0-DP1]", "".
 std::optional<std::int64_t> rank_of_label(std::string_view label);

@@ -20,16 +20,16 @@ constexpr std::size_t kHeld = 2048;  // records of a run in memory while runs ar
 
 /// Operators and ranges share a row; of two that begin and end together the one that got its
 /// number first is the outer one.
-int rank_of(RecordKind kind) {
-  return static_cast<int>(kind == RecordKind::kOperator ? RecordKind::kRange : kind);
+int rank_of(ParsedKind kind) {
+  return static_cast<int>(kind == ParsedKind::kOperator ? ParsedKind::kRange : kind);
 }
-std::uint64_t id_of(const Record& r) {
-  const bool has = r.kind == RecordKind::kRange || r.kind == RecordKind::kOperator;
+std::uint64_t id_of(const ParsedEvent& r) {
+  const bool has = r.kind == ParsedKind::kRange || r.kind == ParsedKind::kOperator;
   return has ? r.op.external_id : 0;
 }
 
-bool before(const Record& a, const Record& b) {
-  const std::int64_t at_a = sort_ns(a), at_b = sort_ns(b);
+bool before(const ParsedEvent& a, const ParsedEvent& b) {
+  const std::int64_t at_a = sort_key_ns(a), at_b = sort_key_ns(b);
   if (at_a != at_b) return at_a < at_b;
   const std::int64_t length_a = a.end_ns - a.start_ns, length_b = b.end_ns - b.start_ns;
   if (length_a != length_b) return length_a > length_b;
@@ -45,7 +45,7 @@ struct Key {
 
 }  // namespace
 
-std::string no_room(const std::string& folder, int failure) {
+std::string disk_full_message(const std::string& folder, int failure) {
   const bool files = failure == EMFILE || failure == ENFILE;
   return fmt::format("cannot write to {}: {}; {}", folder, std::strerror(failure),
                      failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
@@ -55,19 +55,19 @@ std::string no_room(const std::string& folder, int failure) {
 }
 
 void Sorter::sort_part() {
-  const auto order = [](const Record& a, const Record& b) { return before(a, b); };
-  if (std::is_sorted(part_.begin(), part_.end(), order)) return;
+  const auto order = [](const ParsedEvent& a, const ParsedEvent& b) { return before(a, b); };
+  if (std::is_sorted(run_.begin(), run_.end(), order)) return;
   // Records are large: their keys are sorted, and each record is moved once.
-  std::vector<Key> keys(part_.size());
+  std::vector<Key> keys(run_.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
-    keys[i] = {sort_ns(part_[i]), static_cast<std::uint32_t>(i)};
+    keys[i] = {sort_key_ns(run_[i]), static_cast<std::uint32_t>(i)};
   std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
-    return a.at != b.at ? a.at < b.at : before(part_[a.index], part_[b.index]);
+    return a.at != b.at ? a.at < b.at : before(run_[a.index], run_[b.index]);
   });
-  std::vector<Record> sorted;
-  sorted.reserve(part_.size());
-  for (const Key& key : keys) sorted.push_back(part_[key.index]);
-  part_.swap(sorted);
+  std::vector<ParsedEvent> sorted;
+  sorted.reserve(run_.size());
+  for (const Key& key : keys) sorted.push_back(run_[key.index]);
+  run_.swap(sorted);
 }
 
 bool Sorter::open() {
@@ -81,32 +81,32 @@ bool Sorter::open() {
 void Sorter::spill() {
   sort_part();
   if (failure_.empty() && (fd_ || open())) {
-    const auto* at = reinterpret_cast<const char*>(part_.data());
-    std::size_t left = part_.size() * sizeof(Record);
+    const auto* at = reinterpret_cast<const char*>(run_.data());
+    std::size_t left = run_.size() * sizeof(ParsedEvent);
     while (left != 0) {
       const ssize_t n = ::write(fd_.get(), at, left);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        failure_ = no_room(folder_, n < 0 ? errno : ENOSPC);
+        failure_ = disk_full_message(folder_, n < 0 ? errno : ENOSPC);
         break;
       }
       at += n;
       left -= static_cast<std::size_t>(n);
     }
-    runs_.push_back({written_, part_.size(), written_, part_.size(), {}, 0});
-    written_ += part_.size();
+    runs_.push_back({written_, run_.size(), written_, run_.size(), {}, 0});
+    written_ += run_.size();
   }
-  part_.clear();
+  run_.clear();
 }
 
-bool Sorter::fill(Run& run) {
+bool Sorter::fill(SortedRun& run) {
   if (run.used < run.held.size()) return true;
   const std::size_t count = std::min<std::uint64_t>(run.left, kHeld);
   run.held.resize(count);
   run.used = 0;
   auto* to = reinterpret_cast<char*>(run.held.data());
-  std::size_t left = count * sizeof(Record);
-  std::uint64_t at = run.at * sizeof(Record);
+  std::size_t left = count * sizeof(ParsedEvent);
+  std::uint64_t at = run.at * sizeof(ParsedEvent);
   while (left != 0) {
     const ssize_t n = ::pread(fd_.get(), to, left, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
@@ -130,10 +130,10 @@ support::Result<void> Sorter::rewind() {
   if (!failure_.empty()) return support::error(failure_);
   sort_part();
   // What is still held is a run of its own that needs no file.
-  if (!part_.empty()) runs_.push_back({written_, 0, written_, 0, std::move(part_), 0});
-  part_ = {};
+  if (!run_.empty()) runs_.push_back({written_, 0, written_, 0, std::move(run_), 0});
+  run_ = {};
   heap_.clear();
-  for (Run& run : runs_) {
+  for (SortedRun& run : runs_) {
     if (run.count == 0) continue;
     run.at = run.from;
     run.left = run.count;
@@ -150,13 +150,13 @@ support::Result<void> Sorter::rewind() {
   return {};
 }
 
-const Record* Sorter::next() {
+const ParsedEvent* Sorter::next() {
   if (heap_.empty()) return nullptr;
   const auto later = [this](std::size_t a, std::size_t b) {
     return before(runs_[b].held[runs_[b].used], runs_[a].held[runs_[a].used]);
   };
   if (heap_.size() > 1) std::pop_heap(heap_.begin(), heap_.end(), later);
-  Run& run = runs_[heap_.back()];
+  SortedRun& run = runs_[heap_.back()];
   current_ = run.held[run.used++];
   if (!fill(run)) {
     heap_.pop_back();

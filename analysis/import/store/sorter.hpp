@@ -19,41 +19,41 @@
 namespace gpuprof::importer {
 
 /// Of the folder that the session is made in; `failure` is an errno.
-std::string no_room(const std::string& folder, int failure);
+std::string disk_full_message(const std::string& folder, int failure);
 
 class Sorter {
  public:
   /// Records held before they are sorted into the file.
-  static constexpr std::size_t kPart = 1u << 17;
+  static constexpr std::size_t kRunLength = 1u << 17;
 
   explicit Sorter(std::string folder) : folder_(std::move(folder)) {}
 
-  void add(const Record& record) {
-    part_.push_back(record);
-    part_.back().sequence = sequence_++;
-    if (part_.size() >= kPart) spill();
+  void add(const ParsedEvent& record) {
+    run_.push_back(record);
+    run_.back().sequence = sequence_++;
+    if (run_.size() >= kRunLength) spill();
   }
   /// A number for a record that comes later, by add_reserved().
   std::uint32_t reserve() { return sequence_++; }
-  void add_reserved(const Record& record) {
-    part_.push_back(record);
-    if (part_.size() >= kPart) spill();
+  void add_reserved(const ParsedEvent& record) {
+    run_.push_back(record);
+    if (run_.size() >= kRunLength) spill();
   }
   /// One of another sorter, with its number there.
-  void add_numbered(const Record& record) {
-    part_.push_back(record);
+  void add_numbered(const ParsedEvent& record) {
+    run_.push_back(record);
     ++sequence_;
-    if (part_.size() >= kPart) spill();
+    if (run_.size() >= kRunLength) spill();
   }
   /// Puts what is held into the file, too: other files come before this one is read.
-  void park() {
-    if (!part_.empty()) spill();
-    part_ = {};
+  void spill_all() {
+    if (!run_.empty()) spill();
+    run_ = {};
   }
   std::uint64_t size() const { return sequence_; }
   /// As if nothing had been added.
-  void forget() {
-    part_.clear();
+  void clear() {
+    run_.clear();
     runs_.clear();
     written_ = 0;
     sequence_ = 0;
@@ -62,31 +62,31 @@ class Sorter {
   /// Begins reading; again only after park(). Errors: the file could not be written.
   support::Result<void> rewind();
   /// The next record in order; null at the end. Valid until the next call.
-  const Record* next();
+  const ParsedEvent* next();
   /// Where next() gave null early: the file could not be read back.
   const std::string& failure() const { return failure_; }
 
  private:
-  struct Run {
+  struct SortedRun {
     std::uint64_t at = 0, left = 0;  // records in the file
     std::uint64_t from = 0, count = 0;
-    std::vector<Record> held;
+    std::vector<ParsedEvent> held;
     std::size_t used = 0;
   };
   void spill();
   void sort_part();
-  bool fill(Run& run);
+  bool fill(SortedRun& run);
   bool open();
 
   std::string folder_;
-  std::vector<Record> part_;
+  std::vector<ParsedEvent> run_;
   base::UniqueFd fd_;
-  std::vector<Run> runs_;
+  std::vector<SortedRun> runs_;
   std::vector<std::size_t> heap_;  // of runs, by their first record
   std::uint64_t written_ = 0;
   std::uint32_t sequence_ = 0;
   std::string failure_;
-  Record current_;
+  ParsedEvent current_;
 };
 
 }  // namespace gpuprof::importer

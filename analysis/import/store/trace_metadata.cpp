@@ -31,7 +31,7 @@ const Json* member(const Json& object, const char* key) {
 }
 
 std::optional<std::int64_t> integer(const Json& value) {
-  if (value.IsString()) return integer_of({value.GetString(), value.GetStringLength()});
+  if (value.IsString()) return parse_int64({value.GetString(), value.GetStringLength()});
   if (value.IsInt64()) return value.GetInt64();
   if (value.IsBool()) return value.GetBool() ? 1 : 0;
   if (value.IsDouble() && value.GetDouble() >= -0x1p62 && value.GetDouble() < 0x1p62)
@@ -65,8 +65,8 @@ std::vector<std::string> texts(const Json& object, const char* key) {
   return all;
 }
 
-void take_device(const Json& d, std::uint32_t index, std::vector<Head::Device>& devices) {
-  Head::Device known;
+void take_device(const Json& d, std::uint32_t index, std::vector<TraceMetadata::Device>& devices) {
+  TraceMetadata::Device known;
   model::Device& to = known.device;
   to.device = index;
   known.name = text(d, "name");
@@ -96,15 +96,15 @@ void take_device(const Json& d, std::uint32_t index, std::vector<Head::Device>& 
 
 std::uint32_t reason_of(std::string_view name) {
   for (std::uint32_t reason = 0;; ++reason) {
-    const auto known = model::name_of(static_cast<model::LossReason>(reason));
+    const auto known = model::loss_name(static_cast<model::LossReason>(reason));
     if (known == name) return reason;
-    if (reason != 0 && known == model::name_of(model::LossReason::kUnknown)) return 0;
+    if (reason != 0 && known == model::loss_name(model::LossReason::kUnknown)) return 0;
   }
 }
 
-void take_own(const Json& own, Head& head) {
-  head.ours = own.IsObject();
-  if (!head.ours) return;
+void take_own(const Json& own, TraceMetadata& head) {
+  head.written_by_gpuprof = own.IsObject();
+  if (!head.written_by_gpuprof) return;
   head.version = text(own, "version");
   head.program = text(own, "program");
   head.command = text(own, "command");
@@ -125,7 +125,7 @@ void take_own(const Json& own, Head& head) {
                              number<std::uint64_t>(loss.value, "since the start")});
   head.missing = texts(own, "missing");
   head.notices = texts(own, "notices");
-  head.remarks = texts(own, "remarks");
+  head.notes = texts(own, "remarks");
   if (const Json* const clock = member(own, "clock"); clock != nullptr)
     head.worst_gap_ns = number<std::uint64_t>(*clock, "worst_gap_ns");
   if (const Json* const facts = member(own, "facts"); facts != nullptr && facts->IsObject())
@@ -134,7 +134,7 @@ void take_own(const Json& own, Head& head) {
 }
 
 /// As exporter::rank_of reads them; what the process itself told stands.
-void take_rank(const Json& info, Head& head) {
+void take_rank(const Json& info, TraceMetadata& head) {
   for (const char* key : {"rank", "world_size"})
     if (const Json* const value = member(info, key); value != nullptr)
       if (const auto is = integer(*value); is && *is >= 0)
@@ -145,8 +145,8 @@ void take_rank(const Json& info, Head& head) {
 
 }  // namespace
 
-support::Result<void> Head::take(std::string_view key, std::string_view json,
-                                 const std::string& path) {
+support::Result<void> TraceMetadata::take(std::string_view key, std::string_view json,
+                                          const std::string& path) {
   constexpr std::string_view kWanted[] = {
       "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "gpuprof",
       "host_name",        "schemaVersion",   "simulated",           "record_shapes",
@@ -155,7 +155,7 @@ support::Result<void> Head::take(std::string_view key, std::string_view json,
   rapidjson::Document tree;
   tree.Parse<rapidjson::kParseNanAndInfFlag>(json.data(), json.size());
   if (tree.HasParseError()) {
-    if (unread.size() < kMaxSentences) unread.emplace_back(key);
+    if (invalid_members.size() < kMaxSentences) invalid_members.emplace_back(key);
     return {};
   }
   const auto flag = [&](std::optional<bool>& to) {

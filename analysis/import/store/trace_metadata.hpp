@@ -19,7 +19,7 @@
 
 namespace gpuprof::importer {
 
-struct Head {
+struct TraceMetadata {
   struct Device {
     model::Device device{};  // its name is in `name`
     std::string name;
@@ -41,13 +41,13 @@ struct Head {
   bool simulated = false;
   std::optional<bool> shapes, stacks, modules, memory;  // what was asked to be recorded
 
-  bool ours = false;  // from here on: of gpuprof's own files
+  bool written_by_gpuprof = false;  // from here on: of gpuprof's own files
   Window window;
   std::string version, program, command, session;
   std::uint32_t pid = 0, ppid = 0;
   std::vector<Loss> losses;
-  std::vector<std::string> missing, notices, remarks;
-  std::vector<std::string> unread;  // members that are no JSON
+  std::vector<std::string> missing, notices, notes;
+  std::vector<std::string> invalid_members;  // members that are no JSON
   std::uint64_t worst_gap_ns = 0;
 
   /// Errors: what a later gpuprof wrote in a way this one does not know.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// place_files().
+// align_files().
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/time/file_alignment.hpp"
@@ -15,15 +15,17 @@ constexpr std::uint64_t kLeadNs = 1'000'000;
 /// No session begins at 0.
 constexpr std::int64_t kRoomNs = 1'000'000'000;
 
-std::int64_t lead_of(const Head& head) {
+std::int64_t lead_of(const TraceMetadata& head) {
   return static_cast<std::int64_t>(std::min(head.window.start_ns, kLeadNs));
 }
 
-bool has_window(const Head& head) { return head.ours && head.window.duration_ns != 0; }
+bool has_window(const TraceMetadata& head) {
+  return head.written_by_gpuprof && head.window.duration_ns != 0;
+}
 
-void find_times(ReadFile& file) {
+void find_times(ParsedFile& file) {
   const FileContent& content = *file.content;
-  const Head& head = content.head;
+  const TraceMetadata& head = content.head;
   file.base_ns =
       head.base_ns && *head.base_ns >= 0 && *head.base_ns <= kLatestNs ? *head.base_ns : 0;
   file.from_ns = file.base_ns + content.first_ns;
@@ -34,13 +36,14 @@ void find_times(ReadFile& file) {
 }
 
 /// gpuprof's own line where a file tells it, so that times are those of the spool.
-std::int64_t find_line(const std::vector<ReadFile>& files) {
+std::int64_t find_line(const std::vector<ParsedFile>& files) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-  for (const ReadFile& file : files)
+  for (const ParsedFile& file : files)
     first_ns = std::min({first_ns, file.base_ns + file.content->first_ns, file.from_ns});
-  for (const ReadFile& file : files) {
-    const Head& head = file.content->head;
-    if (!head.ours || head.window.start_ns > static_cast<std::uint64_t>(kLatestNs)) continue;
+  for (const ParsedFile& file : files) {
+    const TraceMetadata& head = file.content->head;
+    if (!head.written_by_gpuprof || head.window.start_ns > static_cast<std::uint64_t>(kLatestNs))
+      continue;
     const std::int64_t line =
         file.base_ns - (static_cast<std::int64_t>(head.window.start_ns) - lead_of(head));
     if (first_ns - line > 0) return line;
@@ -48,8 +51,8 @@ std::int64_t find_line(const std::vector<ReadFile>& files) {
   return first_ns - kRoomNs;
 }
 
-model::Window window_of(const ReadFile& file, std::int64_t line) {
-  const Head& head = file.content->head;
+model::Window window_of(const ParsedFile& file, std::int64_t line) {
+  const TraceMetadata& head = file.content->head;
   model::Window window;
   window.start_ns = static_cast<std::uint64_t>(file.from_ns - line);
   window.end_ns = static_cast<std::uint64_t>(file.to_ns - line);
@@ -70,22 +73,23 @@ bool overlap(std::int64_t from_a, std::int64_t to_a, std::int64_t from_b, std::i
 
 // Windows with a time in common would both draw what lies in it. gpuprof's own are each of another
 // process then, and tell their steps.
-bool are_one_window(const ReadFile& last, std::int64_t from_ns, std::int64_t to_ns,
-                    const ReadFile& file) {
+bool are_one_window(const ParsedFile& last, std::int64_t from_ns, std::int64_t to_ns,
+                    const ParsedFile& file) {
   if (overlap(from_ns, to_ns, file.from_ns, file.to_ns)) return true;
-  return !last.content->head.ours && !file.content->head.ours && file.from_ns < to_ns;
+  return !last.content->head.written_by_gpuprof && !file.content->head.written_by_gpuprof &&
+         file.from_ns < to_ns;
 }
 
-Line place_files(std::vector<ReadFile>& files) {
-  Line line;
-  for (ReadFile& file : files) find_times(file);
+SessionTimeline align_files(std::vector<ParsedFile>& files) {
+  SessionTimeline line;
+  for (ParsedFile& file : files) find_times(file);
   std::stable_sort(files.begin(), files.end(),
-                   [](const ReadFile& a, const ReadFile& b) { return a.from_ns < b.from_ns; });
+                   [](const ParsedFile& a, const ParsedFile& b) { return a.from_ns < b.from_ns; });
   const std::int64_t zero = find_line(files);
   line.real_minus_session_ns = zero;
   std::int64_t from_ns = 0, to_ns = 0;
-  const ReadFile* last = nullptr;
-  for (ReadFile& file : files) {
+  const ParsedFile* last = nullptr;
+  for (ParsedFile& file : files) {
     const bool same = last != nullptr && are_one_window(*last, from_ns, to_ns, file);
     last = &file;
     if (same) {

@@ -18,7 +18,7 @@
 namespace gpuprof::importer {
 
 /// A file that was read.
-struct ReadFile {
+struct ParsedFile {
   std::string path;
   std::uint64_t bytes = 0;
   std::unique_ptr<FileContent> content;
@@ -30,12 +30,12 @@ struct ReadFile {
 /// Two times of one thing, or of several things at once?
 bool overlap(std::int64_t from_a, std::int64_t to_a, std::int64_t from_b, std::int64_t to_b);
 
-struct Line {
+struct SessionTimeline {
   std::int64_t real_minus_session_ns = 0;
   std::vector<model::Window> windows;
 };
 
 /// Sorts the files by time and gives each its window.
-Line place_files(std::vector<ReadFile>& files);
+SessionTimeline align_files(std::vector<ParsedFile>& files);
 
 }  // namespace gpuprof::importer

@@ -20,10 +20,10 @@ namespace gpuprof::importer {
 struct FileContent;
 
 /// Where the begins of a file's records lie.
-class TimeSpread {
+class TimeHistogram {
  public:
   /// Begins that lie together: no recording pauses for longer.
-  static constexpr std::int64_t kPauseNs = 86'400'000'000'000;
+  static constexpr std::int64_t kMaxGapNs = 86'400'000'000'000;
 
   void add(std::int64_t start_ns, std::int64_t end_ns) {
     latest_end_ns_ = end_ns > latest_end_ns_ ? end_ns : latest_end_ns_;
@@ -32,10 +32,10 @@ class TimeSpread {
       return;
     }
     if (last_ == nullptr || start_ns >> shift_ != last_key_) find(start_ns);
-    Stretch& to = *last_;
+    Bucket& to = *last_;
     to.first_ns = start_ns < to.first_ns ? start_ns : to.first_ns;
     to.last_ns = start_ns > to.last_ns ? start_ns : to.last_ns;
-    to.different += start_ns != to.latest_ns ? 1 : 0;
+    to.changes += start_ns != to.latest_ns ? 1 : 0;
     to.latest_ns = start_ns;
   }
 
@@ -44,7 +44,7 @@ class TimeSpread {
     bool zero = false;                    // so does what begins at 0
     bool holds(std::int64_t start_ns, std::int64_t end_ns) const {
       const bool in_time = start_ns == 0 ? zero : start_ns >= from_ns && start_ns <= to_ns;
-      return in_time && end_ns - to_ns <= kPauseNs;
+      return in_time && end_ns - to_ns <= kMaxGapNs;
     }
   };
   /// Of what belongs together; none where all does.
@@ -52,20 +52,20 @@ class TimeSpread {
 
  private:
   /// A power of two of nanoseconds, about 18 minutes at first.
-  struct Stretch {
+  struct Bucket {
     std::int64_t first_ns, last_ns, latest_ns;
     /// Begins unlike the one before: a number that stands for "not known" is one, however frequent.
-    std::uint64_t different = 0;
+    std::uint64_t changes = 0;
   };
-  static constexpr std::size_t kMaxStretches = 4096;
+  static constexpr std::size_t kMaxBuckets = 4096;
 
   void find(std::int64_t start_ns);
   void coarsen();
 
-  std::map<std::int64_t, Stretch> stretches_;  // by begin >> shift_
+  std::map<std::int64_t, Bucket> stretches_;  // by begin >> shift_
   int shift_ = 40;
   std::int64_t last_key_ = 0;
-  Stretch* last_ = nullptr;
+  Bucket* last_ = nullptr;
   std::uint64_t zeros_ = 0;
   std::int64_t latest_end_ns_ = INT64_MIN;
 };
@@ -75,6 +75,6 @@ class TimeSpread {
 /// @param folder  where records are sorted
 /// @return  a sentence's part that says which times belong; empty: all do
 /// Errors: no room, or records that cannot be read back.
-support::Result<std::string> set_times_aside(FileContent& content, const std::string& folder);
+support::Result<std::string> drop_time_outliers(FileContent& content, const std::string& folder);
 
 }  // namespace gpuprof::importer

@@ -44,16 +44,16 @@ bool same_place(const Advice& a, const Advice& b) {
 }
 
 /// Without steps the recording is one.
-void speak_of_recording(Advice* advice) {
-  if (advice->of != "recording") return;
+void reword_for_recording(Advice* advice) {
+  if (advice->share_base != "recording") return;
   for (const std::string_view words : {"of each step", "a step", "each step"})
-    for (std::size_t at = 0; (at = advice->what.find(words, at)) != std::string::npos;)
-      advice->what.replace(at, words.size(),
-                           words == "of each step" ? "of the recording" : "in all");
+    for (std::size_t at = 0; (at = advice->finding.find(words, at)) != std::string::npos;)
+      advice->finding.replace(at, words.size(),
+                              words == "of each step" ? "of the recording" : "in all");
 }
 
 /// Of sorted advice: the worst process speaks for the others.
-std::vector<Advice> said_once(std::vector<Advice> found) {
+std::vector<Advice> merge_duplicates(std::vector<Advice> found) {
   std::vector<Advice> kept;
   for (Advice& advice : found) {
     const auto worse = std::find_if(kept.begin(), kept.end(), [&](const Advice& one) {
@@ -69,7 +69,7 @@ std::vector<Advice> said_once(std::vector<Advice> found) {
 
 }  // namespace
 
-std::string Where::text() const {
+std::string SourceLocation::text() const {
   if (!known()) return "";
   if (last_line > line) return fmt::format("{}:{}-{}", file, line, last_line);
   return fmt::format("{}:{}", file, line);
@@ -83,27 +83,28 @@ const Rule* find_rule(std::string_view id) {
   return found == kRules.end() ? nullptr : &*found;
 }
 
-std::vector<Advice> advise(std::span<const Subject> subjects) {
+std::vector<Advice> run_rules(std::span<const RuleInput> subjects) {
   std::vector<Advice> found;
   for (const Rule& rule : kRules) {
-    if (rule.of_session != nullptr) rule.of_session(subjects, &found);
-    if (rule.of_process == nullptr) continue;
-    for (const Subject& subject : subjects) rule.of_process(subject, &found);
+    if (rule.check_session != nullptr) rule.check_session(subjects, &found);
+    if (rule.check_process == nullptr) continue;
+    for (const RuleInput& subject : subjects) rule.check_process(subject, &found);
   }
-  for (Advice& advice : found) speak_of_recording(&advice);
+  for (Advice& advice : found) reword_for_recording(&advice);
   // Shares of something else than time say nothing of how much there is to gain.
   std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
     const bool timed = a.ns_per_step > 0;
     const bool other = b.ns_per_step > 0;
     return timed == other ? a.share > b.share : timed;
   });
-  return said_once(std::move(found));
+  return merge_duplicates(std::move(found));
 }
 
-std::vector<Advice> advise(const Report& report) {
-  std::vector<Subject> subjects;
-  for (const Analysis& process : report.processes) subjects.push_back({process, process.story});
-  return advise(subjects);
+std::vector<Advice> run_rules(const Report& report) {
+  std::vector<RuleInput> subjects;
+  for (const ProcessReport& process : report.processes)
+    subjects.push_back({process, process.step_thread});
+  return run_rules(subjects);
 }
 
 }  // namespace gpuprof::report::advice

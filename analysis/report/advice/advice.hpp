@@ -21,7 +21,7 @@
 namespace gpuprof::report::advice {
 
 /// A place in the program. An empty file: it has none.
-struct Where {
+struct SourceLocation {
   std::string file, function;
   int line = 0;
   int last_line = 0;  // somewhere from `line` to here; equal: exactly there
@@ -38,15 +38,15 @@ struct Figure {
 };
 
 struct Advice {
-  std::string_view rule;  // of rules()
-  std::string what;       // what happens where, and why that is slow
-  std::string change;     // what to try
-  Where where;
-  double share = 0;              // of what `of` says, 0..1
-  std::string_view of = "step";  // "first step"; "recording": there are no steps; "GPU's memory";
-                                 // "time from the first to the last step"
-  double ns_per_step = 0;        // mean over all steps that count
-  std::string_view line_by;      // who knew the line; empty: the operators' own stacks
+  std::string_view rule;   // of rules()
+  std::string finding;     // what happens where, and why that is slow
+  std::string suggestion;  // what to try
+  SourceLocation where;
+  double share = 0;                      // of what `of` says, 0..1
+  std::string_view share_base = "step";  // "first step"; "recording": there are no steps; "GPU's
+                                         // memory"; "time from the first to the last step"
+  double ns_per_step = 0;                // mean over all steps that count
+  std::string_view line_source;          // who knew the line; empty: the operators' own stacks
   std::vector<Figure> figures;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
@@ -54,25 +54,25 @@ struct Advice {
 };
 
 /// All that rules look at of one process.
-struct Subject {
-  const Analysis& analysis;
-  const Story& story;
+struct RuleInput {
+  const ProcessReport& analysis;
+  const StepThread& story;
 };
 
 struct Rule {
   std::string_view id;     // sync-in-loop
   std::string_view title;  // what it looks for, a few words
   /// One of both. Of one process: adds what it finds.
-  void (*of_process)(const Subject& subject, std::vector<Advice>* found);
+  void (*check_process)(const RuleInput& subject, std::vector<Advice>* found);
   /// Of all processes of the session.
-  void (*of_session)(std::span<const Subject> subjects, std::vector<Advice>* found);
+  void (*check_session)(std::span<const RuleInput> subjects, std::vector<Advice>* found);
 };
 std::span<const Rule> rules();
 const Rule* find_rule(std::string_view id);
 
 /// Asks every rule; the largest share first. What one rule says of the same place in several
 /// processes is said once.
-std::vector<Advice> advise(std::span<const Subject> subjects);
-std::vector<Advice> advise(const Report& report);
+std::vector<Advice> run_rules(std::span<const RuleInput> subjects);
+std::vector<Advice> run_rules(const Report& report);
 
 }  // namespace gpuprof::report::advice

@@ -42,10 +42,10 @@ void append_one(std::string& text, const Advice& advice, std::size_t number, boo
                 std::size_t width) {
   text += fmt::format("{:2}. {}", number, advice.rule);
   if (advice.share > 0)
-    text +=
-        fmt::format("  {} of {}", share_text(advice.share),
-                    advice.of == "step" ? std::string("a step") : fmt::format("the {}", advice.of));
-  if (advice.ns_per_step > 0) text += fmt::format(" ({})", time_text(advice.ns_per_step));
+    text += fmt::format("  {} of {}", format_share(advice.share),
+                        advice.share_base == "step" ? std::string("a step")
+                                                    : fmt::format("the {}", advice.share_base));
+  if (advice.ns_per_step > 0) text += fmt::format(" ({})", format_time(advice.ns_per_step));
   if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
   if (several || advice.processes > 1)
     text += advice.rank >= 0 ? fmt::format("  rank {}", advice.rank)
@@ -57,9 +57,9 @@ void append_one(std::string& text, const Advice& advice, std::size_t number, boo
     text += '\n';
   }
   text += "    ";
-  append_wrapped(text, advice.what, 4, width);
+  append_wrapped(text, advice.finding, 4, width);
   text += "    Try: ";
-  append_wrapped(text, advice.change, 9, width);
+  append_wrapped(text, advice.suggestion, 9, width);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string advice_text(std::span<const Advice> advice, std::size_t width) {
   bool several = false;
   for (const Advice& one : advice) several = several || one.pid != advice[0].pid;
   const bool of_recording = std::ranges::all_of(
-      advice, [](const Advice& one) { return one.of == std::string_view("recording"); });
+      advice, [](const Advice& one) { return one.share_base == std::string_view("recording"); });
   std::string text =
       fmt::format("Advice, by share of {}\n", of_recording ? "the recording" : "a step");
   std::size_t number = 0;
@@ -83,12 +83,14 @@ void write_advice(std::span<const Advice> advice, support::JsonWriter& json) {
     const Rule* rule = find_rule(one.rule);
     json.begin_object().member("rule", one.rule);
     json.member("title", rule == nullptr ? std::string_view() : rule->title);
-    json.member("what", std::string_view(one.what)).member("change", std::string_view(one.change));
-    json.member("share_percent", 100 * one.share).member("of", one.of);
+    json.member("what", std::string_view(one.finding))
+        .member("change", std::string_view(one.suggestion));
+    json.member("share_percent", 100 * one.share).member("of", one.share_base);
     json.member("ns_per_step", one.ns_per_step);
     json.member("file", std::string_view(one.where.file)).member("line", one.where.line);
     json.member("last_line", one.where.last_line);
-    json.member("function", std::string_view(one.where.function)).member("line_by", one.line_by);
+    json.member("function", std::string_view(one.where.function))
+        .member("line_by", one.line_source);
     json.member("pid", std::uint64_t{one.pid}).member("rank", one.rank);
     json.member("processes", std::uint64_t{one.processes});
     json.key("figures").begin_object();

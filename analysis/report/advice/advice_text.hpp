@@ -19,7 +19,8 @@ namespace gpuprof::report::advice {
 std::string advice_text(std::span<const Advice> advice, std::size_t width);
 
 /// An array of objects: rule, title, what, change, share_percent, of, ns_per_step, file, line,
-/// last_line, function, line_by, pid, rank, processes, figures. The member's key is the caller's.
+/// last_line, function, line_source, pid, rank, processes, figures. The member's key is the
+/// caller's.
 void write_advice(std::span<const Advice> advice, support::JsonWriter& json);
 
 }  // namespace gpuprof::report::advice

@@ -13,31 +13,31 @@
 
 namespace gpuprof::report::advice {
 
-std::string time_text(double ns) {
+std::string format_time(double ns) {
   if (ns >= 1e9) return fmt::format("{:.2f} s", ns / 1e9);
   if (ns >= 1e7) return fmt::format("{:.1f} ms", ns / 1e6);
   if (ns >= 1e6) return fmt::format("{:.2f} ms", ns / 1e6);
   return fmt::format("{:.0f} us", ns / 1e3);
 }
 
-std::string share_text(double share) {
+std::string format_share(double share) {
   return share < 0.01 ? fmt::format("{:.2f} %", 100 * share) : fmt::format("{:.1f} %", 100 * share);
 }
 
-std::string bytes_text(double bytes) {
+std::string format_bytes(double bytes) {
   if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
   if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
   if (bytes >= 1e3) return fmt::format("{:.0f} kB", bytes / 1e3);
   return fmt::format("{:.0f} bytes", bytes);
 }
 
-std::string count_text(double count) {
+std::string format_count(double count) {
   if (count >= 9.95) return fmt::format("{:.0f}", count);
   std::string text = fmt::format("{:.1f}", count);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
-Where loop_of(const Subject& subject) {
+SourceLocation step_loop_location(const RuleInput& subject) {
   const std::string& loop = subject.story.loop;
   const std::size_t colon = loop.rfind(':');
   if (colon == std::string::npos) return {};
@@ -45,18 +45,18 @@ Where loop_of(const Subject& subject) {
   return {loop.substr(0, colon), "", line, line};
 }
 
-Advice start_advice(const Subject& subject, std::string_view rule, const Where& where,
-                    double total_ns) {
+Advice make_advice(const RuleInput& subject, std::string_view rule, const SourceLocation& where,
+                   double total_ns) {
   Advice advice;
   advice.rule = rule;
   advice.where = where;
-  const double steps_ns = static_cast<double>(subject.story.steps_ns());
+  const double steps_ns = static_cast<double>(subject.story.total_step_ns());
   advice.share = steps_ns > 0 ? total_ns / steps_ns : 0;
   advice.ns_per_step =
       total_ns / static_cast<double>(std::max<std::size_t>(1, subject.story.steps.size()));
   advice.pid = subject.analysis.meta.pid;
   advice.rank = subject.analysis.meta.rank;
-  if (subject.story.made_up) advice.of = "recording";
+  if (subject.story.is_synthetic) advice.share_base = "recording";
   return advice;
 }
 

@@ -23,7 +23,7 @@ struct Between {
 
 /// The program's own frame around both ends of a gap: where the two stacks part in one function
 /// (that is the place), or the innermost call both lie in.
-Between between(const Places& places, std::uint32_t stack_before, std::uint32_t stack_after) {
+Between between(const StackTable& places, std::uint32_t stack_before, std::uint32_t stack_after) {
   const auto& before = places.stacks[stack_before];
   const auto& after = places.stacks[stack_after];
   auto b = before.rbegin(), a = after.rbegin();
@@ -32,35 +32,35 @@ Between between(const Places& places, std::uint32_t stack_before, std::uint32_t 
     ++a;
   }
   if (b != before.rend() && a != after.rend()) {
-    const Frame& left = places.frames[*b];
-    const Frame& right = places.frames[*a];
-    if (left.user && left.file == right.file && left.name == right.name) return {*b, *a};
+    const StackFrame& left = places.frames[*b];
+    const StackFrame& right = places.frames[*a];
+    if (left.is_user_code && left.file == right.file && left.name == right.name) return {*b, *a};
   }
   while (b != before.rbegin()) {
     --b;
-    if (places.frames[*b].user) return {*b, *b};
+    if (places.frames[*b].is_user_code) return {*b, *b};
   }
   return {};
 }
 
 struct Gathered {
-  GapPlace place;
+  HostGap place;
   std::vector<std::uint32_t> lengths_ns;
-  std::map<FrameId, GapPlace::Hit> hits;
+  std::map<FrameId, HostGap::LineSamples> hits;
 };
 
 class GapFinder {
  public:
-  explicit GapFinder(const Story& story) : story_(story) {}
+  explicit GapFinder(const StepThread& story) : story_(story) {}
 
-  void add(const StoryOp& before, const StoryOp& after);
-  std::vector<GapPlace> finish();
+  void add(const StepThreadOp& before, const StepThreadOp& after);
+  std::vector<HostGap> finish();
 
  private:
   std::uint64_t left_of(std::uint64_t start_ns, std::uint64_t end_ns);
   void ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uint64_t end_ns);
 
-  const Story& story_;
+  const StepThread& story_;
   std::map<Between, Gathered> places_;
   std::unordered_map<std::uint64_t, Between> known_;  // by both stacks
   std::size_t step_ = 0, node_ = 0, wait_ = 0, sample_ = 0;
@@ -68,13 +68,13 @@ class GapFinder {
 
 /// What remains of a gap inside of steps, after waits and collectives.
 std::uint64_t GapFinder::left_of(std::uint64_t start_ns, std::uint64_t end_ns) {
-  std::uint64_t left = inside_steps(story_, &step_, start_ns, end_ns);
+  std::uint64_t left = overlap_with_steps(story_, &step_, start_ns, end_ns);
   const auto less = [&](std::uint64_t ns) { left -= std::min(left, ns); };
   const auto& waits = story_.waits;
   while (wait_ < waits.size() && waits[wait_].end_ns <= start_ns) ++wait_;
   for (std::size_t i = wait_; i < waits.size() && waits[i].start_ns < end_ns; ++i)
     less(std::min(end_ns, waits[i].end_ns) - std::max(start_ns, waits[i].start_ns));
-  less(talking_ns(story_, start_ns, end_ns));
+  less(collective_ns(story_, start_ns, end_ns));
   return left;
 }
 
@@ -84,13 +84,13 @@ void GapFinder::ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uin
   for (; sample_ < samples.size() && samples[sample_].ts_ns < end_ns; ++sample_) {
     const FrameId frame = story_.places.user_frame(samples[sample_].stack);
     if (frame == 0) continue;
-    GapPlace::Hit& hit = gathered->hits[frame];
+    HostGap::LineSamples& hit = gathered->hits[frame];
     hit.frame = frame;
-    ++(samples[sample_].blocked ? hit.blocked : hit.running);
+    ++(samples[sample_].blocked ? hit.off_cpu : hit.on_cpu);
   }
 }
 
-void GapFinder::add(const StoryOp& before, const StoryOp& after) {
+void GapFinder::add(const StepThreadOp& before, const StepThreadOp& after) {
   std::uint64_t start_ns = before.end_ns;
   // The backward pass of another thread: this one waits for it.
   const auto& nodes = story_.backward;
@@ -105,7 +105,7 @@ void GapFinder::add(const StoryOp& before, const StoryOp& after) {
   auto [known, unseen] = known_.try_emplace(stacks);
   if (unseen) known->second = between(story_.places, before.stack, after.stack);
   Gathered& gathered = places_[known->second];
-  GapPlace& place = gathered.place;
+  HostGap& place = gathered.place;
   ++place.count;
   if (start_ns != before.end_ns) ++place.after_backward;
   place.total_ns += ns;
@@ -119,10 +119,10 @@ void GapFinder::add(const StoryOp& before, const StoryOp& after) {
   if (ns >= kSampledGapNs) ask_samples(&gathered, start_ns, after.start_ns);
 }
 
-std::vector<GapPlace> GapFinder::finish() {
-  std::vector<GapPlace> found;
+std::vector<HostGap> GapFinder::finish() {
+  std::vector<HostGap> found;
   for (auto& [where, gathered] : places_) {
-    GapPlace& place = gathered.place;
+    HostGap& place = gathered.place;
     place.before = where.before;
     place.after = where.after;
     auto& lengths = gathered.lengths_ns;
@@ -131,28 +131,29 @@ std::vector<GapPlace> GapFinder::finish() {
     place.median_ns = *middle;
     for (const auto& [frame, hit] : gathered.hits) place.hits.push_back(hit);
     std::sort(place.hits.begin(), place.hits.end(), [](const auto& a, const auto& b) {
-      return a.running + a.blocked > b.running + b.blocked;
+      return a.on_cpu + a.off_cpu > b.on_cpu + b.off_cpu;
     });
     found.push_back(std::move(place));
   }
   std::sort(found.begin(), found.end(),
-            [](const GapPlace& a, const GapPlace& b) { return a.total_ns > b.total_ns; });
+            [](const HostGap& a, const HostGap& b) { return a.total_ns > b.total_ns; });
   return found;
 }
 
 }  // namespace
 
-std::uint64_t talking_ns(const Story& story, std::uint64_t start_ns, std::uint64_t end_ns) {
-  const auto& talks = story.talks;
-  auto at = std::partition_point(talks.begin(), talks.end(),
-                                 [&](const StoryTalk& talk) { return talk.end_ns <= start_ns; });
+std::uint64_t collective_ns(const StepThread& story, std::uint64_t start_ns, std::uint64_t end_ns) {
+  const auto& talks = story.collectives;
+  auto at = std::partition_point(talks.begin(), talks.end(), [&](const CollectiveSpan& talk) {
+    return talk.end_ns <= start_ns;
+  });
   std::uint64_t sum = 0;
   for (; at != talks.end() && at->start_ns < end_ns; ++at)
     sum += std::min(end_ns, at->end_ns) - std::max(start_ns, at->start_ns);
   return sum;
 }
 
-std::vector<GapPlace> find_gaps(const Story& story) {
+std::vector<HostGap> find_gaps(const StepThread& story) {
   GapFinder finder(story);
   for (std::size_t i = 1; i < story.ops.size(); ++i) finder.add(story.ops[i - 1], story.ops[i]);
   return finder.finish();

@@ -12,45 +12,45 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr std::uint64_t kShortestRun = 3;
+constexpr std::uint64_t kMinRunLength = 3;
 
-bool same_work(const Story& story, const std::vector<StackFacts>& facts, const StoryOp& a,
-               const StoryOp& b) {
+bool same_work(const StepThread& story, const std::vector<StackFacts>& facts, const StepThreadOp& a,
+               const StepThreadOp& b) {
   if (a.name != b.name || a.inputs != b.inputs) return false;
-  const Frame& left = story.places.frames[facts[a.stack].user];
-  const Frame& right = story.places.frames[facts[b.stack].user];
+  const StackFrame& left = story.places.frames[facts[a.stack].user];
+  const StackFrame& right = story.places.frames[facts[b.stack].user];
   return left.name == right.name && left.file == right.file;
 }
 
-bool may_repeat(const StoryOp& op, const std::vector<StackFacts>& facts) {
-  return op.kind == StoryKind::kPlain && op.inputs != 0 && op.wait_ops == 0 &&
-         facts[op.stack].direct && !facts[op.stack].backward;
+bool may_repeat(const StepThreadOp& op, const std::vector<StackFacts>& facts) {
+  return op.kind == StepThreadOpKind::kPlain && op.inputs != 0 && op.wait_ops == 0 &&
+         facts[op.stack].is_innermost && !facts[op.stack].backward;
 }
 
 /// Follows the calls of backward() along the thread.
 class PassFinder {
  public:
-  PassFinder(const Story& story, const std::vector<StackFacts>& facts)
+  PassFinder(const StepThread& story, const std::vector<StackFacts>& facts)
       : story_(story), facts_(facts) {}
 
-  Passes find();
+  BackwardPasses find();
 
  private:
   void open(std::size_t at);
   void close();
-  void take_nodes(std::uint64_t until_ns);
-  void widen(std::int64_t sequence);
+  void add_nodes_until(std::uint64_t until_ns);
+  void include_sequence(std::int64_t sequence);
   struct Numbers {
     std::int64_t lowest = -1, highest = -2;
   };
-  void find_forward(Pass* pass, const Numbers& needed);
+  void find_forward(BackwardPass* pass, const Numbers& needed);
   void compare_with_last();
-  void come_back();
+  void extend_to_return();
 
-  const Story& story_;
+  const StepThread& story_;
   const std::vector<StackFacts>& facts_;
-  Passes found_;
-  Pass pass_;
+  BackwardPasses found_;
+  BackwardPass pass_;
   bool is_open_ = false, has_nodes_ = false;
   std::size_t node_ = 0;
   std::size_t step_ = 0;
@@ -58,7 +58,7 @@ class PassFinder {
 
 void PassFinder::open(std::size_t at) {
   close();
-  pass_ = Pass();
+  pass_ = BackwardPass();
   pass_.first = pass_.last = at;
   pass_.start_ns = story_.ops[at].start_ns;
   pass_.line = facts_[story_.ops[at].stack].user;
@@ -66,31 +66,32 @@ void PassFinder::open(std::size_t at) {
   has_nodes_ = false;
 }
 
-void PassFinder::widen(std::int64_t sequence) {
+void PassFinder::include_sequence(std::int64_t sequence) {
   has_nodes_ = true;
   if (sequence < 0 || sequence >= std::int64_t{1} << 62) return;
   pass_.lowest = pass_.lowest < 0 ? sequence : std::min(pass_.lowest, sequence);
   pass_.highest = std::max(pass_.highest, sequence);
 }
 
-void PassFinder::take_nodes(std::uint64_t until_ns) {
+void PassFinder::add_nodes_until(std::uint64_t until_ns) {
   for (; node_ < story_.backward.size() && story_.backward[node_].start_ns < until_ns; ++node_) {
-    const StoryNode& node = story_.backward[node_];
+    const BackwardNode& node = story_.backward[node_];
     if (!is_open_ || node.start_ns < pass_.start_ns) continue;
     pass_.end_ns = std::max(pass_.end_ns, std::min(node.end_ns, until_ns));
-    widen(node.sequence);
+    include_sequence(node.sequence);
   }
 }
 
 /// Walks back over the operators whose numbers the nodes have, but for those a later pass needs.
-void PassFinder::find_forward(Pass* pass, const Numbers& needed) {
+void PassFinder::find_forward(BackwardPass* pass, const Numbers& needed) {
   pass->forward_ns = 0;
   pass->forward_op = pass->first;
   if (pass->lowest < 0) return;
   std::uint64_t end_ns = pass->start_ns;
   for (std::size_t i = pass->first; i-- > 0;) {
-    const StoryOp& op = story_.ops[i];
-    const bool other = op.kind == StoryKind::kLoader || op.kind == StoryKind::kOptimizer;
+    const StepThreadOp& op = story_.ops[i];
+    const bool other =
+        op.kind == StepThreadOpKind::kLoader || op.kind == StepThreadOpKind::kOptimizer;
     if (other || (op.sequence >= 0 && op.sequence < pass->lowest)) break;
     const bool within = op.sequence >= pass->lowest && op.sequence <= pass->highest;
     const bool spared = op.sequence >= needed.lowest && op.sequence <= needed.highest;
@@ -105,20 +106,20 @@ void PassFinder::find_forward(Pass* pass, const Numbers& needed) {
 /// Two passes over one graph: the earlier one had it retained.
 void PassFinder::compare_with_last() {
   if (found_.passes.empty() || pass_.lowest < 0) return;
-  Pass& last = found_.passes.back();
+  BackwardPass& last = found_.passes.back();
   if (last.lowest > pass_.highest || pass_.lowest > last.highest) return;
-  last.again = true;
+  last.graph_retained = true;
   find_forward(&last, {pass_.lowest, pass_.highest});
 }
 
 /// From another thread's last node until backward() has returned: where no line of the program lies
 /// between its call and the next operator, all of that.
-void PassFinder::come_back() {
+void PassFinder::extend_to_return() {
   if (pass_.end_ns == story_.ops[pass_.last].end_ns || pass_.last + 1 == story_.ops.size()) return;
-  const StoryOp& next = story_.ops[pass_.last + 1];
-  const Frame& called = story_.places.frames[pass_.line];
+  const StepThreadOp& next = story_.ops[pass_.last + 1];
+  const StackFrame& called = story_.places.frames[pass_.line];
   for (const FrameId id : story_.places.stacks[next.stack]) {
-    const Frame& frame = story_.places.frames[id];
+    const StackFrame& frame = story_.places.frames[id];
     if (frame.file != called.file || frame.name != called.name) continue;
     if (frame.line <= called.line + 1) pass_.end_ns = std::max(pass_.end_ns, next.start_ns);
     return;
@@ -129,75 +130,75 @@ void PassFinder::close() {
   if (!is_open_) return;
   is_open_ = false;
   pass_.end_ns = std::max(pass_.end_ns, story_.ops[pass_.last].end_ns);
-  come_back();
+  extend_to_return();
   find_forward(&pass_, {});
-  const std::uint64_t inside =
-      inside_steps(story_, &step_, pass_.start_ns, std::max(pass_.start_ns + 1, pass_.end_ns));
+  const std::uint64_t inside = overlap_with_steps(story_, &step_, pass_.start_ns,
+                                                  std::max(pass_.start_ns + 1, pass_.end_ns));
   if (inside == 0 || !has_nodes_) return;
   compare_with_last();
   found_.passes.push_back(pass_);
 }
 
-Passes PassFinder::find() {
+BackwardPasses PassFinder::find() {
   for (std::size_t i = 0; i < story_.ops.size(); ++i) {
-    const StoryOp& op = story_.ops[i];
+    const StepThreadOp& op = story_.ops[i];
     const StackFacts& facts = facts_[op.stack];
-    take_nodes(op.start_ns);
+    add_nodes_until(op.start_ns);
     if (!facts.backward) {
       close();
-    } else if (!is_open_ || facts.user != pass_.line || (facts.grads_made && has_nodes_)) {
+    } else if (!is_open_ || facts.user != pass_.line || (facts.creates_grads && has_nodes_)) {
       open(i);
     }
     if (is_open_) {
       pass_.last = i;
-      if (op.kind == StoryKind::kEvaluate) widen(op.sequence);
+      if (op.kind == StepThreadOpKind::kEvaluate) include_sequence(op.sequence);
     }
-    if (op.kind != StoryKind::kOptimizer) continue;
+    if (op.kind != StepThreadOpKind::kOptimizer) continue;
     std::size_t at = 0;
-    if (inside_steps(story_, &at, op.start_ns, op.end_ns) == 0) continue;
+    if (overlap_with_steps(story_, &at, op.start_ns, op.end_ns) == 0) continue;
     ++found_.optimizer_steps;
     if (!found_.passes.empty()) found_.passes.back().before_optimizer = true;
   }
-  take_nodes(~std::uint64_t{0});
+  add_nodes_until(~std::uint64_t{0});
   close();
   return std::move(found_);
 }
 
 }  // namespace
 
-std::vector<StackFacts> stack_facts(const Story& story) {
+std::vector<StackFacts> stack_facts(const StepThread& story) {
   std::vector<StackFacts> facts(story.places.stacks.size());
   for (std::size_t i = 1; i < facts.size(); ++i) {
     const auto& stack = story.places.stacks[i];
     StackFacts& of = facts[i];
     of.user = story.places.user_frame(static_cast<StackRef>(i));
-    of.direct = of.user != 0 && stack.front() == of.user;
+    of.is_innermost = of.user != 0 && stack.front() == of.user;
     for (const FrameId id : stack) {
-      const Frame& frame = story.places.frames[id];
+      const StackFrame& frame = story.places.frames[id];
       if (!frame.file.ends_with("torch/autograd/__init__.py")) continue;
       of.backward = of.backward || frame.name == "backward";
-      of.grads_made = of.grads_made || frame.name == "_make_grads";
+      of.creates_grads = of.creates_grads || frame.name == "_make_grads";
     }
-    of.grads_made = of.grads_made && of.backward;
+    of.creates_grads = of.creates_grads && of.backward;
   }
   return facts;
 }
 
-std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& facts) {
-  std::vector<Run> runs;
+std::vector<OpRun> find_runs(const StepThread& story, const std::vector<StackFacts>& facts) {
+  std::vector<OpRun> runs;
   std::size_t step = 0;
   for (std::size_t i = 0; i < story.ops.size();) {
-    const StoryOp& first = story.ops[i];
+    const StepThreadOp& first = story.ops[i];
     std::size_t end = i + 1;
-    const bool counts =
-        may_repeat(first, facts) && inside_steps(story, &step, first.start_ns, first.end_ns) != 0;
+    const bool counts = may_repeat(first, facts) &&
+                        overlap_with_steps(story, &step, first.start_ns, first.end_ns) != 0;
     if (counts) {
       const std::uint64_t step_end_ns = story.steps[step].end_ns;
       while (end < story.ops.size() && story.ops[end].start_ns < step_end_ns &&
              may_repeat(story.ops[end], facts) && same_work(story, facts, first, story.ops[end]))
         ++end;
     }
-    if (counts && end - i >= kShortestRun)
+    if (counts && end - i >= kMinRunLength)
       runs.push_back(
           {i, end - 1, first.start_ns, story.ops[end - 1].end_ns, facts[first.stack].user});
     i = end;
@@ -205,24 +206,24 @@ std::vector<Run> find_runs(const Story& story, const std::vector<StackFacts>& fa
   return runs;
 }
 
-Passes find_passes(const Story& story, const std::vector<StackFacts>& facts) {
+BackwardPasses find_passes(const StepThread& story, const std::vector<StackFacts>& facts) {
   return PassFinder(story, facts).find();
 }
 
-std::vector<LineTime> line_times(const Story& story, const std::vector<StackFacts>& facts) {
+std::vector<LineTime> line_times(const StepThread& story, const std::vector<StackFacts>& facts) {
   using Key = std::tuple<std::string, std::string, int, int>;
   std::map<Key, std::uint64_t> sums;
   const auto add = [&](FrameId from, FrameId to, std::uint64_t ns) {
-    const Frame& frame = story.places.frames[from];
+    const StackFrame& frame = story.places.frames[from];
     if (from != 0) sums[{frame.file, frame.name, frame.line, story.places.frames[to].line}] += ns;
   };
   std::size_t step = 0;
-  for (const StoryOp& op : story.ops) {
-    const std::uint64_t ns = inside_steps(story, &step, op.start_ns, op.end_ns);
+  for (const StepThreadOp& op : story.ops) {
+    const std::uint64_t ns = overlap_with_steps(story, &step, op.start_ns, op.end_ns);
     const FrameId line = facts[op.stack].user;
-    add(line, line, ns - std::min(ns, talking_ns(story, op.start_ns, op.end_ns)));
+    add(line, line, ns - std::min(ns, collective_ns(story, op.start_ns, op.end_ns)));
   }
-  for (const GapPlace& gap : find_gaps(story)) add(gap.before, gap.after, gap.total_ns);
+  for (const HostGap& gap : find_gaps(story)) add(gap.before, gap.after, gap.total_ns);
   std::vector<LineTime> lines;
   for (const auto& [key, ns] : sums)
     lines.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), ns});
@@ -231,9 +232,9 @@ std::vector<LineTime> line_times(const Story& story, const std::vector<StackFact
   return lines;
 }
 
-Where where_of(const Story& story, FrameId frame) {
+SourceLocation location_of(const StepThread& story, FrameId frame) {
   if (frame == 0) return {};
-  const Frame& at = story.places.frames[frame];
+  const StackFrame& at = story.places.frames[frame];
   return {at.file, at.name, at.line, at.line};
 }
 

@@ -26,28 +26,30 @@ struct OfLine {
 };
 
 /// Where the forward operators begin, in the function that calls backward().
-std::string forward_text(const Story& story, std::uint32_t stack, FrameId line) {
-  const Frame& called = story.places.frames[line];
+std::string forward_text(const StepThread& story, std::uint32_t stack, FrameId line) {
+  const StackFrame& called = story.places.frames[line];
   for (const FrameId id : story.places.stacks[stack]) {
-    const Frame& frame = story.places.frames[id];
+    const StackFrame& frame = story.places.frames[id];
     if (frame.file == called.file && frame.name == called.name)
       return fmt::format(" The forward operators begin in line {}.", frame.line);
   }
   return "";
 }
 
-Advice advice_of(const Subject& subject, FrameId line, const OfLine& sums, const Passes& passes) {
-  Advice advice = start_advice(subject, kExtraBackward, where_of(subject.story, line),
-                               static_cast<double>(sums.ns + sums.forward_ns));
+Advice advice_of(const RuleInput& subject, FrameId line, const OfLine& sums,
+                 const BackwardPasses& passes) {
+  Advice advice = make_advice(subject, kExtraBackward, location_of(subject.story, line),
+                              static_cast<double>(sums.ns + sums.forward_ns));
   const double steps = static_cast<double>(subject.story.steps.size());
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "{} backward passes start here for {} steps of the optimizer, besides the one each step of "
       "it needs: with "
       "their forward operators {} of each step{}.",
-      sums.passes, passes.optimizer_steps, time_text(advice.ns_per_step),
+      sums.passes, passes.optimizer_steps, format_time(advice.ns_per_step),
       sums.again != 0 ? "; the graph of some is walked again later (retain_graph=True)" : "");
-  if (sums.forward_stack != 0) advice.what += forward_text(subject.story, sums.forward_stack, line);
-  advice.change =
+  if (sums.forward_stack != 0)
+    advice.finding += forward_text(subject.story, sums.forward_stack, line);
+  advice.suggestion =
       "Add up the losses and call backward() once, reuse the outputs of the first forward pass, "
       "and leave "
       "out what only serves to look at gradients; then retain_graph=True is not needed either.";
@@ -62,16 +64,16 @@ Advice advice_of(const Subject& subject, FrameId line, const OfLine& sums, const
 
 }  // namespace
 
-void extra_backward(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  const Passes passes = find_passes(story, stack_facts(story));
+void extra_backward(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  const BackwardPasses passes = find_passes(story, stack_facts(story));
   const double wanted = kMorePasses * static_cast<double>(passes.optimizer_steps);
   if (passes.optimizer_steps == 0 || static_cast<double>(passes.passes.size()) <= wanted) return;
   std::map<FrameId, OfLine> lines;
-  for (const Pass& pass : passes.passes) {
+  for (const BackwardPass& pass : passes.passes) {
     OfLine& line = lines[pass.line];
     ++line.passes;
-    if (pass.again) ++line.again;
+    if (pass.graph_retained) ++line.again;
     if (pass.before_optimizer) ++line.last_ones;
     line.ns += pass.end_ns - pass.start_ns;
     line.forward_ns += pass.forward_ns;
@@ -85,7 +87,7 @@ void extra_backward(const Subject& subject, Found* found) {
   for (const auto& [line, sums] : lines) {
     const double ns = static_cast<double>(sums.ns + sums.forward_ns);
     if (line == 0 || (line == usual && sums.again == 0)) continue;
-    if (ns >= kPassShare * static_cast<double>(story.steps_ns()))
+    if (ns >= kPassShare * static_cast<double>(story.total_step_ns()))
       found->push_back(advice_of(subject, line, sums, passes));
   }
 }

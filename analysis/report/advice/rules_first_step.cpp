@@ -21,10 +21,10 @@ namespace {
 constexpr double kTimesLonger = 5;  // than the median of the others
 constexpr double kOfAll = 0.1;      // of all steps that were recorded
 constexpr double kExplained = 0.3;  // of the first step, by what compiles or loads
-constexpr std::size_t kFewestSteps = 4;
-constexpr std::uint64_t kFewestSamples = 3;
+constexpr std::size_t kMinSteps = 4;
+constexpr std::uint64_t kMinSamples = 3;
 
-bool compiles(const Story& story, std::uint32_t stack) {
+bool compiles(const StepThread& story, std::uint32_t stack) {
   constexpr std::array<std::string_view, 5> kFolders = {"torch/_dynamo", "torch/_inductor",
                                                         "torch/_functorch", "triton/",
                                                         "torch/utils/cpp_extension"};
@@ -37,7 +37,7 @@ bool compiles(const Story& story, std::uint32_t stack) {
   });
 }
 
-struct Cause {
+struct SlowdownCause {
   double ns = 0;
   std::string_view what;
   FrameId line = 0;
@@ -45,11 +45,11 @@ struct Cause {
 };
 
 /// Compilers of PyTorch, seen by samples of the thread.
-Cause compiling(const Story& story, const StoryStep& first) {
-  Cause cause{0, "compiling (torch.compile)", 0, 0};
+SlowdownCause compiling(const StepThread& story, const TimedStep& first) {
+  SlowdownCause cause{0, "compiling (torch.compile)", 0, 0};
   std::uint64_t all = 0;
   std::map<FrameId, std::uint64_t> lines;
-  for (const StorySample& sample : story.samples) {
+  for (const ThreadSample& sample : story.samples) {
     if (sample.ts_ns < first.start_ns || sample.ts_ns >= first.end_ns) continue;
     ++all;
     if (!compiles(story, sample.stack)) continue;
@@ -66,9 +66,9 @@ Cause compiling(const Story& story, const StoryStep& first) {
 }
 
 /// Device code loaded at its first launch, as CUPTI told.
-Cause loading(const Story& story, const StoryStep& first) {
-  Cause cause{0, "loading device code (lazy loading)", 0, kFewestSamples};
-  for (const StoryOverhead& overhead : story.overheads) {
+SlowdownCause loading(const StepThread& story, const TimedStep& first) {
+  SlowdownCause cause{0, "loading device code (lazy loading)", 0, kMinSamples};
+  for (const CuptiOverhead& overhead : story.overheads) {
     const bool inside = overhead.start_ns >= first.start_ns && overhead.start_ns < first.end_ns;
     const std::string& name = story.names[overhead.name];
     const bool lazy =
@@ -79,47 +79,48 @@ Cause loading(const Story& story, const StoryStep& first) {
 }
 
 /// Why the first step takes so much longer than the others, where that is known.
-struct Special {
-  Cause cause;
+struct SlowFirstStep {
+  SlowdownCause cause;
   double length_ns = 0, usual_ns = 0;  // of the others, their median
 };
 
-std::optional<Special> special(const Story& story) {
-  if (story.made_up || story.warm_up.empty() || story.steps.size() + 1 < kFewestSteps)
+std::optional<SlowFirstStep> special(const StepThread& story) {
+  if (story.is_synthetic || story.warm_up.empty() || story.steps.size() + 1 < kMinSteps)
     return std::nullopt;
-  const StoryStep& first = story.warm_up.front();
+  const TimedStep& first = story.warm_up.front();
   std::vector<std::uint64_t> others;
-  for (const StoryStep& step : story.steps) others.push_back(step.length_ns());
+  for (const TimedStep& step : story.steps) others.push_back(step.length_ns());
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   const double usual = static_cast<double>(*middle),
                length = static_cast<double>(first.length_ns());
-  double all = static_cast<double>(story.steps_ns());
-  for (const StoryStep& step : story.warm_up) all += static_cast<double>(step.length_ns());
+  double all = static_cast<double>(story.total_step_ns());
+  for (const TimedStep& step : story.warm_up) all += static_cast<double>(step.length_ns());
   if (length < kTimesLonger * usual || length < kOfAll * all) return std::nullopt;
-  const Cause compiled = compiling(story, first), loaded = loading(story, first);
-  const Cause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
-  if (cause.ns < kExplained * length || cause.samples < kFewestSamples) return std::nullopt;
-  return Special{cause, length, usual};
+  const SlowdownCause compiled = compiling(story, first), loaded = loading(story, first);
+  const SlowdownCause& cause = compiled.ns >= loaded.ns ? compiled : loaded;
+  if (cause.ns < kExplained * length || cause.samples < kMinSamples) return std::nullopt;
+  return SlowFirstStep{cause, length, usual};
 }
 
 }  // namespace
 
-void first_step(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  const std::optional<Special> step = special(story);
+void first_step(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  const std::optional<SlowFirstStep> step = special(story);
   if (!step) return;
   const auto& [cause, length, usual] = *step;
-  Where where = cause.line != 0 ? where_of(story, cause.line) : loop_of(subject);
-  Advice advice = start_advice(subject, kFirstStep, where, length - usual);
+  SourceLocation where =
+      cause.line != 0 ? location_of(story, cause.line) : step_loop_location(subject);
+  Advice advice = make_advice(subject, kFirstStep, where, length - usual);
   advice.share = cause.ns / length;
-  advice.of = "first step";
+  advice.share_base = "first step";
   advice.ns_per_step = cause.ns;
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "The first step takes {}, {} times as long as the others: {} of it is {}. The figures of "
       "steps and all other advice leave it out.",
-      time_text(length), count_text(length / usual), time_text(cause.ns), cause.what);
-  advice.change =
+      format_time(length), format_count(length / usual), format_time(cause.ns), cause.what);
+  advice.suggestion =
       "To make it shorter keep the compiler's cache (TORCHINDUCTOR_CACHE_DIR) and shapes that do "
       "not change; --wait 1 or --skip-first 1 records without it.";
   advice.figures = {{"first_step_ns", length}, {"median_step_ns", usual}, {"cause_ns", cause.ns}};

@@ -22,11 +22,11 @@ constexpr std::uint32_t kTensorMajor = 7;  // compute capability from which ther
 constexpr double kEligibleShare = 0.05;    // of the step, kernels that could have used them
 constexpr double kTinyShare = 0.5;         // of all kernels
 constexpr double kGapShare = 0.25;         // of the step, the GPU waits for a launch
-constexpr double kFewestKernels = 50;      // a step
+constexpr double kMinKernels = 50;         // a step
 
-Where where_of(const Analysis& analysis, FrameId frame) {
+SourceLocation where_of(const ProcessReport& analysis, FrameId frame) {
   if (frame == 0) return {};
-  const Frame& at = analysis.places.frames[frame];
+  const StackFrame& at = analysis.stack_table.frames[frame];
   return {at.file, at.name, at.line, at.line};
 }
 
@@ -35,26 +35,26 @@ struct LineSum {
 };
 
 /// The line with the most of something; 0: none known.
-FrameId most(const std::map<FrameId, LineSum>& lines, double LineSum::*what) {
+FrameId line_with_most(const std::map<FrameId, LineSum>& lines, double LineSum::*what) {
   FrameId best = 0;
-  double most = 0;
+  double line_with_most = 0;
   for (const auto& [line, sums] : lines) {
-    if (line == 0 || sums.*what <= most) continue;
+    if (line == 0 || sums.*what <= line_with_most) continue;
     best = line;
-    most = sums.*what;
+    line_with_most = sums.*what;
   }
   return best;
 }
 
 /// Kernels of matrix products and convolutions.
-struct Products {
+struct MatmulTotals {
   double all_ns = 0, slow_ns = 0, tf32_ns = 0, count = 0;  // slow: single precision
   std::string longest;
   std::map<FrameId, LineSum> lines;
 };
 
 /// By what NVIDIA's libraries put into names of kernels that work on 16 bits and less.
-bool is_narrow(const std::string& kernel) {
+bool is_reduced_precision(const std::string& kernel) {
   constexpr std::array<std::string_view, 10> kParts = {"bf16",  "f16",   "fp16", "half", "Half",
                                                        "16816", "h1688", "h884", "s884", "i8816"};
   return std::any_of(kParts.begin(), kParts.end(),
@@ -62,22 +62,22 @@ bool is_narrow(const std::string& kernel) {
 }
 
 /// Fills, conversions of layouts and sums beside the product itself.
-bool is_aside(const std::string& kernel) {
+bool is_not_matmul(const std::string& kernel) {
   constexpr std::array<std::string_view, 7> kParts = {"at::native", "Nhwc",   "nhwcTo",  "nchwTo",
                                                       "splitK",     "reduce", "ransform"};
   return std::any_of(kParts.begin(), kParts.end(),
                      [&](std::string_view part) { return kernel.find(part) != std::string::npos; });
 }
 
-Products products_of(const Analysis& analysis) {
-  Products products;
+MatmulTotals products_of(const ProcessReport& analysis) {
+  MatmulTotals products;
   double longest_ns = 0;
   for (const KernelRow& kernel : analysis.gpu.kernels) {
-    if (!could_use_tensor_cores(kernel.owner) || is_aside(kernel.name)) continue;
+    if (!is_tensor_core_eligible(kernel.owner) || is_not_matmul(kernel.name)) continue;
     const double ns = static_cast<double>(kernel.time.total_ns - kernel.warm_up_ns);
     products.all_ns += ns;
     const bool tf32 = kernel.name.find("tf32") != std::string::npos;
-    if (!tf32 && (is_narrow(kernel.name) || kernel.tensor_core)) continue;
+    if (!tf32 && (is_reduced_precision(kernel.name) || kernel.tensor_core)) continue;
     products.slow_ns += ns;
     products.count += static_cast<double>(kernel.time.count - kernel.warm_up_count);
     if (tf32) products.tf32_ns += ns;
@@ -97,7 +97,7 @@ std::string largest_of(const Steps& steps) {
   for (const Category one : {Category::kRuntime, Category::kDataLoader, Category::kCpuExec,
                              Category::kCommunication, Category::kMemcpy})
     if (of(one) > of(largest)) largest = one;
-  return fmt::format("{} ({})", name_of(largest), time_text(of(largest)));
+  return fmt::format("{} ({})", name_of(largest), format_time(of(largest)));
 }
 
 constexpr const char* kMoreWork =
@@ -108,95 +108,97 @@ constexpr const char* kLessBetween =
     "each iteration that lies outside of what was taken for the step.";
 
 /// 0..1: what of the time from the first to the last step is in no step.
-double between(const Steps& steps) {
-  if (steps.span_ns <= steps.kept_ns) return 0;
-  return static_cast<double>(steps.span_ns - steps.kept_ns) / static_cast<double>(steps.span_ns);
+double between_steps_share(const Steps& steps) {
+  if (steps.span_ns <= steps.counted_ns) return 0;
+  return static_cast<double>(steps.span_ns - steps.counted_ns) / static_cast<double>(steps.span_ns);
 }
 
 std::string idle_in_steps(const Steps& steps, const GpuSummary& gpu, double ns_per_step) {
   return fmt::format(
       "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time "
       "goes into: {}.",
-      gpu.device, share_text(gpu.in_steps), time_text(ns_per_step), largest_of(steps));
+      gpu.device, format_share(gpu.utilisation_in_steps), format_time(ns_per_step),
+      largest_of(steps));
 }
 
 std::string idle_between(const Steps& steps, const GpuSummary& gpu) {
   return fmt::format(
       " {} of the time from the first to the last step lies between steps; of all that time the "
       "GPU is busy for {}.",
-      share_text(between(steps)), share_text(gpu.utilisation));
+      format_share(between_steps_share(steps)), format_share(gpu.utilisation));
 }
 
 /// What is idle in no step is a share of more than the steps.
 void take_all_time(const Steps& steps, const GpuSummary& gpu, Advice* advice) {
   const double idle = 1 - gpu.utilisation;
   advice->share = idle;
-  advice->of = "time from the first to the last step";
+  advice->share_base = "time from the first to the last step";
   advice->ns_per_step = idle * static_cast<double>(steps.span_ns) /
-                        static_cast<double>(std::max<std::size_t>(1, steps.kept));
+                        static_cast<double>(std::max<std::size_t>(1, steps.is_counted));
 }
 
 }  // namespace
 
-void gpu_idle(const Subject& subject, Found* found) {
-  const Analysis& analysis = subject.analysis;
-  if (!analysis.has_gpu() || subject.story.made_up) return;
+void gpu_idle(const RuleInput& subject, AdviceList* found) {
+  const ProcessReport& analysis = subject.analysis;
+  if (!analysis.has_gpu() || subject.story.is_synthetic) return;
   for (const GpuSummary& gpu : analysis.steps.gpus) {
     if (gpu.kernels == 0 || gpu.utilisation >= kLowUtilisation) continue;
-    const bool in_steps = gpu.in_steps < kLowUtilisation;
-    Advice advice =
-        start_advice(subject, kGpuIdle, loop_of(subject),
-                     (1 - gpu.in_steps) * static_cast<double>(subject.story.steps_ns()));
+    const bool in_steps = gpu.utilisation_in_steps < kLowUtilisation;
+    Advice advice = make_advice(
+        subject, kGpuIdle, step_loop_location(subject),
+        (1 - gpu.utilisation_in_steps) * static_cast<double>(subject.story.total_step_ns()));
     if (in_steps) {
-      advice.what = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
+      advice.finding = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
     } else {
-      advice.what =
-          fmt::format("GPU {} runs kernels in {} of a step.", gpu.device, share_text(gpu.in_steps));
+      advice.finding = fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
+                                   format_share(gpu.utilisation_in_steps));
       take_all_time(analysis.steps, gpu, &advice);
     }
-    if (!in_steps || between(analysis.steps) >= kBetweenShare)
-      advice.what += idle_between(analysis.steps, gpu);
-    advice.change = in_steps ? kMoreWork : kLessBetween;
+    if (!in_steps || between_steps_share(analysis.steps) >= kBetweenShare)
+      advice.finding += idle_between(analysis.steps, gpu);
+    advice.suggestion = in_steps ? kMoreWork : kLessBetween;
     advice.figures = {{"device", static_cast<double>(gpu.device)},
                       {"utilisation_share", gpu.utilisation},
-                      {"in_steps_share", gpu.in_steps},
-                      {"between_steps_share", between(analysis.steps)},
+                      {"in_steps_share", gpu.utilisation_in_steps},
+                      {"between_steps_share", between_steps_share(analysis.steps)},
                       {"sm_efficiency_share", gpu.sm_efficiency},
                       {"kernels", static_cast<double>(gpu.kernels)}};
     found->push_back(std::move(advice));
   }
 }
 
-void launch_bound(const Subject& subject, Found* found) {
-  const Analysis& analysis = subject.analysis;
-  const Story& story = subject.story;
-  if (!analysis.has_gpu() || story.made_up || story.steps_ns() == 0) return;
+void launch_bound(const RuleInput& subject, AdviceList* found) {
+  const ProcessReport& analysis = subject.analysis;
+  const StepThread& story = subject.story;
+  if (!analysis.has_gpu() || story.is_synthetic || story.total_step_ns() == 0) return;
   double kernels = 0;
   for (const GpuSummary& gpu : analysis.steps.gpus) kernels += static_cast<double>(gpu.kernels);
   const double per_step =
-      kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.kept));
+      kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.is_counted));
   const double tiny = static_cast<double>(analysis.gpu.tiny_kernels);
   const double all = static_cast<double>(std::max<std::uint64_t>(1, analysis.gpu.launches));
   double busiest = 0;
-  for (const GpuSummary& gpu : analysis.steps.gpus) busiest = std::max(busiest, gpu.in_steps);
+  for (const GpuSummary& gpu : analysis.steps.gpus)
+    busiest = std::max(busiest, gpu.utilisation_in_steps);
   const double gap_ns = std::min(static_cast<double>(analysis.gpu.launch_gap_ns),
-                                 (1 - busiest) * static_cast<double>(story.steps_ns()));
-  if (per_step < kFewestKernels || tiny / all < kTinyShare) return;
-  if (gap_ns < kGapShare * static_cast<double>(story.steps_ns())) return;
+                                 (1 - busiest) * static_cast<double>(story.total_step_ns()));
+  if (per_step < kMinKernels || tiny / all < kTinyShare) return;
+  if (gap_ns < kGapShare * static_cast<double>(story.total_step_ns())) return;
   std::map<FrameId, LineSum> lines;
   for (const KernelRow& kernel : analysis.gpu.kernels)
     if (kernel.time.mean_ns < static_cast<double>(kTinyKernelNs))
       lines[kernel.line].count += static_cast<double>(kernel.time.count - kernel.warm_up_count);
-  Advice advice =
-      start_advice(subject, kLaunchBound, where_of(analysis, most(lines, &LineSum::count)), gap_ns);
-  if (!advice.where.known()) advice.where = loop_of(subject);
-  advice.what = fmt::format(
+  Advice advice = make_advice(subject, kLaunchBound,
+                              where_of(analysis, line_with_most(lines, &LineSum::count)), gap_ns);
+  if (!advice.where.known()) advice.where = step_loop_location(subject);
+  advice.finding = fmt::format(
       "{} kernels a step, {} of them shorter than {}: the GPU is done before the next one is "
       "launched and waits {} "
       "of each step for launches. Most of the short ones come from here.",
-      count_text(per_step), share_text(tiny / all), time_text(kTinyKernelNs),
-      time_text(advice.ns_per_step));
-  advice.change =
+      format_count(per_step), format_share(tiny / all), format_time(kTinyKernelNs),
+      format_time(advice.ns_per_step));
+  advice.suggestion =
       "Fewer, larger kernels: torch.compile(mode=\"reduce-overhead\") or CUDA graphs, fused or "
       "foreach "
       "optimizers, a larger batch.";
@@ -206,31 +208,32 @@ void launch_bound(const Subject& subject, Found* found) {
   found->push_back(std::move(advice));
 }
 
-void fp32_math(const Subject& subject, Found* found) {
-  const Analysis& analysis = subject.analysis;
-  const double steps_ns = static_cast<double>(subject.story.steps_ns());
+void fp32_math(const RuleInput& subject, AdviceList* found) {
+  const ProcessReport& analysis = subject.analysis;
+  const double steps_ns = static_cast<double>(subject.story.total_step_ns());
   if (!analysis.has_gpu() || steps_ns == 0) return;
   const bool able =
       std::any_of(analysis.steps.gpus.begin(), analysis.steps.gpus.end(),
                   [](const GpuSummary& gpu) { return gpu.compute_major >= kTensorMajor; });
   if (!able) return;
-  const Products products = products_of(analysis);
+  const MatmulTotals products = products_of(analysis);
   if (products.slow_ns < kEligibleShare * steps_ns || products.slow_ns < products.all_ns / 2)
     return;
-  Advice advice = start_advice(
-      subject, kFp32Math, where_of(analysis, most(products.lines, &LineSum::ns)), products.slow_ns);
+  Advice advice = make_advice(subject, kFp32Math,
+                              where_of(analysis, line_with_most(products.lines, &LineSum::ns)),
+                              products.slow_ns);
   const bool tf32 = products.tf32_ns > products.slow_ns / 2;
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. "
       "Of the program's "
       "lines that launch them this one launches most.",
-      time_text(advice.ns_per_step),
+      format_time(advice.ns_per_step),
       tf32 ? "in single precision (TF32), half as fast as tensor cores are with 16 bits"
            : "in single precision, without tensor cores",
       products.longest.size() <= 60 ? products.longest : products.longest.substr(0, 57) + "...");
-  advice.change = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
-  if (!tf32) advice.change += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
-  advice.change += "; sizes that are multiples of 8.";
+  advice.suggestion = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
+  if (!tf32) advice.suggestion += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
+  advice.suggestion += "; sizes that are multiples of 8.";
   advice.figures = {
       {"kernels", products.count},
       {"all_products_ns_per_step", advice.ns_per_step * products.all_ns / products.slow_ns},
@@ -239,12 +242,12 @@ void fp32_math(const Subject& subject, Found* found) {
   found->push_back(std::move(advice));
 }
 
-void memory_limit(const Subject& subject, Found* found) {
+void memory_limit(const RuleInput& subject, AdviceList* found) {
   for (const GpuSummary& gpu : subject.analysis.steps.gpus) {
     const double size = static_cast<double>(gpu.memory_bytes);
     const double peak = static_cast<double>(gpu.peak_allocated_bytes);
     if (size <= 0 || peak <= kHighMemory * size) continue;
-    Where where;
+    SourceLocation where;
     std::string owner;
     for (const DeviceMemory& memory : subject.analysis.memory.devices) {
       if (memory.device != static_cast<std::int32_t>(gpu.device) || memory.at_peak.empty())
@@ -256,18 +259,18 @@ void memory_limit(const Subject& subject, Found* found) {
         break;
       }
     }
-    Advice advice = start_advice(subject, kMemoryLimit, where, 0);
+    Advice advice = make_advice(subject, kMemoryLimit, where, 0);
     advice.share = peak / size;
-    advice.of = "GPU's memory";
-    advice.what = fmt::format(
+    advice.share_base = "GPU's memory";
+    advice.finding = fmt::format(
         "At its peak {} of the {} of GPU {} were allocated: the next larger batch or a fragmented "
         "pool ends in "
         "\"out of memory\", and PyTorch gives memory back to the driver and takes it again.{}",
-        bytes_text(peak), bytes_text(size), gpu.device,
+        format_bytes(peak), format_bytes(size), gpu.device,
         where.known()
             ? fmt::format(" The largest block of the program's own was taken here by {}.", owner)
             : std::string());
-    advice.change =
+    advice.suggestion =
         "A smaller batch, torch.autocast, torch.utils.checkpoint on the largest blocks, "
         "zero_grad(set_to_none=True), or an optimizer with less state.";
     advice.figures = {

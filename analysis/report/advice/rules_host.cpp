@@ -23,51 +23,51 @@ constexpr double kWaitingShare = 0.001;
 /// the program's fault.
 constexpr std::uint64_t kMedianNs = 100'000;
 constexpr std::uint64_t kWaitingMedianNs = 300'000;
-constexpr std::uint64_t kFewestHits = 2, kManyHits = 4;
-constexpr std::uint64_t kFewestGaps = 3;
+constexpr std::uint64_t kMinHits = 2, kManyHits = 4;
+constexpr std::uint64_t kMinGaps = 3;
 constexpr std::uint64_t kRarePlaceNs = 2'000'000;
 
 struct Place {
-  Where where;
+  SourceLocation where;
   std::string_view by;  // who knew the line
   bool waits = false;
 };
 
 /// The line of most samples in these gaps; else what the text between both lines says.
-Place place_of(const Story& story, const GapPlace& gap, SourceLines* sources) {
-  const Frame& before = story.places.frames[gap.before];
-  const Frame& after = story.places.frames[gap.after];
+Place place_of(const StepThread& story, const HostGap& gap, SourceLines* sources) {
+  const StackFrame& before = story.places.frames[gap.before];
+  const StackFrame& after = story.places.frames[gap.after];
   Place place;
   if (gap.before == 0) return place;
-  if (!gap.hits.empty() && gap.hits[0].running + gap.hits[0].blocked >= kFewestHits) {
-    place.where = where_of(story, gap.hits[0].frame);
+  if (!gap.hits.empty() && gap.hits[0].on_cpu + gap.hits[0].off_cpu >= kMinHits) {
+    place.where = location_of(story, gap.hits[0].frame);
     place.by = "samples";
-    place.waits = gap.hits[0].blocked >= kFewestHits;
+    place.waits = gap.hits[0].off_cpu >= kMinHits;
     return place;
   }
-  place.where = where_of(story, gap.before);
+  place.where = location_of(story, gap.before);
   place.by = "operators around it";
   if (before.line == after.line) return place;
-  const SourceLines::Span span = sources->between(before.file, before.line, after.line);
+  const SourceLines::LineSpan span = sources->lines_between(before.file, before.line, after.line);
   place.where.line = span.first;
   place.where.last_line = span.last;
   place.waits = span.waits;
   if (span.from_text) place.by = "the program's text";
   if (!gap.hits.empty() && !span.waits) {
-    const Frame& hit = story.places.frames[gap.hits[0].frame];
+    const StackFrame& hit = story.places.frames[gap.hits[0].frame];
     if (hit.file == before.file && hit.line >= span.first && hit.line <= span.last) {
-      place.where = where_of(story, gap.hits[0].frame);
+      place.where = location_of(story, gap.hits[0].frame);
       place.by = "samples";
     }
   }
   return place;
 }
 
-bool is_slow(const Story& story, const GapPlace& gap, const Place& place) {
-  const double steps_ns = static_cast<double>(story.steps_ns());
+bool is_slow(const StepThread& story, const HostGap& gap, const Place& place) {
+  const double steps_ns = static_cast<double>(story.total_step_ns());
   // What it would be if all gaps were as the usual one.
   const double share = static_cast<double>(gap.median_ns * gap.count) / steps_ns;
-  if (gap.count < kFewestGaps && !story.made_up) return false;
+  if (gap.count < kMinGaps && !story.is_synthetic) return false;
   // Nothing of the program lies between: it is backward() that has not come back yet.
   const bool same_line = place.where.line == story.places.frames[gap.before].line;
   if (same_line && 2 * gap.after_backward >= gap.count) return false;
@@ -75,42 +75,43 @@ bool is_slow(const Story& story, const GapPlace& gap, const Place& place) {
   if (share >= kHostShare && gap.median_ns >= kMedianNs) return true;
   // Now and then, but long: only where samples saw it at work or waiting there.
   std::uint64_t hits = 0;
-  for (const GapPlace::Hit& hit : gap.hits) hits += hit.running + hit.blocked;
+  for (const HostGap::LineSamples& hit : gap.hits) hits += hit.on_cpu + hit.off_cpu;
   const double without_longest = static_cast<double>(gap.total_ns - gap.longest_ns);
   return hits >= kManyHits && gap.longest_ns >= kRarePlaceNs &&
          without_longest >= kHostShare * steps_ns;
 }
 
 /// A line that is told of because of single steps; usually nothing much happens there.
-bool is_stall(const Subject& subject, const GapPlace& gap, const Place& place) {
-  const auto& stretches = subject.analysis.wall.stretches;
+bool is_stall(const RuleInput& subject, const HostGap& gap, const Place& place) {
+  const auto& stretches = subject.analysis.wall.slow_spots;
   return gap.median_ns < kMedianNs &&
-         std::any_of(stretches.begin(), stretches.end(), [&](const Stretch& stretch) {
-           return stretch.part == WallPart::kSteps && stretch.told.file == place.where.file &&
-                  stretch.told.line <= place.where.line &&
-                  place.where.line <= stretch.told.last_line;
+         std::any_of(stretches.begin(), stretches.end(), [&](const SlowSpot& stretch) {
+           return stretch.part == WallPhase::kSteps && stretch.activity.file == place.where.file &&
+                  stretch.activity.line <= place.where.line &&
+                  place.where.line <= stretch.activity.last_line;
          });
 }
 
-Advice advice_of(const Subject& subject, const GapPlace& gap, const Place& place) {
-  const Story& story = subject.story;
-  Advice advice = start_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
+Advice advice_of(const RuleInput& subject, const HostGap& gap, const Place& place) {
+  const StepThread& story = subject.story;
+  Advice advice = make_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
   const double per_step = static_cast<double>(gap.count) / static_cast<double>(story.steps.size());
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "Between {} (line {}) and {} (line {}) the program itself takes {} of each step{}; no "
       "operator runs meanwhile.",
       story.names[gap.op_before], story.places.frames[gap.before].line, story.names[gap.op_after],
-      story.places.frames[gap.after].line, time_text(advice.ns_per_step),
+      story.places.frames[gap.after].line, format_time(advice.ns_per_step),
       place.waits ? ", waiting" : "");
-  advice.change = place.waits ? "Do not wait in the loop: take the call out, do it every N steps, "
-                                "or leave it to another thread."
-                              : "Move this work out of the loop, do it every N steps or in another "
-                                "thread; replace loops over "
-                                "elements by tensor operators.";
+  advice.suggestion = place.waits
+                          ? "Do not wait in the loop: take the call out, do it every N steps, "
+                            "or leave it to another thread."
+                          : "Move this work out of the loop, do it every N steps or in another "
+                            "thread; replace loops over "
+                            "elements by tensor operators.";
   std::uint64_t running = 0, blocked = 0;
-  for (const GapPlace::Hit& hit : gap.hits) {
-    running += hit.running;
-    blocked += hit.blocked;
+  for (const HostGap::LineSamples& hit : gap.hits) {
+    running += hit.on_cpu;
+    blocked += hit.off_cpu;
   }
   advice.figures = {{"gaps_per_step", per_step},
                     {"mean_ns", static_cast<double>(gap.total_ns) / static_cast<double>(gap.count)},
@@ -118,18 +119,19 @@ Advice advice_of(const Subject& subject, const GapPlace& gap, const Place& place
                     {"longest_ns", static_cast<double>(gap.longest_ns)},
                     {"running_samples", static_cast<double>(running)},
                     {"blocked_samples", static_cast<double>(blocked)}};
-  advice.line_by = place.by;
+  advice.line_source = place.by;
   return advice;
 }
 
 }  // namespace
 
-void host_code(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  if (story.steps_ns() == 0) return;
+void host_code(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  if (story.total_step_ns() == 0) return;
   SourceLines sources(story.start_real_ns);
-  for (const GapPlace& gap : find_gaps(story)) {
-    const double share = static_cast<double>(gap.total_ns) / static_cast<double>(story.steps_ns());
+  for (const HostGap& gap : find_gaps(story)) {
+    const double share =
+        static_cast<double>(gap.total_ns) / static_cast<double>(story.total_step_ns());
     if (share < kWaitingShare) break;  // most first
     if (gap.before == 0) continue;
     const Place place = place_of(story, gap, &sources);

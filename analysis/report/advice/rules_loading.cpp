@@ -37,19 +37,19 @@ void leave_out_longest(std::vector<std::uint64_t>& waits, Loading* loading) {
     loading->usual_ns += static_cast<double>(waits[i]);
 }
 
-Loading measure(const Story& story) {
+Loading measure(const StepThread& story) {
   Loading loading;
   if (story.steps.size() < 2) return loading;
   const bool apart = !story.warm_up.empty();
   const std::uint64_t begin_ns = story.steps[apart ? 0 : 1].start_ns;
   loading.steps_ns =
-      static_cast<double>(story.steps_ns() - (apart ? 0 : story.steps[0].length_ns()));
+      static_cast<double>(story.total_step_ns() - (apart ? 0 : story.steps[0].length_ns()));
   std::vector<std::uint64_t> waits;
   std::size_t step = 0;
   for (std::size_t i = 0; i < story.ops.size(); ++i) {
-    const StoryOp& op = story.ops[i];
-    if (op.kind != StoryKind::kLoader || op.start_ns < begin_ns) continue;
-    const std::uint64_t ns = inside_steps(story, &step, op.start_ns, op.end_ns);
+    const StepThreadOp& op = story.ops[i];
+    if (op.kind != StepThreadOpKind::kLoader || op.start_ns < begin_ns) continue;
+    const std::uint64_t ns = overlap_with_steps(story, &step, op.start_ns, op.end_ns);
     if (ns == 0) continue;
     // After the last batch: the workers end.
     if (i + 1 == story.ops.size() || story.ops[i + 1].start_ns >= story.steps[step].end_ns) {
@@ -67,10 +67,10 @@ Loading measure(const Story& story) {
   return loading;
 }
 
-Advice advice_of(const Subject& subject, std::string_view rule, const Loading& loading) {
+Advice advice_of(const RuleInput& subject, std::string_view rule, const Loading& loading) {
   const std::size_t left_out = subject.story.warm_up.empty() ? 1 : 0;
   const double steps = static_cast<double>(subject.story.steps.size() - left_out);
-  Advice advice = start_advice(subject, rule, where_of(subject.story, loading.line), 0);
+  Advice advice = make_advice(subject, rule, location_of(subject.story, loading.line), 0);
   advice.share = loading.ns / loading.steps_ns;
   advice.ns_per_step = loading.ns / steps;
   advice.figures = {{"batches_per_step", static_cast<double>(loading.calls) / steps},
@@ -85,28 +85,28 @@ bool is_slow(const Loading& loading) {
 
 }  // namespace
 
-void data_loading(const Subject& subject, Found* found) {
+void data_loading(const RuleInput& subject, AdviceList* found) {
   const Loading loading = measure(subject.story);
   if (!is_slow(loading) || loading.by_workers) return;
   Advice advice = advice_of(subject, kDataLoading, loading);
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "Each step waits {} for its batch, which the stepping thread makes itself: nothing else goes "
       "on meanwhile.",
-      time_text(advice.ns_per_step));
-  advice.change =
+      format_time(advice.ns_per_step));
+  advice.suggestion =
       "DataLoader(..., num_workers=N, persistent_workers=True), on a GPU with pin_memory=True; "
       "N from 2 up, as long as processors are free.";
   found->push_back(std::move(advice));
 }
 
-void loader_workers(const Subject& subject, Found* found) {
+void loader_workers(const RuleInput& subject, AdviceList* found) {
   const Loading loading = measure(subject.story);
   if (!is_slow(loading) || !loading.by_workers) return;
   Advice advice = advice_of(subject, kLoaderWorkers, loading);
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "Each step waits {} for a batch although worker processes load ahead: they cannot keep up.",
-      time_text(advice.ns_per_step));
-  advice.change =
+      format_time(advice.ns_per_step));
+  advice.suggestion =
       "More workers (num_workers) as long as processors are free, a larger prefetch_factor where "
       "batches "
       "take unequally long; else less work a sample: decode and resize once and keep the result.";

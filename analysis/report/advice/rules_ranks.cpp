@@ -19,24 +19,24 @@
 namespace gpuprof::report::advice {
 namespace {
 
-constexpr double kTalkShare = 0.1;   // the plugin's threshold, of the step
-constexpr double kSlowShare = 0.05;  // of the step: what the others wait for one rank
-constexpr double kLineShare = 0.3;   // of the difference, before a line is named for it
+constexpr double kCommunicationShare = 0.1;  // the plugin's threshold, of the step
+constexpr double kSlowShare = 0.05;          // of the step: what the others wait for one rank
+constexpr double kLineShare = 0.3;           // of the difference, before a line is named for it
 
-double per_step(const Story& story, double ns) {
+double per_step(const StepThread& story, double ns) {
   return ns / static_cast<double>(std::max<std::size_t>(1, story.steps.size()));
 }
 
 /// What a step takes without its collectives.
-double own_ns(const Story& story) {
+double own_ns(const StepThread& story) {
   double ns = 0;
-  for (const StoryStep& step : story.steps)
-    ns += static_cast<double>(step.length_ns() - talking_ns(story, step.start_ns, step.end_ns));
+  for (const TimedStep& step : story.steps)
+    ns += static_cast<double>(step.length_ns() - collective_ns(story, step.start_ns, step.end_ns));
   return per_step(story, ns);
 }
 
 using Line = std::tuple<std::string, std::string, int, int>;  // file, function, from, to
-std::map<Line, double> lines_of(const Story& story) {
+std::map<Line, double> lines_of(const StepThread& story) {
   std::map<Line, double> lines;
   for (const LineTime& line : line_times(story, stack_facts(story)))
     lines[{line.file, line.function, line.line, line.last_line}] +=
@@ -50,9 +50,9 @@ struct Difference {
 };
 
 /// The line where `slow` takes most more than the mean of the others.
-Difference largest_difference(std::span<const Subject> others, const Story& slow) {
+Difference largest_difference(std::span<const RuleInput> others, const StepThread& slow) {
   std::map<Line, double> usual;
-  for (const Subject& other : others) {
+  for (const RuleInput& other : others) {
     if (&other.story == &slow) continue;
     for (const auto& [line, ns] : lines_of(other.story))
       usual[line] += ns / static_cast<double>(others.size() - 1);
@@ -65,34 +65,35 @@ Difference largest_difference(std::span<const Subject> others, const Story& slow
   return largest;
 }
 
-bool called(const Analysis& analysis, std::string_view name) {
+bool called(const ProcessReport& analysis, std::string_view name) {
   return std::any_of(analysis.operators.rows.begin(), analysis.operators.rows.end(),
                      [&](const OperatorRow& row) { return row.name == name; });
 }
 
 }  // namespace
 
-void data_parallel(const Subject& subject, Found* found) {
+void data_parallel(const RuleInput& subject, AdviceList* found) {
   if (!called(subject.analysis, "DataParallel.forward")) return;
   std::size_t used = 0;
   for (const GpuSummary& gpu : subject.analysis.steps.gpus) used += gpu.kernels != 0 ? 1 : 0;
   if (used < 2) return;
-  Where where;
+  SourceLocation where;
   double ns = 0;
-  for (const SiteRow& site : subject.analysis.host.sites) {
+  for (const CallSiteRow& site : subject.analysis.host.sites) {
     if (site.name != "DataParallel.forward") continue;
     ns += static_cast<double>(site.costs.operator_ns);
     if (where.known() || site.frame == 0) continue;
-    const Frame& frame = subject.analysis.places.frames[site.frame];
+    const StackFrame& frame = subject.analysis.stack_table.frames[site.frame];
     where = {frame.file, frame.name, frame.line, frame.line};
   }
-  Advice advice = start_advice(subject, kDataParallel, where, ns);
-  advice.what = fmt::format(
+  Advice advice = make_advice(subject, kDataParallel, where, ns);
+  advice.finding = fmt::format(
       "DataParallel drives {} GPUs from one process: the model is copied to each of them in every "
       "step, and one Python "
       "interpreter launches for all.",
       used);
-  advice.change = "torch.nn.parallel.DistributedDataParallel with one process a GPU (torchrun).";
+  advice.suggestion =
+      "torch.nn.parallel.DistributedDataParallel with one process a GPU (torchrun).";
   advice.figures = {{"devices", static_cast<double>(used)}};
   found->push_back(std::move(advice));
 }
@@ -100,83 +101,84 @@ void data_parallel(const Subject& subject, Found* found) {
 namespace {
 
 std::string amount_of(const CollectiveRow& row) {
-  if (row.by_kernel()) return support::counted(row.device.count, "kernel", "kernels");
-  return fmt::format("{} calls, {}", row.host.count, bytes_text(static_cast<double>(row.bytes)));
+  if (row.known_by_kernel_only())
+    return support::count_with_unit(row.device.count, "kernel", "kernels");
+  return fmt::format("{} calls, {}", row.host.count, format_bytes(static_cast<double>(row.bytes)));
 }
 
 }  // namespace
 
-void communication(const Subject& subject, Found* found) {
+void communication(const RuleInput& subject, AdviceList* found) {
   const Steps& steps = subject.analysis.steps;
   const double ns = steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)];
-  if (subject.analysis.gpu.collectives.empty() || subject.story.made_up) return;
+  if (subject.analysis.gpu.collectives.empty() || subject.story.is_synthetic) return;
   const double talking = ns * static_cast<double>(subject.story.steps.size());
-  if (talking <= kTalkShare * static_cast<double>(subject.story.steps_ns())) return;
+  if (talking <= kCommunicationShare * static_cast<double>(subject.story.total_step_ns())) return;
   const auto& rows = subject.analysis.gpu.collectives;
   const auto largest = std::max_element(
       rows.begin(), rows.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
         return a.host.total_ns + a.device.total_ns < b.host.total_ns + b.device.total_ns;
       });
-  Where where;
-  for (const SiteRow& site : subject.analysis.host.sites) {
+  SourceLocation where;
+  for (const CallSiteRow& site : subject.analysis.host.sites) {
     if (site.name != largest->name || site.frame == 0) continue;
-    const Frame& frame = subject.analysis.places.frames[site.frame];
+    const StackFrame& frame = subject.analysis.stack_table.frames[site.frame];
     where = {frame.file, frame.name, frame.line, frame.line};
     break;
   }
-  Advice advice = start_advice(subject, kCommunication, where, talking);
-  advice.what = fmt::format(
+  Advice advice = make_advice(subject, kCommunication, where, talking);
+  advice.finding = fmt::format(
       "Communication with the other processes takes {} of each step, most of it {} ({}).",
-      time_text(ns), largest->name, amount_of(*largest));
-  advice.change =
+      format_time(ns), largest->name, amount_of(*largest));
+  advice.suggestion =
       "Sum gradients over several batches (no_sync()), send them in half precision (a "
       "communication hook), fewer "
       "and larger collectives; where one rank is slow, that is the cause: see slow-rank.";
   advice.figures = {{"communication_ns_per_step", ns}};
-  if (!largest->by_kernel())
+  if (!largest->known_by_kernel_only())
     advice.figures.insert(advice.figures.end(),
                           {{"calls", static_cast<double>(largest->host.count)},
                            {"bytes", static_cast<double>(largest->bytes)}});
   found->push_back(std::move(advice));
 }
 
-void slow_rank(std::span<const Subject> subjects, Found* found) {
+void slow_rank(std::span<const RuleInput> subjects, AdviceList* found) {
   std::vector<double> own;
   bool talks = subjects.size() >= 2;
-  for (const Subject& subject : subjects) {
-    talks = talks && !subject.story.talks.empty() && !subject.story.made_up &&
+  for (const RuleInput& subject : subjects) {
+    talks = talks && !subject.story.collectives.empty() && !subject.story.is_synthetic &&
             !subject.story.steps.empty();
     own.push_back(own_ns(subject.story));
   }
   if (!talks) return;
   const auto slowest = std::max_element(own.begin(), own.end());
-  const Subject& slow = subjects[static_cast<std::size_t>(slowest - own.begin())];
+  const RuleInput& slow = subjects[static_cast<std::size_t>(slowest - own.begin())];
   std::vector<double> others = own;
   others.erase(others.begin() + (slowest - own.begin()));
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   const double more = *slowest - *middle;
-  const double step_ns = per_step(slow.story, static_cast<double>(slow.story.steps_ns()));
+  const double step_ns = per_step(slow.story, static_cast<double>(slow.story.total_step_ns()));
   if (more < kSlowShare * step_ns) return;
   const Difference difference = largest_difference(subjects, slow.story);
-  Where where;
+  SourceLocation where;
   if (difference.ns >= kLineShare * more) {
     const auto& [file, function, from, to] = difference.line;
     where = {file, function, from, std::max(from, to)};
   }
-  Advice advice = start_advice(slow, kSlowRank, where, 0);
+  Advice advice = make_advice(slow, kSlowRank, where, 0);
   // Where a line is known, its time: the others may wait less, if they talk and compute at once.
   advice.ns_per_step = where.known() ? difference.ns : more;
   advice.share = advice.ns_per_step / step_ns;
-  advice.what = fmt::format(
+  advice.finding = fmt::format(
       "{} needs {} more for its own part of a step than the others, who wait for it in "
       "collectives{}.",
       slow.analysis.meta.rank >= 0 ? fmt::format("Rank {}", slow.analysis.meta.rank)
                                    : fmt::format("Process {}", slow.analysis.meta.pid),
-      time_text(more),
-      where.known() ? fmt::format("; {} of that is spent here", time_text(difference.ns))
+      format_time(more),
+      where.known() ? fmt::format("; {} of that is spent here", format_time(difference.ns))
                     : std::string());
-  advice.change =
+  advice.suggestion =
       "Give every rank equally much to do (samples of equal length, DistributedSampler), and take "
       "work that only one "
       "rank does (logging, saving, evaluation) out of the step; where the line is the same on all, "

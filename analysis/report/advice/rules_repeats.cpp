@@ -24,7 +24,7 @@ constexpr double kRepeatShare = 0.0005;
 constexpr double kChurnBytes = 1e6;
 /// A row of so many launches or more is a matter of launching, if its kernels are tiny.
 constexpr double kManyLaunches = 10;
-constexpr std::uint64_t kFewestRuns = 3;
+constexpr std::uint64_t kMinRuns = 3;
 
 struct Repeats {
   std::uint64_t runs = 0, operators = 0, ns = 0;
@@ -51,21 +51,21 @@ bool makes_copies(const std::string& name) {
 
 class RepeatsByLine {
  public:
-  explicit RepeatsByLine(const Story& story) : story_(story) {}
+  explicit RepeatsByLine(const StepThread& story) : story_(story) {}
   std::map<Key, Repeats> find();
 
  private:
-  void add_memory(const Run& run, Repeats* sums);
+  void add_memory(const OpRun& run, Repeats* sums);
 
-  const Story& story_;
+  const StepThread& story_;
   std::size_t step_ = 0;
 };
 
 /// Blocks taken in a run, and what of it was given back within the step. Where most of it goes at
 /// once, before the next operator, that time belongs to the run as well.
-void RepeatsByLine::add_memory(const Run& run, Repeats* sums) {
+void RepeatsByLine::add_memory(const OpRun& run, Repeats* sums) {
   const auto& blocks = story_.blocks;
-  auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const StoryBlock& block) {
+  auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const MemoryBlockEvent& block) {
     return block.ts_ns < run.start_ns;
   });
   std::unordered_map<std::uint64_t, std::int64_t> held;
@@ -96,15 +96,15 @@ void RepeatsByLine::add_memory(const Run& run, Repeats* sums) {
 std::map<Key, Repeats> RepeatsByLine::find() {
   const std::vector<StackFacts> facts = stack_facts(story_);
   std::map<Key, Repeats> found;
-  for (const Run& run : find_runs(story_, facts)) {
-    const StoryOp& op = story_.ops[run.first];
+  for (const OpRun& run : find_runs(story_, facts)) {
+    const StepThreadOp& op = story_.ops[run.first];
     Repeats& sums = found[{run.line, op.name, op.inputs}];
-    const std::uint64_t ns = inside_steps(story_, &step_, run.start_ns, run.end_ns);
+    const std::uint64_t ns = overlap_with_steps(story_, &step_, run.start_ns, run.end_ns);
     ++sums.runs;
     sums.operators += run.length();
     sums.ns += ns;
     sums.steps.insert(step_);
-    const Frame& last = story_.places.frames[facts[story_.ops[run.last].stack].user];
+    const StackFrame& last = story_.places.frames[facts[story_.ops[run.last].stack].user];
     sums.first_line = story_.places.frames[run.line].line;
     sums.last_line = std::max(sums.last_line, last.line);
     if (step_ < story_.steps.size()) add_memory(run, &sums);
@@ -115,24 +115,26 @@ std::map<Key, Repeats> RepeatsByLine::find() {
 enum class Verdict { kNone, kRepeated, kChurn, kTiny };
 
 /// Kernels launched from a line: their number and time.
-std::pair<double, double> kernels_of(const Subject& subject, FrameId line) {
+std::pair<double, double> kernels_of(const RuleInput& subject, FrameId line) {
   double count = 0, ns = 0;
-  const std::string where = subject.story.places.frames[line].where();
+  const std::string where = subject.story.places.frames[line].location_text();
   for (const KernelRow& kernel : subject.analysis.gpu.kernels) {
-    if (kernel.line == 0 || subject.analysis.places.frames[kernel.line].where() != where) continue;
+    if (kernel.line == 0 ||
+        subject.analysis.stack_table.frames[kernel.line].location_text() != where)
+      continue;
     count += static_cast<double>(kernel.time.count);
     ns += static_cast<double>(kernel.time.total_ns);
   }
   return {count, ns};
 }
 
-Verdict judge(const Subject& subject, const Key& key, const Repeats& sums) {
-  const Story& story = subject.story;
+Verdict judge(const RuleInput& subject, const Key& key, const Repeats& sums) {
+  const StepThread& story = subject.story;
   const double steps = static_cast<double>(story.steps.size());
-  if (sums.runs < kFewestRuns && !story.made_up) return Verdict::kNone;
+  if (sums.runs < kMinRuns && !story.is_synthetic) return Verdict::kNone;
   const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
   const double device_ns = std::max(static_cast<double>(sums.ns), kernel_ns);
-  if (device_ns < kRepeatShare * static_cast<double>(story.steps_ns())) return Verdict::kNone;
+  if (device_ns < kRepeatShare * static_cast<double>(story.total_step_ns())) return Verdict::kNone;
   if (makes_copies(story.names[key.name])) {
     const bool churns =
         sums.taken_bytes / steps >= kChurnBytes && sums.returned_bytes >= sums.taken_bytes / 2;
@@ -143,12 +145,12 @@ Verdict judge(const Subject& subject, const Key& key, const Repeats& sums) {
   return Verdict::kRepeated;
 }
 
-Advice advice_of(const Subject& subject, std::string_view rule, const Key& key,
+Advice advice_of(const RuleInput& subject, std::string_view rule, const Key& key,
                  const Repeats& sums) {
-  const Story& story = subject.story;
-  Where where = where_of(story, key.line);
+  const StepThread& story = subject.story;
+  SourceLocation where = location_of(story, key.line);
   where.last_line = std::max(where.line, sums.last_line);
-  Advice advice = start_advice(subject, rule, where, static_cast<double>(sums.ns));
+  Advice advice = make_advice(subject, rule, where, static_cast<double>(sums.ns));
   const double steps = static_cast<double>(story.steps.size());
   advice.figures = {{"operators_per_run", sums.length()},
                     {"runs_per_step", static_cast<double>(sums.runs) / steps},
@@ -160,9 +162,9 @@ Advice advice_of(const Subject& subject, std::string_view rule, const Key& key,
 }
 
 template <typename Tell>
-void each(const Subject& subject, Verdict wanted, std::string_view rule, Found* found,
+void each(const RuleInput& subject, Verdict wanted, std::string_view rule, AdviceList* found,
           const Tell& tell) {
-  if (subject.story.steps_ns() == 0) return;
+  if (subject.story.total_step_ns() == 0) return;
   for (const auto& [key, sums] : RepeatsByLine(subject.story).find()) {
     if (judge(subject, key, sums) != wanted) continue;
     Advice advice = advice_of(subject, rule, key, sums);
@@ -173,31 +175,31 @@ void each(const Subject& subject, Verdict wanted, std::string_view rule, Found* 
 
 }  // namespace
 
-void repeated_work(const Subject& subject, Found* found) {
+void repeated_work(const RuleInput& subject, AdviceList* found) {
   each(subject, Verdict::kRepeated, kRepeatedWork, found,
        [](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
-         advice->what = fmt::format(
+         advice->finding = fmt::format(
              "{} runs {} times in a row on inputs of the same shapes, {} of each step: the same "
              "work again, or work that "
              "one operator could do.",
-             name, count_text(sums.length()), time_text(advice->ns_per_step));
-         advice->change =
+             name, format_count(sums.length()), format_time(advice->ns_per_step));
+         advice->suggestion =
              "If the inputs are the same, compute it once and keep the result; else stack the "
              "inputs and call "
              "it once, or let torch.compile fuse the row.";
        });
 }
 
-void allocation_churn(const Subject& subject, Found* found) {
+void allocation_churn(const RuleInput& subject, AdviceList* found) {
   each(subject, Verdict::kChurn, kAllocationChurn, found,
        [&](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
          const double steps = static_cast<double>(subject.story.steps.size());
-         advice->what = fmt::format(
+         advice->finding = fmt::format(
              "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the "
              "copying.",
-             name, bytes_text(sums.taken_bytes / steps), count_text(sums.blocks / steps),
-             bytes_text(sums.returned_bytes / steps), time_text(advice->ns_per_step));
-         advice->change =
+             name, format_bytes(sums.taken_bytes / steps), format_count(sums.blocks / steps),
+             format_bytes(sums.returned_bytes / steps), format_time(advice->ns_per_step));
+         advice->suggestion =
              "Leave the copies out where nothing changes them; else take the memory once before "
              "the loop and "
              "write into it (copy_, out=).";
@@ -205,16 +207,16 @@ void allocation_churn(const Subject& subject, Found* found) {
        });
 }
 
-void tiny_kernels(const Subject& subject, Found* found) {
+void tiny_kernels(const RuleInput& subject, AdviceList* found) {
   each(subject, Verdict::kTiny, kTinyKernels, found,
        [&](const std::string& name, const Key& key, const Repeats& sums, Advice* advice) {
          const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
-         advice->what = fmt::format(
+         advice->finding = fmt::format(
              "{} launches {} kernels in a row of {} each: launching one takes the host {}, the GPU "
              "waits in between.",
-             name, count_text(sums.length()), time_text(kernel_ns / kernels),
-             time_text(static_cast<double>(sums.ns) / static_cast<double>(sums.operators)));
-         advice->change =
+             name, format_count(sums.length()), format_time(kernel_ns / kernels),
+             format_time(static_cast<double>(sums.ns) / static_cast<double>(sums.operators)));
+         advice->suggestion =
              "Make them one: an operator on a stacked tensor, torch._foreach_..., torch.compile, "
              "or a CUDA graph "
              "(torch.cuda.make_graphed_callables) around the row.";

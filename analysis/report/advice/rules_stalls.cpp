@@ -23,77 +23,79 @@ constexpr std::uint64_t kBetweenNs = 20'000'000;
 constexpr double kSampledWaiting = 0.25, kSampledRunning = 0.5;
 
 /// Whether what is told of a stretch is more than where it happened to be.
-bool is_known(const Story& story, const Told& told) {
-  if (told.doing == Doing::kUnseen || told.file.empty()) return false;
-  if (story.samples.empty() || told.line_by == "the program's text") return true;
+bool is_known(const StepThread& story, const HostActivity& told) {
+  if (told.kind == HostActivityKind::kUnknown || told.file.empty()) return false;
+  if (story.samples.empty() || told.line_source == "the program's text") return true;
   // No usual step does these: however busy the machine was, that is why.
-  if (told.doing == Doing::kSaving || told.doing == Doing::kEvaluation) return true;
-  const bool sleeps = told.doing == Doing::kWaiting || told.doing == Doing::kLock;
-  return told.sampled >= (sleeps ? kSampledWaiting : kSampledRunning);
+  if (told.kind == HostActivityKind::kSaving || told.kind == HostActivityKind::kEvaluation)
+    return true;
+  const bool sleeps =
+      told.kind == HostActivityKind::kWaiting || told.kind == HostActivityKind::kGilWait;
+  return told.sampled_share >= (sleeps ? kSampledWaiting : kSampledRunning);
 }
 
-std::string named(const Told& told) {
+std::string activity_name(const HostActivity& told) {
   return told.what.empty() ? std::string() : fmt::format(" ({})", told.what);
 }
 
 /// What goes on meanwhile: half a sentence.
-std::string happens(const Told& told) {
-  switch (told.doing) {
-    case Doing::kSaving:
-      return "something is saved" + named(told);
-    case Doing::kEvaluation:
-      return "an evaluation runs" + named(told);
-    case Doing::kLoading:
-      return "data are loaded" + named(told);
-    case Doing::kWaiting:
-      return "the thread waits" + named(told);
-    case Doing::kLock:
+std::string activity_sentence(const HostActivity& told) {
+  switch (told.kind) {
+    case HostActivityKind::kSaving:
+      return "something is saved" + activity_name(told);
+    case HostActivityKind::kEvaluation:
+      return "an evaluation runs" + activity_name(told);
+    case HostActivityKind::kLoading:
+      return "data are loaded" + activity_name(told);
+    case HostActivityKind::kWaiting:
+      return "the thread waits" + activity_name(told);
+    case HostActivityKind::kGilWait:
       return "the thread waits for Python's lock (GIL), while another thread runs this line";
-    case Doing::kImport:
+    case HostActivityKind::kImport:
       return "modules are imported";
-    case Doing::kCompile:
-      return "code is compiled" + named(told);
-    case Doing::kCudaInit:
+    case HostActivityKind::kCompile:
+      return "code is compiled" + activity_name(told);
+    case HostActivityKind::kCudaInit:
       return "CUDA is initialised";
-    case Doing::kGpuWait:
-      return "the thread waits for the GPU" + named(told);
-    case Doing::kOperators:
+    case HostActivityKind::kGpuWait:
+      return "the thread waits for the GPU" + activity_name(told);
+    case HostActivityKind::kOperators:
       return "operators run, most of that time " + told.what;
     default:
-      return "the program's own code runs" + named(told);
+      return "the program's own code runs" + activity_name(told);
   }
 }
 
-std::string_view change_for(Doing doing) {
+std::string_view suggestion_for(HostActivityKind doing) {
   switch (doing) {
-    case Doing::kSaving:
+    case HostActivityKind::kSaving:
       return "Save less often, only on one rank, or in the background "
              "(torch.distributed.checkpoint.async_save, a thread that writes a copy).";
-    case Doing::kEvaluation:
+    case HostActivityKind::kEvaluation:
       return "Evaluate less often or on fewer batches, under torch.inference_mode() and with a "
              "larger batch, or in a process of its own.";
-    case Doing::kLoading:
+    case HostActivityKind::kLoading:
       return "DataLoader(..., num_workers=N, persistent_workers=True), so that workers live on "
              "between epochs and load ahead.";
-    case Doing::kLock:
+    case HostActivityKind::kGilWait:
       return "Do this work in another process, or in code that releases the lock; shorter pieces "
              "let the training go on in between.";
-    case Doing::kWaiting:
+    case HostActivityKind::kWaiting:
       return "Do not wait in the loop: take the call out, do it less often, or leave it to another "
              "thread.";
-    case Doing::kCompile:
+    case HostActivityKind::kCompile:
       return "Keep shapes the same (padding, drop_last=True), or mark what changes as dynamic, so "
              "that nothing is compiled again.";
-    case Doing::kImport:
+    case HostActivityKind::kImport:
       return "Import at the begin of the program.";
     default:
       return "Do this less often, in another thread or process, or make it shorter.";
   }
 }
 
-void add_figures(const Stretch& stretch, Advice* advice) {
+void add_figures(const SlowSpot& stretch, Advice* advice) {
   advice->figures.push_back({"times", static_cast<double>(stretch.count)});
-  advice->figures.push_back({"total_ns", static_cast<double>(stretch.told.ns)});
+  advice->figures.push_back({"total_ns", static_cast<double>(stretch.activity.ns)});
   advice->figures.push_back({"longest_ns", static_cast<double>(stretch.longest_ns)});
   for (std::size_t i = 0; i < stretch.labels.size(); ++i)
     advice->figures.push_back(
@@ -101,16 +103,18 @@ void add_figures(const Stretch& stretch, Advice* advice) {
 }
 
 /// Words that last as long as the program: advice holds a view.
-std::string_view line_by_of(const Told& told) {
+std::string_view line_by_of(const HostActivity& told) {
   constexpr std::array<std::string_view, 4> kWords = {
       "samples", "the program's text", "operators around it", "samples of another thread"};
-  const auto found = std::find(kWords.begin(), kWords.end(), told.line_by);
+  const auto found = std::find(kWords.begin(), kWords.end(), told.line_source);
   return found == kWords.end() ? std::string_view() : *found;
 }
 
-Where where_of(const Told& told) { return {told.file, told.function, told.line, told.last_line}; }
+SourceLocation where_of(const HostActivity& told) {
+  return {told.file, told.function, told.line, told.last_line};
+}
 
-std::string numbers(const Stretch& stretch) {
+std::string step_numbers(const SlowSpot& stretch) {
   std::string text;
   for (const std::uint64_t label : stretch.labels)
     text += fmt::format("{}{}", text.empty() ? "" : ", ", label);
@@ -120,59 +124,59 @@ std::string numbers(const Stretch& stretch) {
 
 }  // namespace
 
-void step_stalls(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  const Wall& wall = subject.analysis.wall;
-  const auto steps_ns = static_cast<double>(story.steps_ns());
-  if (story.made_up || story.steps.empty()) return;
-  for (const Stretch& stretch : wall.stretches) {
-    const Told& told = stretch.told;
-    if (stretch.part != WallPart::kSteps || told.doing == Doing::kGpuWait) continue;
+void step_stalls(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  const WallTime& wall = subject.analysis.wall;
+  const auto steps_ns = static_cast<double>(story.total_step_ns());
+  if (story.is_synthetic || story.steps.empty()) return;
+  for (const SlowSpot& stretch : wall.slow_spots) {
+    const HostActivity& told = stretch.activity;
+    if (stretch.part != WallPhase::kSteps || told.kind == HostActivityKind::kGpuWait) continue;
     if (static_cast<double>(told.ns) < kStallShare * steps_ns || !is_known(story, told)) continue;
-    Advice advice =
-        start_advice(subject, kStepStalls, where_of(told), static_cast<double>(told.ns));
-    advice.what = fmt::format(
+    Advice advice = make_advice(subject, kStepStalls, where_of(told), static_cast<double>(told.ns));
+    advice.finding = fmt::format(
         "In {} of {} steps ({}) {}: {} in all, {} the longest. A usual step takes {}, and the "
         "median does not show it.",
-        stretch.count, story.steps.size(), numbers(stretch), happens(told),
-        time_text(static_cast<double>(told.ns)), time_text(static_cast<double>(stretch.longest_ns)),
-        time_text(static_cast<double>(wall.usual_step_ns)));
-    advice.change = change_for(told.doing);
+        stretch.count, story.steps.size(), step_numbers(stretch), activity_sentence(told),
+        format_time(static_cast<double>(told.ns)),
+        format_time(static_cast<double>(stretch.longest_ns)),
+        format_time(static_cast<double>(wall.usual_step_ns)));
+    advice.suggestion = suggestion_for(told.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"median_step_ns", static_cast<double>(wall.usual_step_ns)});
-    advice.line_by = line_by_of(told);
+    advice.line_source = line_by_of(told);
     found->push_back(std::move(advice));
   }
 }
 
-void between_steps(const Subject& subject, Found* found) {
-  const Wall& wall = subject.analysis.wall;
+void between_steps(const RuleInput& subject, AdviceList* found) {
+  const WallTime& wall = subject.analysis.wall;
   std::uint64_t all_ns = 0, between_ns = 0;
-  for (const WallRow& row : wall.rows) {
-    if (row.part == WallPart::kSteps || row.part == WallPart::kTorn) all_ns += row.ns;
-    if (row.part == WallPart::kBetween) between_ns = row.ns;
+  for (const WallTimeRow& row : wall.rows) {
+    if (row.part == WallPhase::kSteps || row.part == WallPhase::kTruncated) all_ns += row.ns;
+    if (row.part == WallPhase::kBetween) between_ns = row.ns;
   }
   all_ns += between_ns;
-  if (between_ns == 0 || subject.story.made_up) return;
-  for (const Stretch& stretch : wall.stretches) {
-    const Told& told = stretch.told;
-    if (stretch.part != WallPart::kBetween || told.ns < kBetweenNs) continue;
+  if (between_ns == 0 || subject.story.is_synthetic) return;
+  for (const SlowSpot& stretch : wall.slow_spots) {
+    const HostActivity& told = stretch.activity;
+    if (stretch.part != WallPhase::kBetween || told.ns < kBetweenNs) continue;
     if (static_cast<double>(told.ns) < kPausesShare * static_cast<double>(all_ns)) continue;
-    if (told.doing == Doing::kUnseen || told.file.empty()) continue;
+    if (told.kind == HostActivityKind::kUnknown || told.file.empty()) continue;
     Advice advice =
-        start_advice(subject, kBetweenSteps, where_of(told), static_cast<double>(told.ns));
+        make_advice(subject, kBetweenSteps, where_of(told), static_cast<double>(told.ns));
     advice.share = static_cast<double>(told.ns) / static_cast<double>(all_ns);
-    advice.of = "time from the first to the last step";
-    advice.what = fmt::format(
+    advice.share_base = "time from the first to the last step";
+    advice.finding = fmt::format(
         "Between steps, {} time{} (after step {}), {}: {} in all, {} the longest. It is in no "
         "step.",
-        stretch.count, stretch.count == 1 ? "" : "s", numbers(stretch), happens(told),
-        time_text(static_cast<double>(told.ns)),
-        time_text(static_cast<double>(stretch.longest_ns)));
-    advice.change = change_for(told.doing);
+        stretch.count, stretch.count == 1 ? "" : "s", step_numbers(stretch),
+        activity_sentence(told), format_time(static_cast<double>(told.ns)),
+        format_time(static_cast<double>(stretch.longest_ns)));
+    advice.suggestion = suggestion_for(told.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"between_steps_ns", static_cast<double>(between_ns)});
-    advice.line_by = line_by_of(told);
+    advice.line_source = line_by_of(told);
     found->push_back(std::move(advice));
   }
 }

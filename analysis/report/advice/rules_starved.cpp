@@ -16,18 +16,18 @@ namespace {
 
 constexpr double kStarvedShare = 0.25;  // of the step
 constexpr double kBusyShare = 0.9;      // of the processors, by threads of this process alone
-constexpr std::uint64_t kLeastNs = 3'000'000'000;  // samples of shorter recordings say too little
+constexpr std::uint64_t kMinNs = 3'000'000'000;  // samples of shorter recordings say too little
 
 struct Shares {
   double cpu_ns = 0, blocked_ns = 0;
 };
 
 /// What samples say of the stepping thread inside of steps.
-Shares in_steps(const Story& story) {
+Shares in_steps(const StepThread& story) {
   Shares shares;
   std::size_t step = 0;
-  for (const StorySample& sample : story.samples) {
-    if (inside_steps(story, &step, sample.ts_ns, sample.ts_ns + 1) == 0) continue;
+  for (const ThreadSample& sample : story.samples) {
+    if (overlap_with_steps(story, &step, sample.ts_ns, sample.ts_ns + 1) == 0) continue;
     (sample.blocked ? shares.blocked_ns : shares.cpu_ns) += static_cast<double>(sample.weight_ns);
   }
   return shares;
@@ -35,27 +35,27 @@ Shares in_steps(const Story& story) {
 
 }  // namespace
 
-void host_starved(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
+void host_starved(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
   const auto& facts = subject.analysis.meta.facts;
   const auto processors = facts.find("host.processors");
-  if (story.made_up || story.steps_ns() < kLeastNs || processors == facts.end()) return;
+  if (story.is_synthetic || story.total_step_ns() < kMinNs || processors == facts.end()) return;
   const double count = std::atof(processors->second.c_str());
   if (count < 1) return;
-  const double wall_ns = static_cast<double>(story.steps_ns());
+  const double wall_ns = static_cast<double>(story.total_step_ns());
   const Shares shares = in_steps(story);
   double others_ns = shares.cpu_ns;
   for (const ThreadRow& thread : subject.analysis.host.threads)
     if (thread.tid != story.steps.front().tid) others_ns += static_cast<double>(thread.cpu_ns);
   const double starved_ns = wall_ns - shares.cpu_ns - shares.blocked_ns;
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
-  Advice advice = start_advice(subject, kHostStarved, loop_of(subject), starved_ns);
-  advice.what = fmt::format(
+  Advice advice = make_advice(subject, kHostStarved, step_loop_location(subject), starved_ns);
+  advice.finding = fmt::format(
       "The thread that steps is ready but has no processor for {} of each step: the threads of "
       "this process alone keep "
       "{} of {} processors busy.",
-      time_text(advice.ns_per_step), count_text(others_ns / wall_ns), count_text(count));
-  advice.change =
+      format_time(advice.ns_per_step), format_count(others_ns / wall_ns), format_count(count));
+  advice.suggestion =
       "Fewer threads: torch.set_num_threads(N) or OMP_NUM_THREADS, fewer loader workers, processes "
       "pinned apart "
       "(numactl, taskset).";

@@ -38,14 +38,14 @@ struct Waits {
 
 class WaitsByLine {
  public:
-  explicit WaitsByLine(const Story& story) : story_(story), facts_(stack_facts(story)) {}
+  explicit WaitsByLine(const StepThread& story) : story_(story), facts_(stack_facts(story)) {}
 
   std::map<FrameId, Waits> find() {
-    for (const StoryOp& op : story_.ops)
-      if (op.wait_ops != 0 && op.kind != StoryKind::kLoader)
+    for (const StepThreadOp& op : story_.ops)
+      if (op.wait_ops != 0 && op.kind != StepThreadOpKind::kLoader)
         add(op.start_ns, op.end_ns, op.wait_ns, op.name, op.stack);
     at_ = 0;
-    for (const StoryWait& wait : story_.waits)
+    for (const GpuWait& wait : story_.waits)
       add(wait.start_ns, wait.end_ns, wait.end_ns - wait.start_ns, wait.name, wait.stack);
     add_partners();
     return std::move(lines_);
@@ -54,14 +54,14 @@ class WaitsByLine {
  private:
   void add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint64_t wait_ns, std::uint32_t name,
            std::uint32_t stack) {
-    const std::uint64_t ns = inside_steps(story_, &at_, start_ns, end_ns);
+    const std::uint64_t ns = overlap_with_steps(story_, &at_, start_ns, end_ns);
     if (ns == 0 || facts_[stack].user == 0) return;
     Waits& line = lines_[facts_[stack].user];
     line.ns += static_cast<double>(ns);
     line.wait_ns += static_cast<double>(wait_ns);
     ++line.count;
     line.steps.insert(at_);
-    line.direct = line.direct && facts_[stack].direct;
+    line.direct = line.direct && facts_[stack].is_innermost;
     if (ns < line.longest_ns) return;
     line.longest_ns = ns;
     line.name = name;
@@ -69,35 +69,37 @@ class WaitsByLine {
   /// What else a line does that waits: `outputs.mean().item()`.
   void add_partners() {
     std::size_t at = 0;
-    for (const StoryOp& op : story_.ops) {
+    for (const StepThreadOp& op : story_.ops) {
       const auto line = lines_.find(facts_[op.stack].user);
-      if (line == lines_.end() || op.wait_ops != 0 || !facts_[op.stack].direct) continue;
-      line->second.ns += static_cast<double>(inside_steps(story_, &at, op.start_ns, op.end_ns));
+      if (line == lines_.end() || op.wait_ops != 0 || !facts_[op.stack].is_innermost) continue;
+      line->second.ns +=
+          static_cast<double>(overlap_with_steps(story_, &at, op.start_ns, op.end_ns));
     }
   }
 
-  const Story& story_;
+  const StepThread& story_;
   std::vector<StackFacts> facts_;
   std::map<FrameId, Waits> lines_;
   std::size_t at_ = 0;
 };
 
 /// Lines that copy from pageable memory to a GPU, as `file:line`.
-std::map<std::string, CopyRow> pageable_lines(const Analysis& analysis) {
+std::map<std::string, CopyRow> pageable_lines(const ProcessReport& analysis) {
   std::map<std::string, CopyRow> lines;
   for (const CopyRow& copy : analysis.gpu.copies) {
     if (copy.is_set || !copy.pageable || copy.line == 0) continue;
     if (copy.name.find("HtoD") == std::string::npos) continue;
-    CopyRow& sum = lines.try_emplace(analysis.places.frames[copy.line].where(), copy).first->second;
+    CopyRow& sum = lines.try_emplace(analysis.stack_table.frames[copy.line].location_text(), copy)
+                       .first->second;
     if (sum.owner == copy.owner && sum.bytes == copy.bytes) continue;
     sum.bytes += copy.bytes;
-    sum.blocking += copy.blocking;
-    sum.blocked_ns += copy.blocked_ns;
+    sum.blocking_calls += copy.blocking_calls;
+    sum.blocking_ns += copy.blocking_ns;
   }
   return lines;
 }
 
-std::vector<Figure> figures_of(const Story& story, const Waits& waits) {
+std::vector<Figure> figures_of(const StepThread& story, const Waits& waits) {
   const double steps = static_cast<double>(story.steps.size());
   return {{"waits_per_step", static_cast<double>(waits.count) / steps},
           {"steps", static_cast<double>(waits.steps.size())},
@@ -105,9 +107,9 @@ std::vector<Figure> figures_of(const Story& story, const Waits& waits) {
           {"mean_ns", waits.ns / static_cast<double>(waits.count)}};
 }
 
-bool is_worth_telling(const Story& story, const Waits& waits) {
+bool is_worth_telling(const StepThread& story, const Waits& waits) {
   const double steps = static_cast<double>(story.steps.size());
-  if (waits.ns >= kWaitShare * static_cast<double>(story.steps_ns())) return true;
+  if (waits.ns >= kWaitShare * static_cast<double>(story.total_step_ns())) return true;
   return waits.direct && static_cast<double>(waits.steps.size()) >= kStepsShare * steps;
 }
 
@@ -128,51 +130,51 @@ std::string change_for(const std::string& name) {
 
 }  // namespace
 
-void sync_in_loop(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  if (story.steps_ns() == 0 || story.made_up) return;
+void sync_in_loop(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  if (story.total_step_ns() == 0 || story.is_synthetic) return;
   const auto pageable = pageable_lines(subject.analysis);
   for (const auto& [frame, waits] : WaitsByLine(story).find()) {
-    if (pageable.contains(story.places.frames[frame].where())) continue;
+    if (pageable.contains(story.places.frames[frame].location_text())) continue;
     if (!is_worth_telling(story, waits)) continue;
     const std::string& name = story.names[waits.name];
-    Advice advice = start_advice(subject, kSyncInLoop, where_of(story, frame), waits.ns);
-    advice.what = fmt::format(
+    Advice advice = make_advice(subject, kSyncInLoop, location_of(story, frame), waits.ns);
+    advice.finding = fmt::format(
         "{} waits for the GPU {} times a step, {} each: until all work before it is done the host "
         "launches nothing, "
         "and then the GPU waits for the host.",
         name,
-        count_text(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
-        time_text(waits.ns / static_cast<double>(waits.count)));
+        format_count(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
+        format_time(waits.ns / static_cast<double>(waits.count)));
     for (const GpuSummary& gpu : subject.analysis.steps.gpus)
-      if (gpu.in_steps >= kBusy)
-        advice.what += fmt::format(
+      if (gpu.utilisation_in_steps >= kBusy)
+        advice.finding += fmt::format(
             " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
-            gpu.device, share_text(gpu.in_steps));
-    advice.change = change_for(name);
+            gpu.device, format_share(gpu.utilisation_in_steps));
+    advice.suggestion = change_for(name);
     advice.figures = figures_of(story, waits);
     found->push_back(std::move(advice));
   }
 }
 
-void pageable_copy(const Subject& subject, Found* found) {
-  const Story& story = subject.story;
-  if (story.steps_ns() == 0) return;
+void pageable_copy(const RuleInput& subject, AdviceList* found) {
+  const StepThread& story = subject.story;
+  if (story.total_step_ns() == 0) return;
   const auto pageable = pageable_lines(subject.analysis);
   if (pageable.empty()) return;
   for (const auto& [frame, waits] : WaitsByLine(story).find()) {
-    const auto copies = pageable.find(story.places.frames[frame].where());
+    const auto copies = pageable.find(story.places.frames[frame].location_text());
     if (copies == pageable.end()) continue;
-    if (waits.ns < kCopyShare * static_cast<double>(story.steps_ns())) continue;
-    Advice advice = start_advice(subject, kPageableCopy, where_of(story, frame), waits.ns);
+    if (waits.ns < kCopyShare * static_cast<double>(story.total_step_ns())) continue;
+    Advice advice = make_advice(subject, kPageableCopy, location_of(story, frame), waits.ns);
     const double steps = static_cast<double>(story.steps.size());
-    advice.what = fmt::format(
+    advice.finding = fmt::format(
         "{} a step are copied to the GPU from pageable memory: the driver copies them once more on "
         "the host, and the "
         "call waits until that is over, {} of each step.",
-        bytes_text(static_cast<double>(copies->second.bytes) / steps),
-        time_text(advice.ns_per_step));
-    advice.change =
+        format_bytes(static_cast<double>(copies->second.bytes) / steps),
+        format_time(advice.ns_per_step));
+    advice.suggestion =
         "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, "
         "non_blocking=True).";
     advice.figures = figures_of(story, waits);

@@ -19,8 +19,8 @@ double percentile(const std::vector<float>& sorted, double share) {
   return low + (static_cast<double>(sorted[below + 1]) - low) * rest;
 }
 
-Spread Durations::spread() {
-  Spread s;
+DurationStats DurationCollector::stats() {
+  DurationStats s;
   s.count = values_.size();
   if (s.count == 0) return s;
   std::sort(values_.begin(), values_.end());

@@ -13,14 +13,14 @@
 
 namespace gpuprof::report {
 
-struct Spread {
+struct DurationStats {
   std::uint64_t count = 0, total_ns = 0, min_ns = 0, max_ns = 0;
   double mean_ns = 0, stddev_ns = 0;
   /// Interpolated between the two nearest values, as numpy.percentile does.
   double p50_ns = 0, p90_ns = 0, p95_ns = 0, p99_ns = 0;
 };
 
-class Durations {
+class DurationCollector {
  public:
   void add(std::uint64_t ns) {
     values_.push_back(static_cast<float>(ns));
@@ -31,7 +31,7 @@ class Durations {
   std::uint64_t count() const { return values_.size(); }
   std::uint64_t total_ns() const { return total_ns_; }
   /// Sorts the values.
-  Spread spread();
+  DurationStats stats();
 
  private:
   std::vector<float> values_;

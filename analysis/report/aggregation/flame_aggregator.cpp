@@ -10,18 +10,18 @@
 
 namespace gpuprof::report {
 
-std::uint32_t FlamePart::under(FlameTree& tree, std::uint32_t node, StackRef stack) const {
+std::uint32_t FlameAggregator::under(FlameTree& tree, std::uint32_t node, StackRef stack) const {
   const std::vector<FrameId>& frames = d_.places.stacks[stack];
   for (auto at = frames.rbegin(); at != frames.rend(); ++at) {
-    const Frame& frame = d_.places.frames[*at];
-    node = tree.child(node, frame.text, frame.python ? FlameKind::kPython : FlameKind::kNative);
+    const StackFrame& frame = d_.places.frames[*at];
+    node = tree.child(node, frame.text, frame.is_python ? FlameKind::kPython : FlameKind::kNative);
   }
   return node;
 }
 
-void FlamePart::samples(const Timeline& t, const exporter::Survey& survey) {
+void FlameAggregator::samples(const Timeline& t, const exporter::Prescan& survey) {
   all_.samples_are_ns = true;
-  for (const SampleSum& s : t.samples) {
+  for (const SampleTotals& s : t.samples) {
     const std::uint32_t tid = t.threads[s.thread];
     const auto known = survey.threads.find(tid);
     const bool named = known != survey.threads.end() && !known->second.name.empty();
@@ -29,12 +29,12 @@ void FlamePart::samples(const Timeline& t, const exporter::Survey& survey) {
                              : tid == survey.main_tid() ? "main"
                                                         : std::to_string(tid);
     const std::uint32_t thread = all_.samples.child(0, name, FlameKind::kThread);
-    all_.samples.add(under(all_.samples, thread, s.stack), s.cpu_ns, s.blocked_ns);
+    all_.samples.add(under(all_.samples, thread, s.stack), s.cpu_ns, s.off_cpu_ns);
   }
 }
 
 /// Python stack of the outermost operator, the operators, the kernel.
-void FlamePart::gpu(const Timeline& t) {
+void FlameAggregator::gpu(const Timeline& t) {
   constexpr std::uint32_t kUnknown = ~0u;
   std::vector<std::uint32_t> nodes(t.host.size(), kUnknown);
   std::map<StackRef, std::uint32_t> roots;
@@ -66,12 +66,12 @@ void FlamePart::gpu(const Timeline& t) {
   }
 }
 
-void FlamePart::add(const Timeline& t, const exporter::Survey& survey) {
+void FlameAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
   samples(t, survey);
   gpu(t);
 }
 
-Flames FlamePart::take() {
+Flames FlameAggregator::take() {
   all_.samples.finish();
   all_.gpu.finish();
   return std::move(all_);

@@ -10,16 +10,16 @@
 
 namespace gpuprof::report {
 
-class FlamePart {
+class FlameAggregator {
  public:
-  explicit FlamePart(const Dictionary& dictionary) : d_(dictionary) {}
+  explicit FlameAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
   /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Survey& survey);
+  void add(const Timeline& timeline, const exporter::Prescan& survey);
   Flames take();
 
  private:
-  void samples(const Timeline& t, const exporter::Survey& survey);
+  void samples(const Timeline& t, const exporter::Prescan& survey);
   void gpu(const Timeline& t);
   std::uint32_t under(FlameTree& tree, std::uint32_t node, StackRef stack) const;
 

@@ -12,8 +12,8 @@ std::uint32_t FlameTree::child(std::uint32_t parent, std::string_view name, Flam
   const auto id =
       names_.emplace(std::string(name), static_cast<std::uint32_t>(names_.size())).first;
   std::uint32_t node = tree_.child(parent, id->second);
-  if (node == exporter::NodeTree::kNone) {
-    node = tree_.forced_child(parent, kOther);
+  if (node == exporter::IdTrie::kNone) {
+    node = tree_.child_unlimited(parent, kOther);
     name = "(other)";
     kind = FlameKind::kOther;
   }

@@ -46,11 +46,11 @@ class FlameTree {
   bool empty() const { return nodes_.size() == 1; }
 
  private:
-  static constexpr exporter::NodeTree::Item kOther = ~0u;  // what has no room, below its parent
+  static constexpr exporter::IdTrie::Item kOther = ~0u;  // what has no room, below its parent
 
-  exporter::NodeTree tree_{0, kMaxNodes};
+  exporter::IdTrie tree_{0, kMaxNodes};
   std::vector<FlameNode> nodes_{FlameNode{"all", FlameKind::kRoot, 0, 0, 0, 0, 0, 0, 0}};
-  std::unordered_map<std::string, exporter::NodeTree::Item> names_;
+  std::unordered_map<std::string, exporter::IdTrie::Item> names_;
 };
 
 struct Flames {

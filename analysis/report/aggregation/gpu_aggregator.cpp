@@ -16,15 +16,15 @@ namespace {
 using exporter::OpKind;
 
 bool is_collective(OpKind op) {
-  return op == OpKind::kCommunication || op == OpKind::kOtherCollective;
+  return op == OpKind::kKnownCollective || op == OpKind::kOtherCollective;
 }
 
 /// Rows of a map, longest first.
 template <typename Row, typename Fill>
-std::vector<Row> sorted_rows(RowMap<Row>& map, const Fill& fill) {
+std::vector<Row> sorted_rows(KeyedRows<Row>& map, const Fill& fill) {
   std::vector<Row> rows;
   for (auto& entry : map.entries()) {
-    entry.row.time = entry.time.spread();
+    entry.row.time = entry.time.stats();
     fill(entry.key, entry.row);
     rows.push_back(std::move(entry.row));
   }
@@ -35,7 +35,7 @@ std::vector<Row> sorted_rows(RowMap<Row>& map, const Fill& fill) {
 
 }  // namespace
 
-void GpuPart::kernels(const Timeline& t) {
+void GpuAggregator::kernels(const Timeline& t) {
   for (std::size_t i = 0; i < t.gpu.size(); ++i) {
     const GpuEvent& g = t.gpu[i];
     const GpuKey& key = d_.gpu[g.key];
@@ -66,7 +66,7 @@ void GpuPart::kernels(const Timeline& t) {
 }
 
 /// Copies and sets; which of their calls waited until they were done.
-void GpuPart::copies(const Timeline& t) {
+void GpuAggregator::copies(const Timeline& t) {
   std::vector<Index> blocking;
   for (std::size_t i = 0; i < t.gpu.size(); ++i) {
     const GpuEvent& g = t.gpu[i];
@@ -81,19 +81,19 @@ void GpuPart::copies(const Timeline& t) {
     const HostEvent& call = t.host[g.launch];
     entry.row.host_ns += call.length_ns();
     if (call.end_ns < g.end_ns) continue;
-    ++entry.row.blocking;
-    entry.row.blocked_ns += call.length_ns();
+    ++entry.row.blocking_calls;
+    entry.row.blocking_ns += call.length_ns();
     blocking.push_back(g.launch);
   }
   std::sort(blocking.begin(), blocking.end());
   calls(t, blocking);
 }
 
-void GpuPart::calls(const Timeline& t, const std::vector<Index>& blocking) {
+void GpuAggregator::calls(const Timeline& t, const std::vector<Index>& blocking) {
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
     const HostKey& key = d_.host[e.key];
-    if (key.kind != OperatorKind::kCall) continue;
+    if (key.kind != OperatorKind::kApiCall) continue;
     auto& entry = calls_.at({key.name, key.driver, 0, 0, 0});
     entry.time.add(e.length_ns());
     entry.row.failed += e.failed ? 1 : 0;
@@ -101,7 +101,7 @@ void GpuPart::calls(const Timeline& t, const std::vector<Index>& blocking) {
     all_.call_ns += e.length_ns();
     if (!key.waits && !std::binary_search(blocking.begin(), blocking.end(), i)) continue;
     const bool within =
-        e.parent != kNoIndex && d_.host[t.host[e.parent].key].kind == OperatorKind::kCall;
+        e.parent != kNoIndex && d_.host[t.host[e.parent].key].kind == OperatorKind::kApiCall;
     if (within) continue;  // the call around it waits as long
     auto& wait = waits_.at({key.name, name_of(t, e.parent), name_of(t, t.outer[i]), t.lines[i],
                             e.step != kNoIndex ? 1u : 0u});
@@ -114,37 +114,37 @@ void GpuPart::calls(const Timeline& t, const std::vector<Index>& blocking) {
   for (auto& entry : waits_.entries()) entry.row.last_step = kNoIndex;
 }
 
-void GpuPart::ranges(const Timeline& t) {
+void GpuAggregator::ranges(const Timeline& t) {
   std::vector<std::int64_t> children(t.host.size(), 0);
   std::vector<std::uint64_t> until(t.host.size(), 0);
   for (const HostEvent& e : t.host) {
     Index parent = e.parent;
-    if (d_.host[e.key].kind == OperatorKind::kPython) continue;
-    while (parent != kNoIndex && d_.host[t.host[parent].key].kind == OperatorKind::kPython)
+    if (d_.host[e.key].kind == OperatorKind::kPythonCall) continue;
+    while (parent != kNoIndex && d_.host[t.host[parent].key].kind == OperatorKind::kPythonCall)
       parent = t.host[parent].parent;
-    if (parent != kNoIndex) children[parent] += covered_by(e, t.host[parent], until[parent]);
+    if (parent != kNoIndex) children[parent] += newly_covered_ns(e, t.host[parent], until[parent]);
   }
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
     const HostKey& key = d_.host[e.key];
-    if (key.kind != OperatorKind::kAnnotation || key.op == OpKind::kStep) continue;
+    if (key.kind != OperatorKind::kAnnotation || key.op == OpKind::kProfilerStep) continue;
     auto& entry = ranges_.at({key.name, key.domain, 0, 0, 0});
     entry.time.add(e.length_ns());
     entry.row.self_cpu_ns += static_cast<std::int64_t>(e.length_ns()) - children[i];
     entry.row.device_ns += static_cast<std::int64_t>(t.device_ns[i]);
   }
-  for (const RangeUse& range : t.ranges)
+  for (const RangeSpan& range : t.ranges)
     ranges_.at({range.name, range.domain, 0, 0, 0}).time.add(range.end_ns - range.start_ns);
 }
 
-void GpuPart::collectives(const Timeline& t) {
+void GpuAggregator::collectives(const Timeline& t) {
   constexpr std::uint32_t kByKernel = 1;  // a row apart from ranges of the same name
-  std::unordered_map<Index, const CollectiveUse*> uses;
-  for (const CollectiveUse& use : t.collectives)
-    if (const Index i = t.by_id.get(use.id); i != kNoIndex) uses[i] = &use;
+  std::unordered_map<Index, const CollectiveArgs*> uses;
+  for (const CollectiveArgs& use : t.collectives)
+    if (const Index i = t.host_by_id.get(use.id); i != kNoIndex) uses[i] = &use;
   const auto entry_of = [&](Index i) -> auto& {
     const auto found = uses.find(i);
-    const CollectiveUse use = found == uses.end() ? CollectiveUse{} : *found->second;
+    const CollectiveArgs use = found == uses.end() ? CollectiveArgs{} : *found->second;
     return collectives_.at({name_of(t, i), use.group, use.dtype, 0, 0});
   };
   for (Index i = 0; i < t.host.size(); ++i) {
@@ -163,7 +163,7 @@ void GpuPart::collectives(const Timeline& t) {
   }
 }
 
-void GpuPart::add(const Timeline& t) {
+void GpuAggregator::add(const Timeline& t) {
   kernels(t);
   copies(t);
   ranges(t);
@@ -171,7 +171,7 @@ void GpuPart::add(const Timeline& t) {
   all_.launch_gap_ns += launch_gap_ns(t, d_);
 }
 
-GpuTables GpuPart::take() {
+GpuTables GpuAggregator::finish() {
   take_kernels();
   take_copies();
   take_collectives();
@@ -187,7 +187,7 @@ GpuTables GpuPart::take() {
   return std::move(all_);
 }
 
-void GpuPart::take_kernels() {
+void GpuAggregator::take_kernels() {
   all_.kernels = sorted_rows(kernels_, [&](const auto& key, KernelRow& row) {
     const GpuKey& gpu = d_.gpu[key[0]];
     row.name = d_.texts.text(gpu.name);
@@ -210,7 +210,7 @@ void GpuPart::take_kernels() {
   });
 }
 
-void GpuPart::take_copies() {
+void GpuAggregator::take_copies() {
   all_.copies = sorted_rows(copies_, [&](const auto& key, CopyRow& row) {
     const GpuKey& gpu = d_.gpu[key[0]];
     row.name = d_.texts.text(gpu.name);
@@ -223,14 +223,14 @@ void GpuPart::take_copies() {
   });
 }
 
-void GpuPart::take_collectives() {
+void GpuAggregator::take_collectives() {
   for (auto& entry : collectives_.entries()) {
     CollectiveRow& row = all_.collectives.emplace_back(std::move(entry.row.row));
     row.name = d_.texts.text(entry.key[0]);
     row.group = d_.texts.text(entry.key[1]);
     row.dtype = d_.texts.text(entry.key[2]);
-    row.host = entry.time.spread();
-    row.device = entry.row.device.spread();
+    row.host = entry.time.stats();
+    row.device = entry.row.device.stats();
   }
   std::stable_sort(
       all_.collectives.begin(), all_.collectives.end(), [](const auto& a, const auto& b) {
@@ -238,15 +238,15 @@ void GpuPart::take_collectives() {
       });
 }
 
-void GpuPart::take_waits() {
+void GpuAggregator::take_waits() {
   for (auto& entry : waits_.entries()) {
-    WaitRow& row = all_.waits.emplace_back(std::move(entry.row.row));
+    GpuWaitRow& row = all_.waits.emplace_back(std::move(entry.row.row));
     row.call = d_.texts.text(entry.key[0]);
     row.owner = d_.texts.text(entry.key[1]);
     row.outer = d_.texts.text(entry.key[2]);
     row.line = entry.key[3];
     row.in_steps = entry.key[4] != 0;
-    row.time = entry.time.spread();
+    row.time = entry.time.stats();
   }
   std::stable_sort(all_.waits.begin(), all_.waits.end(),
                    [](const auto& a, const auto& b) { return a.time.total_ns > b.time.total_ns; });

@@ -15,13 +15,13 @@ namespace gpuprof::report {
 
 /// Sums by up to five numbers.
 template <typename Row>
-class RowMap {
+class KeyedRows {
  public:
   using Key = std::array<std::uint32_t, 5>;
   struct Entry {
     Key key;
     Row row;
-    Durations time;
+    DurationCollector time;
   };
 
   Entry& at(const Key& key) {
@@ -44,12 +44,12 @@ class RowMap {
   std::vector<Entry> entries_;
 };
 
-class GpuPart {
+class GpuAggregator {
  public:
-  explicit GpuPart(const Dictionary& dictionary) : d_(dictionary) {}
+  explicit GpuAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
   void add(const Timeline& timeline);
-  GpuTables take();
+  GpuTables finish();
 
  private:
   void take_kernels();
@@ -61,26 +61,26 @@ class GpuPart {
   void calls(const Timeline& t, const std::vector<Index>& blocking);
   void ranges(const Timeline& t);
   void collectives(const Timeline& t);
-  TextId name_of(const Timeline& t, Index host) const {
+  StringRef name_of(const Timeline& t, Index host) const {
     return host == kNoIndex ? 0 : d_.host[t.host[host].key].name;
   }
 
   const Dictionary& d_;
   GpuTables all_;
-  RowMap<KernelRow> kernels_, kernel_names_;
-  RowMap<CopyRow> copies_;
-  RowMap<ApiRow> calls_;
-  RowMap<RangeRow> ranges_;
-  struct Collective {
+  KeyedRows<KernelRow> kernels_, kernel_names_;
+  KeyedRows<CopyRow> copies_;
+  KeyedRows<ApiRow> calls_;
+  KeyedRows<RangeRow> ranges_;
+  struct CollectiveAggregate {
     CollectiveRow row;
-    Durations device;
+    DurationCollector device;
   };
-  RowMap<Collective> collectives_;
-  struct Wait {
-    WaitRow row;
+  KeyedRows<CollectiveAggregate> collectives_;
+  struct SyncAggregate {
+    GpuWaitRow row;
     Index last_step = kNoIndex;
   };
-  RowMap<Wait> waits_;
+  KeyedRows<SyncAggregate> waits_;
 };
 
 }  // namespace gpuprof::report

@@ -28,7 +28,7 @@ struct KernelRow {
   double blocks_per_sm = 0, occupancy_percent = 0;  // 0: limits of the device are not known
   bool tensor_core = false;                         // by its name
   bool communication = false;                       // NCCL's
-  Spread time;
+  DurationStats time;
   std::uint64_t warm_up_ns = 0, warm_up_count = 0;  // of these, launched in steps that stand apart
 };
 
@@ -38,13 +38,13 @@ struct CopyRow {
   std::string owner;  // operator or range
   FrameId line = 0;
   bool is_set = false, pageable = false;
-  std::uint64_t bytes = 0;       // sum; 0: not known of any
-  std::uint64_t known_ns = 0;    // on the GPU, of those whose bytes are known
-  std::uint64_t host_ns = 0;     // what their calls took on the host
-  std::uint64_t blocking = 0;    // of these, calls that waited for the copy to end
-  std::uint64_t blocked_ns = 0;  // host time in these
-  double gigabytes_per_s = 0;    // bytes by their GPU time; 0: not known
-  Spread time;                   // on the GPU
+  std::uint64_t bytes = 0;           // sum; 0: not known of any
+  std::uint64_t known_ns = 0;        // on the GPU, of those whose bytes are known
+  std::uint64_t host_ns = 0;         // what their calls took on the host
+  std::uint64_t blocking_calls = 0;  // of these, calls that waited for the copy to end
+  std::uint64_t blocking_ns = 0;     // host time in these
+  double gigabytes_per_s = 0;        // bytes by their GPU time; 0: not known
+  DurationStats time;                // on the GPU
 };
 
 /// Host calls of one function.
@@ -53,14 +53,14 @@ struct ApiRow {
   bool driver = false;
   bool waits = false;  // a synchronisation by its name
   std::uint64_t failed = 0;
-  Spread time;
+  DurationStats time;
 };
 
 /// NVTX and other ranges of the program.
 struct RangeRow {
   std::string name, domain;
   std::int64_t self_cpu_ns = 0, device_ns = 0;
-  Spread time;
+  DurationStats time;
 };
 
 /// Collectives of one operation. Of those whose host call was not recorded or is no collective's,
@@ -69,21 +69,21 @@ struct CollectiveRow {
   std::string name;   // nccl:all_reduce, or the kernel's
   std::string group;  // of processes, as PyTorch names it; empty: not known
   std::string dtype;
-  std::uint64_t bytes = 0;  // sum over calls
-  Spread host, device;      // device: kernels it launched
+  std::uint64_t bytes = 0;     // sum over calls
+  DurationStats host, device;  // device: kernels it launched
 
-  bool by_kernel() const { return host.count == 0; }
+  bool known_by_kernel_only() const { return host.count == 0; }
 };
 
 /// Where the host waited for a GPU.
-struct WaitRow {
+struct GpuWaitRow {
   std::string call;   // cudaStreamSynchronize, cudaMemcpyAsync, …
   std::string owner;  // aten::_local_scalar_dense
   std::string outer;  // outermost operator: aten::item
   FrameId line = 0;
   bool in_steps = false;    // inside steps, on their thread
   std::uint64_t steps = 0;  // in how many of them
-  Spread time;
+  DurationStats time;
 };
 
 struct GpuTables {
@@ -93,7 +93,7 @@ struct GpuTables {
   std::vector<ApiRow> calls;
   std::vector<RangeRow> ranges;
   std::vector<CollectiveRow> collectives;
-  std::vector<WaitRow> waits;
+  std::vector<GpuWaitRow> waits;
   std::uint64_t kernel_ns = 0, copy_ns = 0, set_ns = 0, communication_ns = 0;  // sums
   std::uint64_t call_ns = 0, wait_ns = 0, tensor_core_ns = 0;
   std::uint64_t launches = 0;       // kernels, without those of steps that stand apart
@@ -105,8 +105,8 @@ inline constexpr std::uint64_t kTinyKernelNs = 10'000;
 /// By the names NVIDIA's libraries give kernels that use tensor cores.
 bool uses_tensor_cores(std::string_view kernel);
 /// An operator that could use them, by PyTorch's names.
-bool could_use_tensor_cores(std::string_view op);
+bool is_tensor_core_eligible(std::string_view op);
 /// The host waits in it for a GPU, by its name.
-bool is_waiting_call(std::string_view call);
+bool is_blocking_call(std::string_view call);
 
 }  // namespace gpuprof::report

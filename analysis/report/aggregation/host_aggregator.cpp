@@ -9,19 +9,19 @@
 
 namespace gpuprof::report {
 
-void HostPart::threads(const Timeline& t, const exporter::Survey& survey) {
+void HostAggregator::threads(const Timeline& t, const exporter::Prescan& survey) {
   for (const std::uint32_t tid : t.threads) threads_[tid].tid = tid;
   for (auto& [tid, row] : threads_) {
     if (const auto known = survey.threads.find(tid); known != survey.threads.end())
       if (!known->second.name.empty()) row.name = known->second.name;
     row.main = row.main || tid == survey.main_tid();
   }
-  for (const SampleSum& s : t.samples) {
+  for (const SampleTotals& s : t.samples) {
     ThreadRow& row = threads_[t.threads[s.thread]];
-    row.samples += s.running;
-    row.blocked_samples += s.blocked;
+    row.samples += s.on_cpu_samples;
+    row.off_cpu_samples += s.off_cpu_samples;
     row.cpu_ns += s.cpu_ns;
-    row.blocked_ns += s.blocked_ns;
+    row.blocked_ns += s.off_cpu_ns;
   }
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
@@ -29,7 +29,7 @@ void HostPart::threads(const Timeline& t, const exporter::Survey& survey) {
       ThreadRow& row = threads_[t.threads[e.thread]];
       ++row.operators;
       row.operator_ns += e.length_ns();
-    } else if (d_.host[e.key].kind == OperatorKind::kCall && !e.nested_call) {
+    } else if (d_.host[e.key].kind == OperatorKind::kApiCall && !e.nested_call) {
       ThreadRow& row = threads_[t.threads[e.thread]];
       ++row.calls;
       row.call_ns += e.length_ns();
@@ -37,42 +37,42 @@ void HostPart::threads(const Timeline& t, const exporter::Survey& survey) {
   }
 }
 
-void HostPart::samples(const Timeline& t) {
-  for (const SampleSum& s : t.samples) {
+void HostAggregator::samples(const Timeline& t) {
+  for (const SampleTotals& s : t.samples) {
     const FrameId line = d_.places.user_frame(s.stack);
     if (line == 0) continue;
     LineCosts& costs = lines_[line].costs;
-    costs.samples += s.running;
-    costs.blocked_samples += s.blocked;
+    costs.samples += s.on_cpu_samples;
+    costs.off_cpu_samples += s.off_cpu_samples;
     costs.cpu_ns += s.cpu_ns;
-    costs.blocked_ns += s.blocked_ns;
+    costs.blocked_ns += s.off_cpu_ns;
     const auto& frames = d_.places.stacks[s.stack];
     const auto python = std::find_if(frames.begin(), frames.end(),
-                                     [&](FrameId f) { return d_.places.frames[f].python; });
-    if (python != frames.end() && *python == line) costs.self_samples += s.running;
+                                     [&](FrameId f) { return d_.places.frames[f].is_python; });
+    if (python != frames.end() && *python == line) costs.self_samples += s.on_cpu_samples;
   }
 }
 
 template <typename Add>
-void HostPart::both(const Timeline& t, Index host, FrameId line, const Add& add) {
+void HostAggregator::both(const Timeline& t, Index host, FrameId line, const Add& add) {
   if (line != 0) add(lines_[line]);
   const Index outer = host == kNoIndex ? kNoIndex : t.outer[host];
   if (outer == kNoIndex) return;
   add(sites_[std::uint64_t{line} << 32 | d_.host[t.host[outer].key].name]);
 }
 
-void HostPart::operators(const Timeline& t) {
+void HostAggregator::operators(const Timeline& t) {
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
     const HostKey& key = d_.host[e.key];
     if (t.outer[i] == i) {
-      both(t, i, t.lines[i], [&](Line& line) {
+      both(t, i, t.lines[i], [&](LineAggregate& line) {
         ++line.costs.operators;
         line.costs.operator_ns += e.length_ns();
         in_step(line, e.step);
       });
     } else if (key.waits) {
-      both(t, i, t.lines[i], [&](Line& line) {
+      both(t, i, t.lines[i], [&](LineAggregate& line) {
         ++line.costs.waits;
         line.costs.wait_ns += e.length_ns();
       });
@@ -80,14 +80,14 @@ void HostPart::operators(const Timeline& t) {
   }
   for (std::size_t i = 0; i < t.gpu.size(); ++i) {
     const GpuEvent& g = t.gpu[i];
-    both(t, g.owner != kNoIndex ? g.owner : g.launch, t.gpu_lines[i], [&](Line& line) {
+    both(t, g.owner != kNoIndex ? g.owner : g.launch, t.gpu_lines[i], [&](LineAggregate& line) {
       ++line.costs.launches;
       line.costs.gpu_ns += g.length_ns();
     });
   }
   for (const AllocationEvent& a : t.allocations) {
     if (a.bytes <= 0 || a.owner == kNoIndex) continue;
-    both(t, a.owner, t.lines[a.owner], [&](Line& line) {
+    both(t, a.owner, t.lines[a.owner], [&](LineAggregate& line) {
       ++line.costs.allocations;
       line.costs.allocated_bytes += static_cast<std::uint64_t>(a.bytes);
     });
@@ -96,9 +96,9 @@ void HostPart::operators(const Timeline& t) {
   for (auto& [key, line] : sites_) line.last_step = kNoIndex;
 }
 
-void HostPart::modules(const Timeline& t) {
+void HostAggregator::modules(const Timeline& t) {
   modules_.resize(d_.modules.size());
-  for (const ModuleUse& use : t.modules) {
+  for (const ModuleCallSpan& use : t.modules) {
     if (use.module == kNoIndex) continue;
     ModuleRow& row = modules_[use.module];
     const std::uint64_t length = use.end_ns - use.start_ns;
@@ -119,7 +119,7 @@ void HostPart::modules(const Timeline& t) {
       modules_[t.host[g.owner].module].self_device_ns += g.length_ns();
 }
 
-void HostPart::add(const Timeline& t, const exporter::Survey& survey) {
+void HostAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
   all_.sample_period_ns = survey.sample_period_ns;
   threads(t, survey);
   samples(t);
@@ -127,7 +127,7 @@ void HostPart::add(const Timeline& t, const exporter::Survey& survey) {
   modules(t);
 }
 
-HostTables HostPart::take() {
+HostTables HostAggregator::take() {
   for (auto& [tid, row] : threads_) all_.threads.push_back(row);
   std::stable_sort(all_.threads.begin(), all_.threads.end(), [](const auto& a, const auto& b) {
     if (a.main != b.main) return a.main;
@@ -142,9 +142,9 @@ HostTables HostPart::take() {
   });
   for (auto& [key, line] : sites_)
     all_.sites.push_back(
-        {static_cast<FrameId>(key >> 32), d_.texts.text(static_cast<TextId>(key)), line.costs});
-  std::sort(all_.sites.begin(), all_.sites.end(), [](const SiteRow& a, const SiteRow& b) {
-    const auto cost = [](const SiteRow& r) { return r.costs.operator_ns + r.costs.gpu_ns; };
+        {static_cast<FrameId>(key >> 32), d_.texts.text(static_cast<StringRef>(key)), line.costs});
+  std::sort(all_.sites.begin(), all_.sites.end(), [](const CallSiteRow& a, const CallSiteRow& b) {
+    const auto cost = [](const CallSiteRow& r) { return r.costs.operator_ns + r.costs.gpu_ns; };
     if (cost(a) != cost(b)) return cost(a) > cost(b);
     return a.frame != b.frame ? a.frame < b.frame : a.name < b.name;
   });

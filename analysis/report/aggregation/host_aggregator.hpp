@@ -14,28 +14,28 @@
 
 namespace gpuprof::report {
 
-class HostPart {
+class HostAggregator {
  public:
-  explicit HostPart(const Dictionary& dictionary) : d_(dictionary) {}
+  explicit HostAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
   /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Survey& survey);
+  void add(const Timeline& timeline, const exporter::Prescan& survey);
   HostTables take();
 
  private:
-  struct Line {
+  struct LineAggregate {
     LineCosts costs;
     Index last_step = kNoIndex;
   };
   using SiteKey = std::uint64_t;  // line and name
 
-  void threads(const Timeline& t, const exporter::Survey& survey);
+  void threads(const Timeline& t, const exporter::Prescan& survey);
   void samples(const Timeline& t);
   void operators(const Timeline& t);
   void modules(const Timeline& t);
   template <typename Add>
   void both(const Timeline& t, Index host, FrameId line, const Add& add);
-  static void in_step(Line& line, Index step) {
+  static void in_step(LineAggregate& line, Index step) {
     if (step == kNoIndex || line.last_step == step) return;
     line.last_step = step;
     ++line.costs.steps;
@@ -44,8 +44,8 @@ class HostPart {
   const Dictionary& d_;
   HostTables all_;
   std::map<std::uint32_t, ThreadRow> threads_;
-  std::unordered_map<FrameId, Line> lines_;
-  std::unordered_map<SiteKey, Line> sites_;
+  std::unordered_map<FrameId, LineAggregate> lines_;
+  std::unordered_map<SiteKey, LineAggregate> sites_;
   std::vector<ModuleRow> modules_;  // by Dictionary::modules
 };
 

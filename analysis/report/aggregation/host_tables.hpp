@@ -18,7 +18,7 @@ struct ThreadRow {
   std::uint32_t tid = 0;
   std::string name;
   bool main = false;  // has the steps, or is the first
-  std::uint64_t samples = 0, blocked_samples = 0;
+  std::uint64_t samples = 0, off_cpu_samples = 0;
   std::uint64_t cpu_ns = 0;                      // by samples
   std::uint64_t blocked_ns = 0;                  // by samples, as far as their period is known
   std::uint64_t operators = 0, operator_ns = 0;  // outermost ones
@@ -42,7 +42,7 @@ struct ModuleRow {
 struct LineCosts {
   std::uint64_t self_samples = 0;     // running, the line itself innermost of all Python frames
   std::uint64_t samples = 0;          // running
-  std::uint64_t blocked_samples = 0;  // waiting
+  std::uint64_t off_cpu_samples = 0;  // waiting
   std::uint64_t cpu_ns = 0, blocked_ns = 0;  // by samples
   std::uint64_t operators = 0;               // outermost ones
   std::uint64_t operator_ns = 0;             // their time, with what is in them
@@ -58,7 +58,7 @@ struct LineRow {
 };
 
 /// An operator called on a line (the outermost one there).
-struct SiteRow {
+struct CallSiteRow {
   FrameId frame = 0;  // 0: line not known
   std::string name;
   LineCosts costs;  // samples are not told by operator
@@ -68,7 +68,7 @@ struct HostTables {
   std::vector<ThreadRow> threads;
   std::vector<ModuleRow> modules;      // parents before children
   std::vector<LineRow> lines;          // most samples or operator time first
-  std::vector<SiteRow> sites;          // most operator time first
+  std::vector<CallSiteRow> sites;      // most operator time first
   std::uint64_t sample_period_ns = 0;  // CPU time between two samples of a thread; 0: not known
 };
 

@@ -17,7 +17,7 @@ using exporter::Intervals;
 namespace {
 
 /// What is in both of two merged sets.
-Intervals both(const Intervals& a, const Intervals& b) { return minus(a, minus(a, b)); }
+Intervals both(const Intervals& a, const Intervals& b) { return subtract(a, subtract(a, b)); }
 
 /// When threads were at operators or calls, or on their way from one to the next.
 Intervals launching(const Timeline& t, const Dictionary& d) {
@@ -30,16 +30,16 @@ Intervals launching(const Timeline& t, const Dictionary& d) {
     const HostKey& key = d.host[e.key];
     if (loads[e.key]) loading.push_back({e.start_ns, e.end_ns});
     const bool outermost =
-        key.kind == OperatorKind::kCall ? t.outer[i] == kNoIndex : t.outer[i] == i;
-    if (outermost && !key.enclosing) at_work.push_back({e.start_ns, e.end_ns});
+        key.kind == OperatorKind::kApiCall ? t.outer[i] == kNoIndex : t.outer[i] == i;
+    if (outermost && !key.encloses_steps) at_work.push_back({e.start_ns, e.end_ns});
   }
-  merge(at_work);
+  normalize(at_work);
   for (std::size_t i = 0; i + 1 < at_work.size(); ++i)
-    if (at_work[i + 1].start_ns - at_work[i].end_ns <= kPauseNs)
+    if (at_work[i + 1].start_ns - at_work[i].end_ns <= kMaxLaunchPauseNs)
       at_work[i].end_ns = at_work[i + 1].start_ns;
-  merge(at_work);
-  merge(loading);
-  return minus(at_work, loading);
+  normalize(at_work);
+  normalize(loading);
+  return subtract(at_work, loading);
 }
 
 Intervals steps_of(const Timeline& t) {
@@ -47,7 +47,7 @@ Intervals steps_of(const Timeline& t) {
   for (std::size_t i = t.warm_up; i < t.steps.size(); ++i)
     steps.push_back({t.steps[i].start_ns, t.steps[i].end_ns});
   if (t.steps.empty()) steps.push_back({t.first_ns, t.last_ns});
-  merge(steps);
+  normalize(steps);
   return steps;
 }
 
@@ -69,7 +69,7 @@ std::uint64_t launch_gap_ns(const Timeline& t, const Dictionary& d) {
     const bool kernel = key.kind == GpuKind::kKernel || key.kind == GpuKind::kGraph;
     if (kernel && g.start_ns > gpu.idle_since_ns && g.launch != kNoIndex &&
         t.host[g.launch].start_ns > gpu.idle_since_ns)
-      gpu.gap_ns += time_in(counted, gpu.idle_since_ns, g.start_ns);
+      gpu.gap_ns += overlap_ns(counted, gpu.idle_since_ns, g.start_ns);
     gpu.idle_since_ns = std::max(gpu.idle_since_ns, g.end_ns);
     longest_ns = std::max(longest_ns, gpu.gap_ns);
   }

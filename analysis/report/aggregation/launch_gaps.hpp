@@ -10,7 +10,7 @@
 namespace gpuprof::report {
 
 /// Longer than this between two operators the program does something else than launching.
-inline constexpr std::uint64_t kPauseNs = 100'000;
+inline constexpr std::uint64_t kMaxLaunchPauseNs = 100'000;
 
 /// Of one window: time in which a GPU was idle, until a kernel began whose launch had not begun
 /// when the GPU became idle; only what of it lies in steps (without any: in the window), and in

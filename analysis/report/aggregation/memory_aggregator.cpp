@@ -10,7 +10,7 @@
 namespace gpuprof::report {
 
 /// Neighbours become one, the higher, when there are too many points.
-void MemoryPart::point(Device& device, const AllocationEvent& a) {
+void MemoryAggregator::point(Device& device, const AllocationEvent& a) {
   std::vector<MemoryPoint>& curve = device.sum.curve;
   const MemoryPoint next{a.ts_ns, a.allocated_bytes, a.reserved_bytes};
   if (device.seen++ % device.every != 0) {
@@ -29,7 +29,8 @@ void MemoryPart::point(Device& device, const AllocationEvent& a) {
   curve.push_back(next);
 }
 
-MemoryPart::Block MemoryPart::block_of(const Timeline& t, const AllocationEvent& a) const {
+MemoryAggregator::Block MemoryAggregator::block_of(const Timeline& t,
+                                                   const AllocationEvent& a) const {
   Block block{static_cast<std::uint64_t>(a.bytes), a.ts_ns, 0, 0, kNoIndex};
   if (a.owner == kNoIndex) return block;
   // aten::empty and its like allocate for whoever called them.
@@ -41,7 +42,7 @@ MemoryPart::Block MemoryPart::block_of(const Timeline& t, const AllocationEvent&
 }
 
 /// What was allocated when the peak was reached: the window's records once more, until then.
-void MemoryPart::peak_blocks(const Timeline& t, std::int32_t number, Device& device) {
+void MemoryAggregator::peak_blocks(const Timeline& t, std::int32_t number, Device& device) {
   std::unordered_map<std::uint64_t, Block> live = device.live;
   for (const AllocationEvent& a : t.allocations) {
     if (a.device != number || a.ts_ns > device.sum.peak_ns) continue;
@@ -60,7 +61,7 @@ void MemoryPart::peak_blocks(const Timeline& t, std::int32_t number, Device& dev
   if (blocks.size() > DeviceMemory::kMaxBlocks) blocks.resize(DeviceMemory::kMaxBlocks);
 }
 
-void MemoryPart::add(const Timeline& t) {
+void MemoryAggregator::add(const Timeline& t) {
   std::map<std::int32_t, bool> higher;
   for (const AllocationEvent& a : t.allocations) {
     DeviceMemory& sum = devices_[a.device].sum;
@@ -83,7 +84,7 @@ void MemoryPart::add(const Timeline& t) {
       device.live[a.address] = block;
       ++device.sum.allocations;
       device.sum.allocated_bytes += block.bytes;
-      Churn& churn = device.churn[std::uint64_t{block.line} << 32 | block.owner];
+      ChurnAggregate& churn = device.churn[std::uint64_t{block.line} << 32 | block.owner];
       ++churn.allocations;
       churn.bytes += block.bytes;
       continue;
@@ -101,11 +102,11 @@ void MemoryPart::add(const Timeline& t) {
   }
 }
 
-Memory MemoryPart::take() {
+Memory MemoryAggregator::take() {
   Memory all;
   for (auto& [number, device] : devices_) {
     for (const auto& [key, churn] : device.churn)
-      device.sum.churn.push_back({d_.texts.text(static_cast<TextId>(key)),
+      device.sum.churn.push_back({d_.texts.text(static_cast<StringRef>(key)),
                                   static_cast<FrameId>(key >> 32), churn.allocations, churn.bytes,
                                   churn.freed_in_step});
     std::vector<ChurnRow>& rows = device.sum.churn;

@@ -13,9 +13,9 @@
 
 namespace gpuprof::report {
 
-class MemoryPart {
+class MemoryAggregator {
  public:
-  explicit MemoryPart(const Dictionary& dictionary) : d_(dictionary) {}
+  explicit MemoryAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
   void add(const Timeline& timeline);
   Memory take();
@@ -23,17 +23,17 @@ class MemoryPart {
  private:
   struct Block {
     std::uint64_t bytes = 0, since_ns = 0;
-    TextId owner = 0;
+    StringRef owner = 0;
     FrameId line = 0;
     Index step = kNoIndex;
   };
-  struct Churn {
+  struct ChurnAggregate {
     std::uint64_t allocations = 0, bytes = 0, freed_in_step = 0;
   };
   struct Device {
     DeviceMemory sum;
-    std::uint64_t every = 1, seen = 0;     // one point for so many records
-    std::map<std::uint64_t, Churn> churn;  // by line and owner
+    std::uint64_t every = 1, seen = 0;              // one point for so many records
+    std::map<std::uint64_t, ChurnAggregate> churn;  // by line and owner
     std::unordered_map<std::uint64_t, Block> live;
   };
 

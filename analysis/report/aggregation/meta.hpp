@@ -19,7 +19,7 @@ struct WindowMeta {
   std::uint64_t start_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t start_real_ns = 0;         // CLOCK_REALTIME of the start
   std::uint64_t first_label = 0, steps = 0;
-  std::string why;
+  std::string reason;
 };
 
 struct Meta {

@@ -16,12 +16,12 @@ constexpr std::size_t kMaxStepValues = 4u << 20;
 }  // namespace
 
 /// Bytes taken and given back until each allocation, to add up any interval of time.
-struct MemorySums {
+struct MemoryPrefixSums {
   std::vector<std::uint64_t> ts_ns;
   std::vector<std::int64_t> cpu{0}, device{0};
   std::vector<std::int32_t> covered;  // + where an interval begins, - where it ended
 
-  explicit MemorySums(const Timeline& t) {
+  explicit MemoryPrefixSums(const Timeline& t) {
     if (t.allocations.empty()) return;
     for (const AllocationEvent& a : t.allocations) {
       ts_ns.push_back(a.ts_ns);
@@ -33,11 +33,11 @@ struct MemorySums {
 };
 
 /// By host event.
-struct OperatorsPart::Costs {
+struct OperatorAggregator::Costs {
   std::vector<Index> parent;  // kRemoved: counted with its parent
   std::vector<std::int64_t> self_ns, device_ns, own_device_ns;
   std::vector<std::int64_t> cpu_bytes, device_bytes, self_cpu_bytes, self_device_bytes;
-  MemorySums memory;
+  MemoryPrefixSums memory;
 
   explicit Costs(const Timeline& t) : memory(t) {}
   bool removed(Index i) const { return redirect[i] != i; }
@@ -105,7 +105,8 @@ void subtract_children(const Timeline& t, Costs& c) {
   std::vector<std::uint64_t> until(count, 0);  // what of each its children have covered
   for (Index i = 0; i < count; ++i) {
     const Index p = c.parent[i];
-    if (p != kNoIndex && !c.removed(i)) c.self_ns[p] -= covered_by(t.host[i], t.host[p], until[p]);
+    if (p != kNoIndex && !c.removed(i))
+      c.self_ns[p] -= newly_covered_ns(t.host[i], t.host[p], until[p]);
   }
   for (std::size_t n = count; n-- > 0;) {  // children before parents
     const auto i = static_cast<Index>(n);
@@ -121,9 +122,9 @@ void subtract_children(const Timeline& t, Costs& c) {
 /// Stacks as those tables know them: of backward operators that of the forward or none.
 std::vector<StackRef> table_stacks(const Timeline& t) {
   std::vector<StackRef> stacks = t.stacks;
-  FlatMap sequenced;  // by host event + 1
+  FlatHashMap sequenced;  // by host event + 1
   for (Index n = 0; n < t.sequenced.size(); ++n) {
-    const Index i = t.by_id.get(t.sequenced[n].id);
+    const Index i = t.host_by_id.get(t.sequenced[n].id);
     if (i != kNoIndex) sequenced[std::uint64_t{i} + 1] = n;
   }
   std::vector<Index> node(t.host.size(), kNoIndex);  // innermost backward one around each
@@ -141,7 +142,7 @@ std::vector<StackRef> table_stacks(const Timeline& t) {
   }
   for (Index i = 0; i < t.host.size(); ++i) {
     if (node[i] == kNoIndex) continue;
-    const Sequenced& s = t.sequenced[node[i]];
+    const SequencedOperator& s = t.sequenced[node[i]];
     const auto found = forward.find({s.sequence, s.forward_tid});
     stacks[i] = found == forward.end() ? 0 : found->second;
   }
@@ -150,8 +151,8 @@ std::vector<StackRef> table_stacks(const Timeline& t) {
 
 }  // namespace
 
-OperatorRow& OperatorsPart::row(TextId name, TextId shapes, StackRef stack, OperatorKind kind,
-                                std::uint64_t start_ns) {
+OperatorRow& OperatorAggregator::row(StringRef name, StringRef shapes, StackRef stack,
+                                     OperatorKind kind, std::uint64_t start_ns) {
   const std::uint64_t hash =
       ((std::uint64_t{name} << 32 | shapes) * 0x9e3779b97f4a7c15ULL ^ stack) * 16 +
       static_cast<std::uint64_t>(kind);
@@ -177,10 +178,10 @@ OperatorRow& OperatorsPart::row(TextId name, TextId shapes, StackRef stack, Oper
   return made;
 }
 
-void OperatorsPart::in_step(std::size_t row, Index step, std::int64_t cpu_ns,
-                            std::int64_t device_ns) {
+void OperatorAggregator::in_step(std::size_t row, Index step, std::int64_t cpu_ns,
+                                 std::int64_t device_ns) {
   if (step == kNoIndex || steps_ * by_step_.size() > kMaxStepValues) return;
-  StepsOf& of = by_step_[steps_of_[row]];
+  StepTimes& of = by_step_[steps_of_[row]];
   if (of.cpu.size() < steps_) {
     of.cpu.resize(steps_);
     of.device.resize(steps_);
@@ -189,7 +190,7 @@ void OperatorsPart::in_step(std::size_t row, Index step, std::int64_t cpu_ns,
   of.device[steps_before_ + step] += static_cast<float>(device_ns);
 }
 
-void OperatorsPart::host_rows(const Timeline& t, const Costs& c) {
+void OperatorAggregator::host_rows(const Timeline& t, const Costs& c) {
   const bool any_stack =
       std::any_of(t.stacks.begin(), t.stacks.end(), [](StackRef stack) { return stack != 0; });
   const std::vector<StackRef> stacks = any_stack ? table_stacks(t) : std::vector<StackRef>();
@@ -197,7 +198,7 @@ void OperatorsPart::host_rows(const Timeline& t, const Costs& c) {
   std::vector<std::pair<StackRef, Index>> last(d_.host.size(), {0, kNoIndex});
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
-    if (c.removed(i) || d_.host[e.key].kind == OperatorKind::kPython) continue;
+    if (c.removed(i) || d_.host[e.key].kind == OperatorKind::kPythonCall) continue;
     const StackRef stack = any_stack ? stacks[i] : 0;
     auto& [last_stack, at] = last[e.key];
     if (at == kNoIndex || last_stack != stack) {
@@ -223,8 +224,8 @@ void OperatorsPart::host_rows(const Timeline& t, const Costs& c) {
   }
 }
 
-void OperatorsPart::gpu_rows(const Timeline& t) {
-  const TextId none = d_.texts.id("[]");
+void OperatorAggregator::gpu_rows(const Timeline& t) {
+  const StringRef none = d_.texts.id("[]");
   std::vector<Index> at(d_.gpu.size(), kNoIndex);
   for (const GpuEvent& g : t.gpu) {
     const GpuKey& key = d_.gpu[g.key];
@@ -243,7 +244,7 @@ void OperatorsPart::gpu_rows(const Timeline& t) {
 
 /// As PyTorch's profiler draws its own ranges on the GPU: around what was launched in them, each
 /// stream by itself, a nanosecond more at both ends.
-void OperatorsPart::annotation_rows(const Timeline& t) {
+void OperatorAggregator::annotation_rows(const Timeline& t) {
   std::vector<Index> annotation(t.host.size(), kNoIndex);
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostKey& key = d_.host[t.host[i].key];
@@ -272,7 +273,7 @@ void OperatorsPart::annotation_rows(const Timeline& t) {
 }
 
 /// What was allocated while nothing was recorded.
-void OperatorsPart::memory_rows(const Timeline& t, const Costs& c) {
+void OperatorAggregator::memory_rows(const Timeline& t, const Costs& c) {
   std::int64_t depth = 0;
   for (std::size_t i = 0; i < t.allocations.size(); ++i) {
     depth += c.memory.covered[i];
@@ -286,7 +287,7 @@ void OperatorsPart::memory_rows(const Timeline& t, const Costs& c) {
   }
 }
 
-void OperatorsPart::add(const Timeline& t) {
+void OperatorAggregator::add(const Timeline& t) {
   steps_before_ = steps_;
   steps_ += t.steps.size();
   Costs costs(t);
@@ -304,14 +305,14 @@ void OperatorsPart::add(const Timeline& t) {
   all_.has_memory = all_.has_memory || !t.allocations.empty();
 }
 
-Operators OperatorsPart::take() {
+Operators OperatorAggregator::take() {
   for (const OperatorRow& r : all_.rows) {
     all_.self_cpu_ns += r.self_cpu_ns;
     if (r.kind == OperatorKind::kGpuWork) all_.self_device_ns += r.self_device_ns;
     all_.has_shapes = all_.has_shapes || r.shapes != "[]";
     all_.has_stacks = all_.has_stacks || r.stack != 0;
   }
-  for (StepsOf& of : by_step_) {
+  for (StepTimes& of : by_step_) {
     if (of.cpu.empty()) continue;
     of.cpu.resize(steps_);
     of.device.resize(steps_);
@@ -326,23 +327,23 @@ Operators OperatorsPart::take() {
 namespace {
 
 /// Frames those tables do not show.
-bool is_left_out(std::string_view frame) {
+bool is_hidden_frame(std::string_view frame) {
   const auto has = [&](std::string_view part) { return frame.find(part) != frame.npos; };
   return (has("autograd/__init__") && (has("_make_grads") || has("backward"))) ||
          (has("torch/tensor") && has("backward"));
 }
 
 /// Stacks of which the innermost frames count.
-class CutStacks {
+class StackTruncator {
  public:
-  CutStacks(Places& places, std::uint32_t frames) : places_(places), frames_(frames) {}
+  StackTruncator(StackTable& places, std::uint32_t frames) : places_(places), frames_(frames) {}
 
   StackRef of(StackRef stack) {
     if (frames_ == 0 || stack == 0) return 0;
     const auto [at, fresh] = known_.emplace(stack, 0);
     if (!fresh) return at->second;
     std::vector<FrameId> cut = places_.stacks[stack];
-    std::erase_if(cut, [&](FrameId frame) { return is_left_out(places_.frames[frame].text); });
+    std::erase_if(cut, [&](FrameId frame) { return is_hidden_frame(places_.frames[frame].text); });
     if (cut.size() > frames_) cut.resize(frames_);
     const auto [same, added] = made_.emplace(cut, static_cast<StackRef>(places_.stacks.size()));
     if (added) places_.stacks.push_back(std::move(cut));
@@ -350,7 +351,7 @@ class CutStacks {
   }
 
  private:
-  Places& places_;
+  StackTable& places_;
   std::uint32_t frames_;
   std::unordered_map<StackRef, StackRef> known_;
   std::map<std::vector<FrameId>, StackRef> made_;
@@ -359,9 +360,9 @@ class CutStacks {
 }  // namespace
 
 std::vector<OperatorRow> group(const std::vector<OperatorRow>& rows, const Grouping& grouping,
-                               Places& places) {
+                               StackTable& places) {
   std::vector<OperatorRow> groups;
-  CutStacks cut(places, grouping.by_stack);
+  StackTruncator cut(places, grouping.by_stack);
   std::unordered_map<std::string, std::vector<std::size_t>> index;  // by name
   for (const OperatorRow& r : rows) {
     OperatorRow key = r;

@@ -14,22 +14,22 @@
 
 namespace gpuprof::report {
 
-class OperatorsPart {
+class OperatorAggregator {
  public:
-  explicit OperatorsPart(Dictionary& dictionary) : d_(dictionary) {}
+  explicit OperatorAggregator(Dictionary& dictionary) : d_(dictionary) {}
 
   void add(const Timeline& timeline);
   Operators take();
 
  private:
   struct Costs;
-  struct StepsOf {
-    TextId name;
+  struct StepTimes {
+    StringRef name;
     OperatorKind kind;
     std::vector<float> cpu, device;
   };
 
-  OperatorRow& row(TextId name, TextId shapes, StackRef stack, OperatorKind kind,
+  OperatorRow& row(StringRef name, StringRef shapes, StackRef stack, OperatorKind kind,
                    std::uint64_t start_ns);
   void host_rows(const Timeline& t, const Costs& costs);
   void gpu_rows(const Timeline& t);
@@ -42,8 +42,8 @@ class OperatorsPart {
   std::unordered_map<std::uint64_t, std::vector<Index>> index_;  // rows by hash
   std::vector<std::array<std::uint32_t, 3>> keys_;               // of rows: name, shapes, stack
   std::vector<Index> steps_of_;                                  // of rows, in by_step_
-  std::map<std::pair<TextId, OperatorKind>, Index> by_name_;
-  std::vector<StepsOf> by_step_;
+  std::map<std::pair<StringRef, OperatorKind>, Index> by_name_;
+  std::vector<StepTimes> by_step_;
   std::size_t steps_before_ = 0, steps_ = 0;
 };
 

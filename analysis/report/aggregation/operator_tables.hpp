@@ -20,10 +20,10 @@ namespace gpuprof::report {
 enum class OperatorKind : std::uint8_t {
   kOperator,
   kAnnotation,  // user range of PyTorch or NVTX, step
-  kCall,        // CUDA runtime or driver
+  kApiCall,     // CUDA runtime or driver
   kOverhead,
   kMemory,         // allocations outside of everything else
-  kPython,         // a call of Python in one of these: has no row, but its time is not theirs
+  kPythonCall,     // a call of Python in one of these: has no row, but its time is not theirs
   kGpuWork,        // kernel, copy, memset
   kGpuAnnotation,  // from the first to the last GPU work of a user range, per stream
 };
@@ -66,6 +66,6 @@ struct Grouping {
 /// Adds up rows that are equal under `grouping`, in order of appearance. `places` gets the cut
 /// stacks.
 std::vector<OperatorRow> group(const std::vector<OperatorRow>& rows, const Grouping& grouping,
-                               Places& places);
+                               StackTable& places);
 
 }  // namespace gpuprof::report

@@ -17,17 +17,17 @@ using exporter::OpKind;
 constexpr auto kCategories = static_cast<std::size_t>(Category::kCount);
 
 /// One around everything, where no step was recorded.
-StepRow whole_time(const Timeline& t) {
+StepRow synthetic_step(const Timeline& t) {
   StepRow step;
   step.window = t.window;
-  step.made_up = true;
+  step.is_synthetic = true;
   step.start_ns = step.host_start_ns = t.first_ns;
   step.end_ns = step.host_end_ns = t.last_ns;
   return step;
 }
 
 /// A step lasts until the GPU work launched in it has ended; the next begins then.
-void cut(const Timeline& t, std::vector<StepRow>& steps) {
+void extend_to_gpu_end(const Timeline& t, std::vector<StepRow>& steps) {
   struct Work {
     std::uint64_t first = ~0ULL, last = 0;
   };
@@ -58,8 +58,8 @@ void cut(const Timeline& t, std::vector<StepRow>& steps) {
 }
 
 /// From the first step that counts to the end of the last one that does.
-Interval kept_span(const std::vector<StepRow>& steps) {
-  const auto counts = [](const StepRow& step) { return step.kept; };
+Interval counted_span(const std::vector<StepRow>& steps) {
+  const auto counts = [](const StepRow& step) { return step.is_counted; };
   const auto first = std::find_if(steps.begin(), steps.end(), counts);
   const auto last = std::find_if(steps.rbegin(), steps.rend(), counts);
   if (first == steps.end()) return {steps.back().end_ns, steps.back().end_ns};
@@ -78,7 +78,7 @@ std::vector<StepRow> step_rows(const Timeline& t) {
     step.end_ns = step.host_end_ns = t.steps[i].end_ns;
     step.where = t.step_places[i];
   }
-  cut(t, steps);
+  extend_to_gpu_end(t, steps);
   return steps;
 }
 
@@ -89,10 +89,10 @@ std::string_view name_of(Category category) {
 }
 
 /// The first steps may stand apart, and the last ones have been torn by the recording's end.
-void StepsPart::keep(const Timeline& t, std::vector<StepRow>& steps) const {
+void StepAggregator::keep(const Timeline& t, std::vector<StepRow>& steps) const {
   const std::size_t apart = std::min(t.warm_up, steps.size());
   for (std::size_t i = 0; i < apart; ++i) {
-    steps[i].kept = false;
+    steps[i].is_counted = false;
     steps[i].warm_up = true;
   }
   std::vector<std::uint64_t> nodes(steps.size(), 0);
@@ -104,18 +104,18 @@ void StepsPart::keep(const Timeline& t, std::vector<StepRow>& steps) const {
   if (kept > apart + 1 &&
       static_cast<double>(nodes[kept - 1]) < 0.8 * static_cast<double>(nodes[kept - 2]))
     --kept;
-  for (std::size_t i = kept; i < steps.size(); ++i) steps[i].kept = false;
+  for (std::size_t i = kept; i < steps.size(); ++i) steps[i].is_counted = false;
 }
 
-void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const {
+void StepAggregator::break_down(const Timeline& t, std::vector<StepRow>& steps) const {
   std::array<Intervals, kCategories - 1> sets;
   const auto at = [&](Category c) -> Intervals& { return sets[static_cast<std::size_t>(c)]; };
   Intervals busy;
   for (const GpuEvent& g : t.gpu) {
     const GpuKey& key = d_.gpu[g.key];
-    if (key.on_host) continue;
+    if (key.copy_by_cpu) continue;
     const bool talks = key.nccl || (g.owner != kNoIndex &&
-                                    d_.host[t.host[g.owner].key].op == OpKind::kCommunication);
+                                    d_.host[t.host[g.owner].key].op == OpKind::kKnownCollective);
     Category category = talks ? Category::kCommunication : Category::kKernel;
     if (key.kind == GpuKind::kCopy) category = Category::kMemcpy;
     if (key.kind == GpuKind::kSet) category = Category::kMemset;
@@ -124,13 +124,14 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
   }
   const auto category_of = [&](const HostEvent& e) {
     const HostKey& key = d_.host[e.key];
-    if (key.kind == OperatorKind::kCall) return key.apart ? Category::kOther : Category::kRuntime;
-    if (key.enclosing || key.op == OpKind::kStep || key.kind == OperatorKind::kOverhead ||
-        key.kind == OperatorKind::kPython)
+    if (key.kind == OperatorKind::kApiCall)
+      return key.is_standalone_sync ? Category::kOther : Category::kRuntime;
+    if (key.encloses_steps || key.op == OpKind::kProfilerStep ||
+        key.kind == OperatorKind::kOverhead || key.kind == OperatorKind::kPythonCall)
       return Category::kOther;
-    if (key.op == OpKind::kCommunication) return Category::kCommunication;
-    return exporter::is_loader(d_.texts.text(key.name)) ? Category::kDataLoader
-                                                        : Category::kCpuExec;
+    if (key.op == OpKind::kKnownCollective) return Category::kCommunication;
+    return exporter::is_data_loader(d_.texts.text(key.name)) ? Category::kDataLoader
+                                                             : Category::kCpuExec;
   };
   std::vector<Category> by_key(d_.host.size(), Category::kCount);
   for (const HostEvent& e : t.host) {
@@ -142,24 +143,24 @@ void StepsPart::break_down(const Timeline& t, std::vector<StepRow>& steps) const
     at(category).push_back({e.start_ns, e.end_ns});
   }
   Intervals covered;
-  merge(busy);
+  normalize(busy);
   for (StepRow& step : steps) step.time.back() = step.length_ns();
   for (std::size_t c = 0; c < sets.size(); ++c) {
-    merge(sets[c]);
-    const Intervals own = minus(sets[c], covered);
+    normalize(sets[c]);
+    const Intervals own = subtract(sets[c], covered);
     for (StepRow& step : steps) {
-      step.time[c] = time_in(own, step.start_ns, step.end_ns);
+      step.time[c] = overlap_ns(own, step.start_ns, step.end_ns);
       step.time.back() -= step.time[c];
     }
-    covered = plus(covered, sets[c]);
+    covered = unite(covered, sets[c]);
   }
-  for (StepRow& step : steps) step.gpu_busy_ns = time_in(busy, step.start_ns, step.end_ns);
+  for (StepRow& step : steps) step.gpu_busy_ns = overlap_ns(busy, step.start_ns, step.end_ns);
 }
 
-void StepsPart::count(const Timeline& t, std::vector<StepRow>& steps) const {
-  const bool whole_time = t.steps.empty();
+void StepAggregator::count(const Timeline& t, std::vector<StepRow>& steps) const {
+  const bool synthetic_step = t.steps.empty();
   const auto of = [&](Index step) -> StepRow* {
-    return whole_time ? &steps[0] : step == kNoIndex ? nullptr : &steps[step];
+    return synthetic_step ? &steps[0] : step == kNoIndex ? nullptr : &steps[step];
   };
   std::vector<bool> launches(t.host.size(), false);
   for (const GpuEvent& g : t.gpu) {
@@ -172,7 +173,7 @@ void StepsPart::count(const Timeline& t, std::vector<StepRow>& steps) const {
   for (std::size_t i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
     const HostKey& key = d_.host[e.key];
-    if (key.kind != OperatorKind::kCall || e.nested_call) continue;
+    if (key.kind != OperatorKind::kApiCall || e.nested_call) continue;
     StepRow* const step = of(e.step);
     if (step == nullptr) continue;
     if (launches[i]) step->launch_ns += e.length_ns();
@@ -182,7 +183,7 @@ void StepsPart::count(const Timeline& t, std::vector<StepRow>& steps) const {
   }
 }
 
-void StepsPart::memory(const Timeline& t, std::vector<StepRow>& steps) {
+void StepAggregator::memory(const Timeline& t, std::vector<StepRow>& steps) {
   std::size_t i = 0;
   for (StepRow& step : steps) {
     while (i < t.allocations.size() && t.allocations[i].ts_ns < step.host_start_ns) ++i;
@@ -205,33 +206,34 @@ void StepsPart::memory(const Timeline& t, std::vector<StepRow>& steps) {
   }
 }
 
-void StepsPart::one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
-                        Gpu& gpu) const {
+void StepAggregator::one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
+                             GpuAggregate& gpu) const {
   Intervals kernels;
   std::vector<std::pair<std::uint64_t, double>> changes;
   for (const GpuEvent& g : t.gpu) {
     const GpuKey& key = d_.gpu[g.key];
     const bool kernel = key.kind == GpuKind::kKernel || key.kind == GpuKind::kGraph;
     if (!kernel || key.device != gpu.summary.device) continue;
-    const Interval cut{std::max(g.start_ns, span.start_ns), std::min(g.end_ns, span.end_ns)};
+    const Interval extend_to_gpu_end{std::max(g.start_ns, span.start_ns),
+                                     std::min(g.end_ns, span.end_ns)};
     if (g.owner != kNoIndex && d_.host[t.host[g.owner].key].kind == OperatorKind::kOperator) {
       gpu.attributed_ns += g.length_ns();
       if (key.tensor_core) gpu.tensor_ns += g.length_ns();
     }
-    if (cut.end_ns <= cut.start_ns) continue;
-    const std::uint64_t length = cut.end_ns - cut.start_ns;
+    if (extend_to_gpu_end.end_ns <= extend_to_gpu_end.start_ns) continue;
+    const std::uint64_t length = extend_to_gpu_end.end_ns - extend_to_gpu_end.start_ns;
     ++gpu.summary.kernels;
     gpu.summary.kernel_ns += length;
     gpu.occupancy_ns += key.occupancy_percent * static_cast<double>(length);
-    kernels.push_back(cut);
+    kernels.push_back(extend_to_gpu_end);
     if (key.blocks_per_sm <= 0) continue;
-    changes.emplace_back(cut.start_ns, key.blocks_per_sm);
-    changes.emplace_back(cut.end_ns, -key.blocks_per_sm);
+    changes.emplace_back(extend_to_gpu_end.start_ns, key.blocks_per_sm);
+    changes.emplace_back(extend_to_gpu_end.end_ns, -key.blocks_per_sm);
   }
-  merge(kernels);
+  normalize(kernels);
   for (const Interval& busy : kernels) gpu.summary.busy_ns += busy.end_ns - busy.start_ns;
   for (const StepRow& step : steps)
-    if (step.kept) gpu.in_steps_ns += time_in(kernels, step.start_ns, step.end_ns);
+    if (step.is_counted) gpu.in_steps_ns += overlap_ns(kernels, step.start_ns, step.end_ns);
   std::sort(changes.begin(), changes.end());
   double level = 0;
   for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
@@ -241,8 +243,8 @@ void StepsPart::one_gpu(const Timeline& t, const std::vector<StepRow>& steps, In
   }
 }
 
-void StepsPart::gpus(const Timeline& t, const exporter::Survey& survey,
-                     const std::vector<StepRow>& steps, Interval span) {
+void StepAggregator::gpus(const Timeline& t, const exporter::Prescan& survey,
+                          const std::vector<StepRow>& steps, Interval span) {
   for (const GpuEvent& g : t.gpu) gpus_[d_.gpu[g.key].device].summary.device = d_.gpu[g.key].device;
   for (auto& [number, gpu] : gpus_) {
     one_gpu(t, steps, span, gpu);
@@ -256,54 +258,55 @@ void StepsPart::gpus(const Timeline& t, const exporter::Survey& survey,
   }
 }
 
-void StepsPart::add(const Timeline& t, const exporter::Survey& survey) {
+void StepAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
   std::vector<StepRow> steps = step_rows(t);
   if (all_.source.empty() && !steps.empty())
-    all_.source = name_of(static_cast<exporter::StepBy>(t.steps[0].source));
+    all_.source = name_of(static_cast<exporter::StepOrigin>(t.steps[0].source));
   if (steps.empty()) {
     if (t.first_ns > t.last_ns) return;
-    steps.push_back(whole_time(t));
+    steps.push_back(synthetic_step(t));
   } else {
     keep(t, steps);
   }
   break_down(t, steps);
   count(t, steps);
-  const Interval span = kept_span(steps);
+  const Interval span = counted_span(steps);
   gpus(t, survey, steps, span);
   memory(t, steps);
   all_.span_ns += span.end_ns - span.start_ns;
   for (StepRow& step : steps)
     for (const auto& [reason, loss] : survey.losses)
       if (loss.in_window != 0 && loss.first_ns < step.end_ns && loss.last_ns >= step.start_ns)
-        step.lost += loss.in_window;
+        step.lost_records += loss.in_window;
   all_.steps.insert(all_.steps.end(), steps.begin(), steps.end());
 }
 
-Steps StepsPart::take() {
-  const auto made_up = [](const StepRow& step) { return step.made_up; };
-  all_.made_up = !all_.steps.empty() && std::all_of(all_.steps.begin(), all_.steps.end(), made_up);
+Steps StepAggregator::take() {
+  const auto made_up = [](const StepRow& step) { return step.is_synthetic; };
+  all_.is_synthetic =
+      !all_.steps.empty() && std::all_of(all_.steps.begin(), all_.steps.end(), made_up);
   // Where there are steps, a window without any is not one.
-  if (!all_.made_up) std::erase_if(all_.steps, made_up);
-  Durations lengths;
+  if (!all_.is_synthetic) std::erase_if(all_.steps, made_up);
+  DurationCollector lengths;
   for (const StepRow& step : all_.steps) {
     if (step.warm_up) ++all_.warm_up;
-    if (!step.kept) continue;
-    ++all_.kept;
+    if (!step.is_counted) continue;
+    ++all_.is_counted;
     lengths.add(step.length_ns());
-    all_.kept_ns += step.length_ns();
+    all_.counted_ns += step.length_ns();
     for (std::size_t c = 0; c < kCategories; ++c)
       all_.mean_ns[c] += static_cast<double>(step.time[c]);
   }
   for (double& mean : all_.mean_ns)
-    mean /= static_cast<double>(std::max<std::size_t>(all_.kept, 1));
-  all_.length = lengths.spread();
+    mean /= static_cast<double>(std::max<std::size_t>(all_.is_counted, 1));
+  all_.length = lengths.stats();
   for (auto& [number, gpu] : gpus_) {
     GpuSummary& s = gpu.summary;
     const auto span = static_cast<double>(std::max<std::uint64_t>(all_.span_ns, 1));
     const auto kernel = static_cast<double>(std::max<std::uint64_t>(s.kernel_ns, 1));
     s.utilisation = static_cast<double>(s.busy_ns) / span;
-    s.in_steps = static_cast<double>(gpu.in_steps_ns) /
-                 static_cast<double>(std::max<std::uint64_t>(all_.kept_ns, 1));
+    s.utilisation_in_steps = static_cast<double>(gpu.in_steps_ns) /
+                             static_cast<double>(std::max<std::uint64_t>(all_.counted_ns, 1));
     s.sm_efficiency = gpu.weighted_sm_ns / span;
     s.occupancy_percent = gpu.occupancy_ns / kernel;
     if (gpu.attributed_ns != 0)

@@ -21,16 +21,16 @@ using exporter::Intervals;
 /// lasts until then, and the next begins. None where no step was recorded.
 std::vector<StepRow> step_rows(const Timeline& timeline);
 
-class StepsPart {
+class StepAggregator {
  public:
-  explicit StepsPart(const Dictionary& dictionary) : d_(dictionary) {}
+  explicit StepAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
   /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Survey& survey);
+  void add(const Timeline& timeline, const exporter::Prescan& survey);
   Steps take();
 
  private:
-  struct Gpu {
+  struct GpuAggregate {
     GpuSummary summary;
     double weighted_sm_ns = 0, occupancy_ns = 0;
     std::uint64_t attributed_ns = 0, tensor_ns = 0, in_steps_ns = 0;
@@ -39,14 +39,15 @@ class StepsPart {
   void break_down(const Timeline& t, std::vector<StepRow>& steps) const;
   void count(const Timeline& t, std::vector<StepRow>& steps) const;
   void memory(const Timeline& t, std::vector<StepRow>& steps);
-  void gpus(const Timeline& t, const exporter::Survey& survey, const std::vector<StepRow>& steps,
+  void gpus(const Timeline& t, const exporter::Prescan& survey, const std::vector<StepRow>& steps,
             Interval span);
-  void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span, Gpu& gpu) const;
+  void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
+               GpuAggregate& gpu) const;
   void keep(const Timeline& t, std::vector<StepRow>& steps) const;
 
   const Dictionary& d_;
   Steps all_;
-  std::map<std::uint32_t, Gpu> gpus_;
+  std::map<std::uint32_t, GpuAggregate> gpus_;
 };
 
 }  // namespace gpuprof::report

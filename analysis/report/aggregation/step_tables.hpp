@@ -45,13 +45,13 @@ struct StepRow {
   std::uint64_t launch_ns = 0;                           // in host calls that launched something
   std::uint64_t peak_cpu_bytes = 0, peak_gpu_bytes = 0;  // allocated; largest of all GPUs
   std::uint64_t allocations = 0, allocated_bytes = 0;
-  std::uint64_t lost = 0;  // records, at most: of losses told for a time that overlaps it
-  bool kept = true;        // counts in means
+  std::uint64_t lost_records = 0;  // records, at most: of losses told for a time that overlaps it
+  bool is_counted = true;          // counts in means
   bool warm_up =
-      false;  // it does not, being slow as the program's first ones are: warm_up_steps.hpp
+      false;  // it does not, being slow as the program's first ones are: count_warm_up_steps.hpp
               // (else it is torn by the recording's end, as the plugin has it)
-  bool made_up = false;  // around a window without steps
-  std::string where;     // file:line of the loop
+  bool is_synthetic = false;  // around a window without steps
+  std::string where;          // file:line of the loop
 
   std::uint64_t length_ns() const { return end_ns - start_ns; }
 };
@@ -63,8 +63,9 @@ struct GpuSummary {
   std::uint32_t compute_major = 0, compute_minor = 0, sm_count = 0;
   // Shares are 0..1, from the first kept step's start to the last one's end or, without steps, over
   // the recording. Sums are of the same time.
-  double utilisation = 0;        // some kernel ran
-  double in_steps = 0;           // the same, of the kept steps alone: without the time between them
+  double utilisation = 0;  // some kernel ran
+  double utilisation_in_steps =
+      0;                         // the same, of the kept steps alone: without the time between them
   double sm_efficiency = 0;      // weighted with how many multiprocessors blocks could fill
   double occupancy_percent = 0;  // of kernels, weighted with time
   double tensor_core_share = 0;  // of kernel time
@@ -74,15 +75,15 @@ struct GpuSummary {
 
 struct Steps {
   std::vector<StepRow> steps;  // in order of time; all of them
-  std::size_t kept = 0;        // of these, counted in mean, length and GPU summary
+  std::size_t is_counted = 0;  // of these, counted in mean, length and GPU summary
   std::array<double, static_cast<std::size_t>(Category::kCount)> mean_ns{};
-  Spread length;
+  DurationStats length;
   std::vector<GpuSummary> gpus;
-  std::size_t warm_up = 0;    // of these, told apart at the program's begin
-  std::uint64_t span_ns = 0;  // what the GPUs' shares are of; sum of all windows
-  std::uint64_t kept_ns = 0;  // of it, in kept steps
-  bool made_up = false;       // no step was recorded: one around everything
-  std::string source;         // who found them: "user", "loop", …; empty: not known
+  std::size_t warm_up = 0;       // of these, told apart at the program's begin
+  std::uint64_t span_ns = 0;     // what the GPUs' shares are of; sum of all windows
+  std::uint64_t counted_ns = 0;  // of it, in kept steps
+  bool is_synthetic = false;     // no step was recorded: one around everything
+  std::string source;            // who found them: "user", "loop", …; empty: not known
 };
 
 }  // namespace gpuprof::report

@@ -25,18 +25,18 @@ double at_share(const std::vector<std::uint64_t>& sorted, double share) {
 
 }  // namespace
 
-bool begins_program(const model::Step& step) {
+bool is_first_program_step(const model::Step& step) {
   // Steps of torch.profiler carry its own count, and a file of its may begin with any of them.
-  const bool named = static_cast<exporter::StepBy>(step.source) == exporter::StepBy::kUser;
+  const bool named = static_cast<exporter::StepOrigin>(step.source) == exporter::StepOrigin::kUser;
   return step.number == 0 && (!named || step.label == 0);
 }
 
-std::size_t warm_up_steps(std::span<const std::uint64_t> lengths) {
+std::size_t count_warm_up_steps(std::span<const std::uint64_t> lengths) {
   if (lengths.size() < 2) return 0;
   const auto half = lengths.subspan(lengths.size() / 2);
   std::vector<std::uint64_t> later(half.begin(), half.end());
   std::sort(later.begin(), later.end());
-  const double times = lengths.size() < kFewSteps ? kWarmUpTimesOfFew : kWarmUpTimes;
+  const double times = lengths.size() < kFewSteps ? kWarmUpFactorFewSteps : kWarmUpFactor;
   const double least = std::max(times * at_share(later, 0.5), at_share(later, kLongerThan));
   const std::size_t most = std::max<std::size_t>(1, lengths.size() / 3);
   std::size_t apart = 0;

@@ -22,7 +22,7 @@ namespace {
 using support::in_quotes;
 
 support::Error refused(std::string_view text, const std::string& why) {
-  return support::error(fmt::format("--fail-if {}: {}", in_quotes(text), why), kTrouble);
+  return support::error(fmt::format("--fail-if {}: {}", in_quotes(text), why), kExitCannotCompare);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -72,9 +72,9 @@ support::Result<void> read_bound(std::string_view word, Unit unit, Condition& co
                                                in_quotes(whole), example(unit)));
   const std::string_view suffix = trimmed(word.substr(static_cast<std::size_t>(end - word.data())));
   condition.value = sign * number;
-  condition.bound = is_signed ? Bound::kDifference : Bound::kValue;
+  condition.bound = is_signed ? BoundKind::kDifference : BoundKind::kValue;
   if (suffix == "%") {
-    condition.bound = Bound::kRelative;
+    condition.bound = BoundKind::kRelative;
     condition.value /= 100;
     return {};
   }
@@ -99,11 +99,11 @@ const ConditionMetric* find_metric(std::string_view name) {
 support::Error unknown_metric(const Condition& condition) {
   std::vector<std::string> names;
   for (const ConditionMetric& metric : condition_metrics()) names.emplace_back(metric.name);
-  const std::string near = support::nearest(condition.metric, names);
+  const std::string near = support::closest_match(condition.metric, names);
   return refused(condition.text,
                  fmt::format("there is no metric {}{}; there are {}", in_quotes(condition.metric),
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                             support::listed(names)));
+                             support::join_with_and(names)));
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ support::Result<Condition> parse_condition(std::string_view text) {
   if (!metric->of_name && colon != std::string_view::npos)
     return refused(text, fmt::format("{} takes no name", metric->name));
   GPUPROF_CHECK(read_bound(trimmed(value), metric->unit, condition));
-  if (metric->name == "changes" && condition.bound != Bound::kValue)
+  if (metric->name == "changes" && condition.bound != BoundKind::kValue)
     return refused(text, "changes are counted: write for example 'changes > 0'");
   return condition;
 }

@@ -18,7 +18,7 @@
 
 namespace gpuprof::report::diff {
 
-enum class Bound : std::uint8_t {
+enum class BoundKind : std::uint8_t {
   kRelative,    // +5%: of the value before
   kDifference,  // +2ms: after less before
   kValue,       // 20ms: after
@@ -29,7 +29,7 @@ struct Condition {
   std::string metric;  // before a colon
   std::string name;    // after it
   bool above = true, or_equal = false;
-  Bound bound = Bound::kRelative;
+  BoundKind bound = BoundKind::kRelative;
   double value = 0;  // a ratio less 1; ns, bytes or a count
 };
 
@@ -48,6 +48,7 @@ support::Result<Condition> parse_condition(std::string_view text);
 /// A sentence for each process in which it holds, in every pair of recordings.
 ///
 /// Errors: the metric was not recorded; no such name, or several.
-support::Result<std::vector<std::string>> holds(const Condition& condition, const Diff& diff);
+support::Result<std::vector<std::string>> evaluate_condition(const Condition& condition,
+                                                             const Diff& diff);
 
 }  // namespace gpuprof::report::diff

@@ -29,13 +29,13 @@ struct Measured {
 };
 
 std::string process_text(const ProcessDiff& process) {
-  const Side& side = process.after;
+  const StepProfile& side = process.after;
   return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
 }
 
 Measured of_change(const Change& change, Presence presence, bool on_host) {
-  return {change.before, change.after, change.apart || presence != Presence::kBoth, Unit::kTime,
-          on_host};
+  return {change.before, change.after, change.is_separated || presence != Presence::kBoth,
+          Unit::kTime, on_host};
 }
 
 bool has_kind(const std::string& metric, const NameDiff& row) {
@@ -56,18 +56,18 @@ support::Result<const NameDiff*> find_name(const Condition& condition, const Pro
   }
   if (parts.size() == 1) return parts.front();
   if (parts.empty()) {
-    const std::string near = support::nearest(condition.name, names);
+    const std::string near = support::closest_match(condition.name, names);
     return error(fmt::format("--fail-if {}: nothing of that name was recorded on either side{}",
                              in_quotes(condition.text),
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
-                 kTrouble);
+                 kExitCannotCompare);
   }
   return error(
       fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
                   "in full",
                   in_quotes(condition.text), parts.size(), in_quotes(condition.name),
                   in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
-      kTrouble);
+      kExitCannotCompare);
 }
 
 support::Result<Measured> measure_name(const Condition& condition, const ProcessDiff& process) {
@@ -91,7 +91,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
   for (const MemoryDiff& row : process.memory) {
     if ((row.device >= 0) != (on_gpu && !host_only)) continue;
     found = true;
-    const auto peak = [reserved](const SideMemory& memory) {
+    const auto peak = [reserved](const DeviceMemoryProfile& memory) {
       return static_cast<double>(reserved ? memory.peak_reserved_bytes
                                           : memory.peak_allocated_bytes);
     };
@@ -102,7 +102,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
     return error(fmt::format("--fail-if {}: no memory was recorded; record both sides with "
                              "--profile-memory",
                              in_quotes(condition.text)),
-                 kTrouble);
+                 kExitCannotCompare);
   return most;
 }
 
@@ -125,20 +125,20 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
                     condition.metric == "step_time"
                         ? ": steps are needed on both sides"
                         : ", or it is 0 on both sides: they have no GPU work of that kind"),
-        kTrouble);
+        kExitCannotCompare);
   const StepMetric* known = nullptr;
   for (const StepMetric& one : step_metrics())
     if (one.name == condition.metric) known = &one;
   const Change& change = row->change;
   return Measured{
       change.before, change.after,
-      change.apart || change.before == 0 || change.after == 0 || known->unit == Unit::kCount,
-      known->unit, known->measure == Measure::kLength};
+      change.is_separated || change.before == 0 || change.after == 0 || known->unit == Unit::kCount,
+      known->unit, known->measure == StepMeasure::kLength};
 }
 
 double compared(const Condition& condition, const Measured& measured) {
-  if (condition.bound == Bound::kValue) return measured.after;
-  if (condition.bound == Bound::kDifference) return measured.after - measured.before;
+  if (condition.bound == BoundKind::kValue) return measured.after;
+  if (condition.bound == BoundKind::kDifference) return measured.after - measured.before;
   if (measured.before == 0)
     return measured.after == 0 ? 0 : std::numeric_limits<double>::infinity();
   return measured.after / measured.before - 1;
@@ -152,7 +152,7 @@ bool is_reached(const Condition& condition, const Measured& measured) {
 
 /// What asks for a change is not answered by noise.
 bool may_be_noise(const Condition& condition, const Measured& measured) {
-  const bool asks = condition.bound != Bound::kValue &&
+  const bool asks = condition.bound != BoundKind::kValue &&
                     (condition.above ? condition.value >= 0 : condition.value <= 0);
   return asks && !measured.beyond_noise;
 }
@@ -165,7 +165,7 @@ bool is_true(const Condition& condition, const Measured& measured) {
 support::Result<bool> repeated(const Condition& condition, const ProcessDiff& process,
                                const Diff& diff) {
   if (condition.metric == "changes") return true;
-  for (const Diff& other : diff.repeats) {
+  for (const Diff& other : diff.other_pairs) {
     const ProcessDiff* its = counterpart(process, diff, other);
     if (its == nullptr) return false;
     GPUPROF_TRY(measured, measure(condition, *its));
@@ -181,8 +181,8 @@ std::string sentence_of(const Condition& condition, const Measured& m, const Pro
   if (diff.processes.size() > 1) sentence += " for " + process_text(process);
   sentence += condition.metric == "changes"
                   ? fmt::format(": {:.0f}", m.after)
-                  : fmt::format(": {} before, {} after ({})", value_text(m.before, m.unit),
-                                value_text(m.after, m.unit), change_text(m.before, m.after));
+                  : fmt::format(": {} before, {} after ({})", format_value(m.before, m.unit),
+                                format_value(m.after, m.unit), format_change(m.before, m.after));
   const bool host_time = m.on_host && process.host.known;
   if (host_time && std::abs(process.host.factor - 1) >= 0.03)
     sentence +=
@@ -196,8 +196,8 @@ support::Result<std::string> holds_for(const Condition& condition, const Process
   GPUPROF_TRY(measured, measure(condition, process));
   if (process.too_few_steps && is_reached(condition, measured) && may_be_noise(condition, measured))
     return error(fmt::format("--fail-if {} cannot be told: {}", in_quotes(condition.text),
-                             support::join(process.doubts, "; ")),
-                 kTrouble);
+                             support::join(process.caveats, "; ")),
+                 kExitCannotCompare);
   GPUPROF_TRY(again, repeated(condition, process, diff));
   if (!is_true(condition, measured) || !again) return std::string();
   return sentence_of(condition, measured, process, diff);
@@ -205,7 +205,8 @@ support::Result<std::string> holds_for(const Condition& condition, const Process
 
 }  // namespace
 
-support::Result<std::vector<std::string>> holds(const Condition& condition, const Diff& diff) {
+support::Result<std::vector<std::string>> evaluate_condition(const Condition& condition,
+                                                             const Diff& diff) {
   std::vector<std::string> sentences;
   std::optional<support::Error> problem;
   for (const ProcessDiff& process : diff.processes) {

@@ -19,28 +19,29 @@ namespace {
 using support::error;
 
 struct Read {
-  Side side;
-  const Input* input;
+  StepProfile side;
+  const DiffInput* input;
   const spool::ProcessEntry* process;
 };
 
 bool is_chosen(const spool::SessionView& session, const spool::ProcessEntry& process) {
-  return session.chosen.empty() || std::find(session.chosen.begin(), session.chosen.end(),
-                                             process.pid) != session.chosen.end();
+  return session.selected.empty() || std::find(session.selected.begin(), session.selected.end(),
+                                               process.pid) != session.selected.end();
 }
 
-bool has_gpu(const Side& side) {
+bool has_gpu(const StepProfile& side) {
   return std::any_of(side.names.begin(), side.names.end(),
                      [](const NameRow& row) { return row.kind >= NameKind::kKernel; });
 }
 
-support::Result<std::vector<Read>> read_all(const Input& input, const DiffOptions& options) {
+support::Result<std::vector<Read>> read_all(const DiffInput& input, const DiffOptions& options) {
   std::vector<Read> all;
   bool other_ranks = false;
   for (const spool::ProcessEntry& process : input.session.processes) {
     if (!is_chosen(input.session, process)) continue;
-    GPUPROF_TRY(side, read_side(input.session, process, input.windows, {false, options.progress}));
-    side.named = input.named;
+    GPUPROF_TRY(
+        side, read_step_profile(input.session, process, input.windows, {false, options.progress}));
+    side.given_name = input.named;
     if (side.names.empty() && side.steps == 0) continue;
     if (options.rank && side.rank != static_cast<std::int64_t>(*options.rank)) {
       other_ranks = true;
@@ -51,12 +52,12 @@ support::Result<std::vector<Read>> read_all(const Input& input, const DiffOption
   if (other_ranks && all.empty())
     return error(
         fmt::format("there is no rank {} in {}", *options.rank, support::in_quotes(input.named)),
-        kTrouble);
+        kExitCannotCompare);
   if (all.empty())
     return error(fmt::format("there is nothing to compare in {}: no operator, range, GPU work or "
                              "step was recorded",
                              support::in_quotes(input.named)),
-                 kTrouble);
+                 kExitCannotCompare);
   std::stable_sort(all.begin(), all.end(),
                    [](const Read& a, const Read& b) { return a.side.rank < b.side.rank; });
   return all;
@@ -79,11 +80,11 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
                                                          : after.front().input->named),
                     support::in_quotes(any(before, true) ? after.front().input->named
                                                          : before.front().input->named)),
-        kTrouble);
+        kExitCannotCompare);
   return {};
 }
 
-std::string called(const Side& side) {
+std::string called(const StepProfile& side) {
   return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
 }
 
@@ -91,7 +92,7 @@ std::string called(const Side& side) {
 std::size_t counterpart(const std::vector<Read>& before, std::size_t at,
                         const std::vector<Read>& after) {
   if (before.size() == 1 && after.size() == 1) return 0;
-  const Side& side = before[at].side;
+  const StepProfile& side = before[at].side;
   for (std::size_t i = 0; side.rank >= 0 && i < after.size(); ++i)
     if (after[i].side.rank == side.rank) return i;
   const bool by_place = side.rank < 0 && at < after.size() && after[at].side.rank < 0;
@@ -101,9 +102,9 @@ std::size_t counterpart(const std::vector<Read>& before, std::size_t at,
 support::Result<ProcessDiff> compare_two(Read& before, Read& after, const DiffOptions& options) {
   if (before.side.has_steps != after.side.has_steps) {
     Read& stepped = before.side.has_steps ? before : after;
-    GPUPROF_TRY(sliced, read_side(stepped.input->session, *stepped.process, stepped.input->windows,
-                                  {true, options.progress}));
-    sliced.named = stepped.input->named;
+    GPUPROF_TRY(sliced, read_step_profile(stepped.input->session, *stepped.process,
+                                          stepped.input->windows, {true, options.progress}));
+    sliced.given_name = stepped.input->named;
     sliced.steps = stepped.side.steps;
     stepped.side = std::move(sliced);
   }
@@ -112,7 +113,7 @@ support::Result<ProcessDiff> compare_two(Read& before, Read& after, const DiffOp
 
 }  // namespace
 
-support::Result<Diff> make_diff(const Input& before, const Input& after,
+support::Result<Diff> make_diff(const DiffInput& before, const DiffInput& after,
                                 const DiffOptions& options) {
   GPUPROF_TRY(old_ones, read_all(before, options));
   GPUPROF_TRY(new_ones, read_all(after, options));
@@ -139,14 +140,15 @@ support::Result<Diff> make_diff(const Input& before, const Input& after,
   for (std::size_t i = 0; i < new_ones.size(); ++i)
     if (!compared[i]) alone_after.push_back(called(new_ones[i].side));
   if (diff.processes.empty())
-    return error(fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",
-                             support::in_quotes(diff.before), support::in_quotes(diff.after),
-                             support::listed(alone_before), support::listed(alone_after)),
-                 kTrouble);
+    return error(
+        fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",
+                    support::in_quotes(diff.before), support::in_quotes(diff.after),
+                    support::join_with_and(alone_before), support::join_with_and(alone_after)),
+        kExitCannotCompare);
   if (!alone_before.empty())
-    diff.remarks.push_back("only before, not compared: " + support::listed(alone_before));
+    diff.notes.push_back("only before, not compared: " + support::join_with_and(alone_before));
   if (!alone_after.empty())
-    diff.remarks.push_back("only after, not compared: " + support::listed(alone_after));
+    diff.notes.push_back("only after, not compared: " + support::join_with_and(alone_after));
   return diff;
 }
 

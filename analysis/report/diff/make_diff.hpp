@@ -19,11 +19,11 @@
 namespace gpuprof::report::diff {
 
 /// One of the two, with its processes chosen and its windows settled.
-struct Input {
+struct DiffInput {
   const spool::SessionView& session;
   const std::vector<model::Window>& windows;
   std::string named;  // as the person did
-  Reading reading = {};
+  ImportSummary reading = {};
 };
 
 struct DiffOptions {
@@ -35,7 +35,7 @@ struct DiffOptions {
 /// Processes of the same rank are compared; without ranks the first with the first.
 ///
 /// Errors: nothing recorded; no such rank; a simulated GPU on one side and a real one on the other.
-support::Result<Diff> make_diff(const Input& before, const Input& after,
+support::Result<Diff> make_diff(const DiffInput& before, const DiffInput& after,
                                 const DiffOptions& options);
 
 }  // namespace gpuprof::report::diff

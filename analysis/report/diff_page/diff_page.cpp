@@ -20,44 +20,44 @@ namespace {
 
 std::string verdict(std::size_t claims) {
   if (claims == 0) return "No significant change";
-  return support::counted(claims, "significant change", "significant changes");
+  return support::count_with_unit(claims, "significant change", "significant changes");
 }
 
-void write_common(Part& part) {
+void write_common(DiffSectionContext& part) {
   part.json.array();
   for (const std::string& sentence :
-       common_sentences(part.process.host, "operators", part.diff.limits))
+       common_shift_messages(part.process.host, "operators", part.diff.limits))
     part.json.text(sentence);
   for (const std::string& sentence :
-       common_sentences(part.process.gpu, "kernels and copies", part.diff.limits))
+       common_shift_messages(part.process.gpu, "kernels and copies", part.diff.limits))
     part.json.text(sentence);
   part.json.end_array();
 }
 
 template <typename Write>
-void member(Part& part, std::string_view key, const Write& write) {
+void member(DiffSectionContext& part, std::string_view key, const Write& write) {
   part.json.key(key);
   write(part);
 }
 
-void write_process(Json& json, const Diff& diff, const ProcessDiff& process, std::size_t rows) {
+void write_process(PageJson& json, const Diff& diff, const ProcessDiff& process, std::size_t rows) {
   std::vector<std::string> left_out;
-  Part part{json, diff, process, rows, left_out};
-  const auto sides = {side_sentence(process.before, process.by_step),
-                      side_sentence(process.after, process.by_step)};
-  json.object().key("name").text(name_of(process));
+  DiffSectionContext part{json, diff, process, rows, left_out};
+  const auto sides = {describe_recording(process.before, process.by_step),
+                      describe_recording(process.after, process.by_step)};
+  json.object().key("name").text(process_name(process));
   json.key("title").text(fmt::format("{} → {}", diff.before, diff.after));
   json.key("command").text(fmt::format("{} → {}", diff.before, diff.after));
   json.key("simulated").flag(process.before.simulated && process.after.simulated);
   json.key("by_step").flag(process.by_step);
-  json.key("verdict").text(verdict(claims_of(process, diff.pairs()).size()));
+  json.key("verdict").text(verdict(significant_findings(process, diff.pairs()).size()));
   json.key("sides").texts(std::vector<std::string>(sides));
-  json.key("pairs").texts(pairs_sentences(diff));
-  member(part, "claims", write_claims);
-  member(part, "seen_once", write_seen_once);
+  json.key("pairs").texts(pairs_messages(diff));
+  member(part, "claims", write_findings);
+  member(part, "seen_once", write_unconfirmed);
   member(part, "common", write_common);
   json.key("notes").array();
-  for (const auto* sentences : {&process.doubts, &process.remarks})
+  for (const auto* sentences : {&process.caveats, &process.notes})
     for (const std::string& sentence : *sentences) json.text(sentence);
   json.end_array();
   member(part, "curves", write_curves);
@@ -72,23 +72,23 @@ void write_process(Json& json, const Diff& diff, const ProcessDiff& process, std
 
 }  // namespace
 
-std::string name_of(const ProcessDiff& process) {
+std::string process_name(const ProcessDiff& process) {
   if (process.after.rank >= 0) return fmt::format("rank {}", process.after.rank);
   return fmt::format("process {} and process {}", process.before.pid, process.after.pid);
 }
 
 std::string diff_page_data(const Diff& diff, const DiffPageRequest& request) {
-  constexpr std::size_t kLeastRows = 100;
+  constexpr std::size_t kMinRows = 100;
   const std::size_t processes = std::max<std::size_t>(diff.processes.size(), 1);
-  Json json;
+  PageJson json;
   json.object().key("schema").number(1u).key("version").text(request.version);
   json.key("source").text(fmt::format("{} and {}", diff.before, diff.after));
-  json.key("simulated").flag(diff.simulated).key("holds").texts(request.holds);
+  json.key("simulated").flag(diff.simulated).key("holds").texts(request.held_conditions);
   json.key("ranks");
   write_ranks(json, diff);
   json.key("processes").array();
   for (const ProcessDiff& process : diff.processes)
-    write_process(json, diff, process, std::max(request.rows / processes, kLeastRows));
+    write_process(json, diff, process, std::max(request.rows / processes, kMinRows));
   json.end_array().end_object();
   return std::string(json.view());
 }

@@ -21,9 +21,9 @@ namespace gpuprof::report::diff {
 struct DiffPageRequest {
   std::string path;  // of the page
   bool force = false;
-  std::string version;             // of gpuprof
-  std::vector<std::string> holds;  // sentences: conditions that hold
-  std::size_t rows = 3000;         // of each table, of all processes together
+  std::string version;                       // of gpuprof
+  std::vector<std::string> held_conditions;  // sentences: conditions that hold
+  std::size_t rows = 3000;                   // of each table, of all processes together
 };
 
 /// Writes the page and returns its size in bytes.

@@ -14,12 +14,12 @@
 
 namespace gpuprof::report::diff {
 
-using page::Column;
-using page::Json;
+using page::PageColumn;
+using page::PageJson;
 
 /// What the parts of one process share.
-struct Part {
-  Json& json;
+struct DiffSectionContext {
+  PageJson& json;
   const Diff& diff;
   const ProcessDiff& process;
   std::size_t rows;                    // of each table
@@ -27,25 +27,26 @@ struct Part {
 };
 
 /// `rank 2`, `process 4711 and process 4805`.
-std::string name_of(const ProcessDiff& process);
+std::string process_name(const ProcessDiff& process);
 /// A change as a table has it: a ratio, or `new`, `gone`, or nothing.
-void write_change(Json& json, double before, double after);
+void write_change(PageJson& json, double before, double after);
 /// A share, or nothing.
-void write_share(Json& json, double share, bool known);
+void write_share(PageJson& json, double share, bool known);
 
 /// What the columns of a table of changes mean.
 std::string figures_note(bool by_step);
 
-void write_claims(Part& part);
-void write_seen_once(Part& part);  // what is shown and not claimed, and why
-void write_metrics(Part& part);    // a table
-void write_curves(Part& part);     // time of each step of both sides
-void write_operators(Part& part);  // tables
-void write_gpu_work(Part& part);   // tables
-void write_memory(Part& part);     // a table
-void write_environment(Part& part);
-void write_limits(Part& part);  // what cannot be compared, and why: groups of sentences
+void write_findings(DiffSectionContext& part);
+void write_unconfirmed(DiffSectionContext& part);  // what is shown and not claimed, and why
+void write_metrics(DiffSectionContext& part);      // a table
+void write_curves(DiffSectionContext& part);       // time of each step of both sides
+void write_operators(DiffSectionContext& part);    // tables
+void write_gpu_work(DiffSectionContext& part);     // tables
+void write_memory(DiffSectionContext& part);       // a table
+void write_environment(DiffSectionContext& part);
+void write_limits(
+    DiffSectionContext& part);  // what cannot be compared, and why: groups of sentences
 /// Of all processes: a table.
-void write_ranks(Json& json, const Diff& diff);
+void write_ranks(PageJson& json, const Diff& diff);
 
 }  // namespace gpuprof::report::diff

@@ -18,10 +18,10 @@ namespace {
 
 /// @param both Memory was recorded before and after.
 /// @param peak What is claimed of it; null: nothing ever is.
-void write_memory_row(Json& json, bool both, const std::string& name, const MemoryDiff* peak,
+void write_memory_row(PageJson& json, bool both, const std::string& name, const MemoryDiff* peak,
                       std::uint64_t before, std::uint64_t after, std::string_view unit) {
   json.array().text(name).number(peak != nullptr && peak->significant ? 1u : 0u);
-  json.number(peak != nullptr && peak->seen_once ? 1u : 0u).number(before).number(after);
+  json.number(peak != nullptr && peak->is_unconfirmed ? 1u : 0u).number(before).number(after);
   if (both)
     write_change(json, static_cast<double>(before), static_cast<double>(after));
   else
@@ -29,7 +29,7 @@ void write_memory_row(Json& json, bool both, const std::string& name, const Memo
   json.text(unit).end_array();
 }
 
-void fact_row(Json& json, std::string_view what, const std::string& before,
+void fact_row(PageJson& json, std::string_view what, const std::string& before,
               const std::string& after) {
   json.array().text(what).text(before).text(after).number(before == after ? 0u : 1u).end_array();
 }
@@ -38,49 +38,51 @@ std::string number_or_none(std::int64_t value) {
   return value < 0 ? "none" : fmt::format("{}", value);
 }
 
-void fixed_rows(Json& json, const Side& before, const Side& after) {
+void fixed_rows(PageJson& json, const StepProfile& before, const StepProfile& after) {
   const auto row = [&](std::string_view what, const auto& of) {
     fact_row(json, what, of(before), of(after));
   };
-  row("Recording", [](const Side& side) { return side.named; });
-  row("Program", [](const Side& side) { return side.program; });
-  row("Command", [](const Side& side) { return side.command; });
-  row("Host", [](const Side& side) { return side.host; });
-  row("Process number", [](const Side& side) { return fmt::format("{}", side.pid); });
-  row("Rank", [](const Side& side) { return number_or_none(side.rank); });
-  row("Ranks in the job", [](const Side& side) {
+  row("Recording", [](const StepProfile& side) { return side.given_name; });
+  row("Program", [](const StepProfile& side) { return side.program; });
+  row("Command", [](const StepProfile& side) { return side.command; });
+  row("Host", [](const StepProfile& side) { return side.host; });
+  row("Process number", [](const StepProfile& side) { return fmt::format("{}", side.pid); });
+  row("Rank", [](const StepProfile& side) { return number_or_none(side.rank); });
+  row("Ranks in the job", [](const StepProfile& side) {
     return side.world_size == 0 ? "none" : fmt::format("{}", side.world_size);
   });
-  row("GPUs in use",
-      [](const Side& side) { return side.gpus.empty() ? "none" : support::join(side.gpus, ", "); });
-  row("Simulated GPU", [](const Side& side) { return side.simulated ? "yes" : "no"; });
-  row("Steps", [](const Side& side) { return fmt::format("{}", side.steps); });
-  row("Left out as warm-up", [](const Side& side) {
+  row("GPUs in use", [](const StepProfile& side) {
+    return side.gpus.empty() ? "none" : support::join(side.gpus, ", ");
+  });
+  row("Simulated GPU", [](const StepProfile& side) { return side.simulated ? "yes" : "no"; });
+  row("Steps", [](const StepProfile& side) { return fmt::format("{}", side.steps); });
+  row("Left out as warm-up", [](const StepProfile& side) {
     return fmt::format("{}", std::min(side.steps, side.warm_up * side.steps_per_cell));
   });
-  row("Recorded time", [](const Side& side) { return support::human_duration(side.recorded_ns); });
+  row("Recorded time",
+      [](const StepProfile& side) { return support::human_duration(side.recorded_ns); });
 }
 
-std::string fact(const Side& side, const std::string& key) {
+std::string fact(const StepProfile& side, const std::string& key) {
   const auto at = side.facts.find(key);
   return at == side.facts.end() ? "" : at->second;
 }
 
-void group(Json& json, std::string_view title, const std::vector<std::string>& sentences) {
+void group(PageJson& json, std::string_view title, const std::vector<std::string>& sentences) {
   json.object().key("title").text(title).key("sentences").texts(sentences).end_object();
 }
 
 /// What is there, but cannot be held against noise or against anything.
-std::vector<std::string> untold(const Part& part) {
+std::vector<std::string> undetectable_messages(const DiffSectionContext& part) {
   std::vector<std::string> out;
   const ProcessDiff& process = part.process;
   const auto has = [&process](bool on_gpu) {
     return std::any_of(process.names.begin(), process.names.end(),
                        [on_gpu](const NameDiff& row) { return row.on_gpu() == on_gpu; });
   };
-  const auto say = [&](const Common& common, std::string_view what, bool on_gpu) {
-    if (cannot_tell(common))
-      for (const std::string& sentence : common_sentences(common, what, part.diff.limits))
+  const auto say = [&](const CommonShift& common, std::string_view what, bool on_gpu) {
+    if (is_undetectable(common))
+      for (const std::string& sentence : common_shift_messages(common, what, part.diff.limits))
         out.push_back(sentence);
     else if (!common.known && has(on_gpu))
       out.push_back(fmt::format(
@@ -93,7 +95,7 @@ std::vector<std::string> untold(const Part& part) {
   return out;
 }
 
-std::vector<std::string> alone(const ProcessDiff& process) {
+std::vector<std::string> unpaired_messages(const ProcessDiff& process) {
   std::vector<std::string> out;
   const auto count = [&process](Presence presence) {
     return static_cast<std::uint64_t>(
@@ -102,28 +104,30 @@ std::vector<std::string> alone(const ProcessDiff& process) {
   };
   if (const std::uint64_t gone = count(Presence::kGone); gone != 0)
     out.push_back(fmt::format("{} only before: there is nothing to compare with; listed as gone",
-                              support::counted(gone, "name is", "names are")));
+                              support::count_with_unit(gone, "name is", "names are")));
   if (const std::uint64_t fresh = count(Presence::kNew); fresh != 0)
     out.push_back(fmt::format("{} only after: there is nothing to compare with; listed as new",
-                              support::counted(fresh, "name is", "names are")));
+                              support::count_with_unit(fresh, "name is", "names are")));
   return out;
 }
 
 }  // namespace
 
-void write_memory(Part& part) {
-  static constexpr std::array kColumns{
-      Column{"name", "What", "text"},           Column{"significant", "Significant", "flag"},
-      Column{"seen_once", "Seen once", "flag"}, Column{"before", "Before", "row"},
-      Column{"after", "After", "row"},          Column{"change", "Change", "change"}};
-  Json& json = part.json;
+void write_memory(DiffSectionContext& part) {
+  static constexpr std::array kColumns{PageColumn{"name", "What", "text"},
+                                       PageColumn{"significant", "Significant", "flag"},
+                                       PageColumn{"seen_once", "Seen once", "flag"},
+                                       PageColumn{"before", "Before", "row"},
+                                       PageColumn{"after", "After", "row"},
+                                       PageColumn{"change", "Change", "change"}};
+  PageJson& json = part.json;
   page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
                     "Of the whole recording. A peak is claimed where it differs by 1 MiB and by "
                     "what --min-change says, and those of the usual step do too.");
   const bool both = !part.process.before.memory.empty() && !part.process.after.memory.empty();
   for (const MemoryDiff& row : part.process.memory) {
     const std::string of = memory_name(row.device);
-    const SideMemory &a = row.before, &b = row.after;
+    const DeviceMemoryProfile &a = row.before, &b = row.after;
     write_memory_row(json, both, of + ", peak allocated", &row, a.peak_allocated_bytes,
                      b.peak_allocated_bytes, "bytes");
     write_memory_row(json, both, of + ", peak reserved", nullptr, a.peak_reserved_bytes,
@@ -136,29 +140,30 @@ void write_memory(Part& part) {
   page::end_table(json, 0);
 }
 
-void write_environment(Part& part) {
+void write_environment(DiffSectionContext& part) {
   static constexpr std::array kColumns{
-      Column{"what", "What", "text"}, Column{"before", "Before", "name"},
-      Column{"after", "After", "name"}, Column{"differs", "Differs", "flag"}};
-  const Side &before = part.process.before, &after = part.process.after;
+      PageColumn{"what", "What", "text"}, PageColumn{"before", "Before", "name"},
+      PageColumn{"after", "After", "name"}, PageColumn{"differs", "Differs", "flag"}};
+  const StepProfile &before = part.process.before, &after = part.process.after;
   page::begin_table(part.json, "environment", "How both were recorded", kColumns, "");
   fixed_rows(part.json, before, after);
   std::set<std::string> keys;
-  for (const Side* side : {&before, &after})
+  for (const StepProfile* side : {&before, &after})
     for (const auto& [key, value] : side->facts) keys.insert(key);
   for (const std::string& key : keys) fact_row(part.json, key, fact(before, key), fact(after, key));
   page::end_table(part.json, 0);
 }
 
-void write_limits(Part& part) {
+void write_limits(DiffSectionContext& part) {
   const ProcessDiff& process = part.process;
-  std::vector<std::string> compared = part.diff.remarks;
-  for (const auto& sentences : {process.doubts, untold(part), alone(process)})
+  std::vector<std::string> compared = part.diff.notes;
+  for (const auto& sentences :
+       {process.caveats, undetectable_messages(part), unpaired_messages(process)})
     compared.insert(compared.end(), sentences.begin(), sentences.end());
   part.json.array();
   group(part.json, "Not compared, or not as well as could be", compared);
-  const auto with_reading = [](std::vector<std::string> missing, const Reading& reading) {
-    missing.insert(missing.end(), reading.sentences.begin(), reading.sentences.end());
+  const auto with_reading = [](std::vector<std::string> missing, const ImportSummary& reading) {
+    missing.insert(missing.end(), reading.messages.begin(), reading.messages.end());
     return missing;
   };
   group(part.json, "Not in the recording before",

@@ -15,22 +15,22 @@
 namespace gpuprof::report::diff {
 namespace {
 
-constexpr std::array kColumns{Column{"name", "Name", "name"},
-                              Column{"kind", "Kind", "text"},
-                              Column{"significant", "Significant", "flag"},
-                              Column{"seen_once", "Seen once", "flag"},
-                              Column{"before", "Before", "us"},
-                              Column{"after", "After", "us"},
-                              Column{"change", "Change", "change"},
-                              Column{"limit", "Noise bound", "percent"},
-                              Column{"adjusted", "Adjusted", "change"},
-                              Column{"spread_before", "Spread before", "percent"},
-                              Column{"spread_after", "Spread after", "percent"},
-                              Column{"share_before", "Of the step before", "percent"},
-                              Column{"share_after", "Of the step after", "percent"},
-                              Column{"calls_before", "Calls before", "number"},
-                              Column{"calls_after", "Calls after", "number"},
-                              Column{"told", "The time is", "text"}};
+constexpr std::array kColumns{PageColumn{"name", "Name", "name"},
+                              PageColumn{"kind", "Kind", "text"},
+                              PageColumn{"significant", "Significant", "flag"},
+                              PageColumn{"seen_once", "Seen once", "flag"},
+                              PageColumn{"before", "Before", "us"},
+                              PageColumn{"after", "After", "us"},
+                              PageColumn{"change", "Change", "change"},
+                              PageColumn{"limit", "Noise bound", "percent"},
+                              PageColumn{"adjusted", "Adjusted", "change"},
+                              PageColumn{"spread_before", "Spread before", "percent"},
+                              PageColumn{"spread_after", "Spread after", "percent"},
+                              PageColumn{"share_before", "Of the step before", "percent"},
+                              PageColumn{"share_after", "Of the step after", "percent"},
+                              PageColumn{"calls_before", "Calls before", "number"},
+                              PageColumn{"calls_after", "Calls after", "number"},
+                              PageColumn{"told", "The time is", "text"}};
 
 /// Which of a row's times a table is made of.
 struct Choice {
@@ -40,7 +40,7 @@ struct Choice {
 };
 
 constexpr Choice kTelling{"all", "what tells most of each", "",
-                          [](const NameDiff& row) -> const Change& { return row.telling(); },
+                          [](const NameDiff& row) -> const Change& { return row.primary_change(); },
                           [](const NameDiff&) { return true; }};
 constexpr std::array kOfOperators{
     kTelling,
@@ -56,14 +56,14 @@ constexpr std::array kOfOperators{
 
 /// A name as a whole, or the change of one of its times.
 template <typename One>
-void write_claimed(Json& json, const One& one) {
-  json.number(one.significant ? 1u : 0u).number(one.seen_once ? 1u : 0u);
+void write_claimed(PageJson& json, const One& one) {
+  json.number(one.significant ? 1u : 0u).number(one.is_unconfirmed ? 1u : 0u);
 }
 
-void write_row(Part& part, const NameDiff& row, const Choice& choice) {
+void write_row(DiffSectionContext& part, const NameDiff& row, const Choice& choice) {
   const Change& change = choice.change(row);
   const bool both = change.before > 0 && change.after > 0;
-  Json& json = part.json;
+  PageJson& json = part.json;
   json.array().text(row.name).text(name_of(row.kind));
   if (choice.told.empty())
     write_claimed(json, row);
@@ -71,16 +71,16 @@ void write_row(Part& part, const NameDiff& row, const Choice& choice) {
     write_claimed(json, change);
   json.us(change.before).us(change.after);
   write_change(json, change.before, change.after);
-  write_share(json, change.limit, both);
+  write_share(json, change.threshold, both);
   write_share(json, change.adjusted, both);
   write_share(json, change.before_spread, change.before > 0);
   write_share(json, change.after_spread, change.after > 0);
   json.number(change.share_before).number(change.share_after);
   json.number(row.calls_before).number(row.calls_after);
-  json.text(choice.told.empty() ? what_is_told(row) : choice.told).end_array();
+  json.text(choice.told.empty() ? primary_quantity(row) : choice.told).end_array();
 }
 
-void write_table(Part& part, std::string_view key, const Choice& choice,
+void write_table(DiffSectionContext& part, std::string_view key, const Choice& choice,
                  const std::vector<const NameDiff*>& rows) {
   page::begin_table(part.json, fmt::format("{}_{}", key, choice.key), choice.title, kColumns, "",
                     figures_note(part.process.by_step));
@@ -109,14 +109,14 @@ std::vector<const NameDiff*> rows_of(const ProcessDiff& process, bool on_gpu) {
 
 }  // namespace
 
-void write_operators(Part& part) {
+void write_operators(DiffSectionContext& part) {
   const std::vector<const NameDiff*> rows = rows_of(part.process, false);
   part.json.array();
   for (const Choice& choice : kOfOperators) write_table(part, "operators", choice, rows);
   part.json.end_array();
 }
 
-void write_gpu_work(Part& part) {
+void write_gpu_work(DiffSectionContext& part) {
   part.json.array();
   write_table(part, "kernels", kTelling, rows_of(part.process, true));
   part.json.end_array();

@@ -21,30 +21,31 @@ std::string_view unit_name(Unit unit) {
   return kNames[static_cast<std::size_t>(unit)];
 }
 
-void write_value(Json& json, double value, Unit unit) {
+void write_value(PageJson& json, double value, Unit unit) {
   if (unit == Unit::kTime)
     json.us(value);
   else
     json.number(value);
 }
 
-void write_curve(Json& json, const Side& side) {
+void write_curve(PageJson& json, const StepProfile& side) {
   json.object().key("of").number(side.steps_per_cell);
   json.key("warm_up").number(static_cast<std::uint64_t>(side.warm_up)).key("us").array();
   if (side.has_steps)
-    for (const double ns : side.of(Measure::kLength)) json.us(ns);
+    for (const double ns : side.of(StepMeasure::kLength)) json.us(ns);
   json.end_array().end_object();
 }
 
 /// @param what Of those for which there is no room.
-void write_list(Part& part, const std::vector<Claim>& claims, std::string_view what) {
-  Json& json = part.json;
+void write_list(DiffSectionContext& part, const std::vector<CheckResult>& claims,
+                std::string_view what) {
+  PageJson& json = part.json;
   const std::size_t shown = std::min(claims.size(), part.rows);
   json.array();
   for (std::size_t i = 0; i < shown; ++i) {
-    const Claim& claim = claims[i];
-    json.object().key("what").text(claim.what).key("name").text(claim.name);
-    json.key("change").text(claim.change).key("more").flag(claim.more);
+    const CheckResult& claim = claims[i];
+    json.object().key("what").text(claim.subject).key("name").text(claim.name);
+    json.key("change").text(claim.change).key("more").flag(claim.is_increase);
     json.key("sentence").text(claim.sentence).key("details").texts(claim.details);
     json.key("evidence").texts(claim.evidence).end_object();
   }
@@ -56,7 +57,7 @@ void write_list(Part& part, const std::vector<Claim>& claims, std::string_view w
 
 }  // namespace
 
-void write_change(Json& json, double before, double after) {
+void write_change(PageJson& json, double before, double after) {
   if (before > 0 && after > 0)
     json.number(after / before - 1);
   else if (before > 0 || after > 0)
@@ -65,7 +66,7 @@ void write_change(Json& json, double before, double after) {
     json.null();
 }
 
-void write_share(Json& json, double share, bool known) {
+void write_share(PageJson& json, double share, bool known) {
   if (known)
     json.number(share);
   else
@@ -79,30 +80,30 @@ std::string figures_note(bool by_step) {
       by_step ? "step" : "call", by_step ? "step to step" : "slice to slice");
 }
 
-void write_claims(Part& part) {
-  write_list(part, claims_of(part.process, part.diff.pairs()), "significant changes");
+void write_findings(DiffSectionContext& part) {
+  write_list(part, significant_findings(part.process, part.diff.pairs()), "significant changes");
 }
 
-void write_seen_once(Part& part) {
+void write_unconfirmed(DiffSectionContext& part) {
   const std::size_t pairs = part.diff.pairs();
-  part.json.object().key("title").text(seen_once_title(pairs));
-  part.json.key("sentence").text(seen_once_sentence(pairs)).key("claims");
-  write_list(part, seen_once_of(part.process, pairs), "changes that are not claimed");
+  part.json.object().key("title").text(unconfirmed_title(pairs));
+  part.json.key("sentence").text(unconfirmed_explanation(pairs)).key("claims");
+  write_list(part, unconfirmed_findings(part.process, pairs), "changes that are not claimed");
   part.json.end_object();
 }
 
-void write_metrics(Part& part) {
-  static constexpr std::array kColumns{Column{"name", "What", "text"},
-                                       Column{"significant", "Significant", "flag"},
-                                       Column{"seen_once", "Seen once", "flag"},
-                                       Column{"before", "Before", "row"},
-                                       Column{"after", "After", "row"},
-                                       Column{"change", "Change", "change"},
-                                       Column{"limit", "Noise bound", "percent"},
-                                       Column{"adjusted", "Adjusted", "change"},
-                                       Column{"spread_before", "Spread before", "percent"},
-                                       Column{"spread_after", "Spread after", "percent"}};
-  Json& json = part.json;
+void write_metrics(DiffSectionContext& part) {
+  static constexpr std::array kColumns{PageColumn{"name", "What", "text"},
+                                       PageColumn{"significant", "Significant", "flag"},
+                                       PageColumn{"seen_once", "Seen once", "flag"},
+                                       PageColumn{"before", "Before", "row"},
+                                       PageColumn{"after", "After", "row"},
+                                       PageColumn{"change", "Change", "change"},
+                                       PageColumn{"limit", "Noise bound", "percent"},
+                                       PageColumn{"adjusted", "Adjusted", "change"},
+                                       PageColumn{"spread_before", "Spread before", "percent"},
+                                       PageColumn{"spread_after", "Spread after", "percent"}};
+  PageJson& json = part.json;
   page::begin_table(json, "metrics", part.process.by_step ? "The step" : "A slice of the recording",
                     kColumns, "", figures_note(part.process.by_step));
   for (const StepMetric& known : step_metrics()) {
@@ -111,11 +112,11 @@ void write_metrics(Part& part) {
     const Change& change = row->change;
     const bool both = change.before > 0 && change.after > 0;
     json.array().text(known.title).number(change.significant ? 1u : 0u);
-    json.number(change.seen_once ? 1u : 0u);
+    json.number(change.is_unconfirmed ? 1u : 0u);
     write_value(json, change.before, known.unit);
     write_value(json, change.after, known.unit);
     write_change(json, change.before, change.after);
-    write_share(json, change.limit, both);
+    write_share(json, change.threshold, both);
     write_share(json, change.adjusted, both);
     json.number(change.before_spread).number(change.after_spread);
     json.text(unit_name(known.unit)).end_array();
@@ -123,25 +124,27 @@ void write_metrics(Part& part) {
   page::end_table(json, 0);
 }
 
-void write_curves(Part& part) {
+void write_curves(DiffSectionContext& part) {
   part.json.array();
-  for (const Side* side : {&part.process.before, &part.process.after})
+  for (const StepProfile* side : {&part.process.before, &part.process.after})
     write_curve(part.json, *side);
   part.json.end_array();
 }
 
-void write_ranks(Json& json, const Diff& diff) {
-  static constexpr std::array kColumns{
-      Column{"process", "Process", "text"},  Column{"claims", "Significant changes", "count"},
-      Column{"before", "Step before", "us"}, Column{"after", "Step after", "us"},
-      Column{"change", "Change", "change"},  Column{"significant", "Step significant", "flag"}};
+void write_ranks(PageJson& json, const Diff& diff) {
+  static constexpr std::array kColumns{PageColumn{"process", "Process", "text"},
+                                       PageColumn{"claims", "Significant changes", "count"},
+                                       PageColumn{"before", "Step before", "us"},
+                                       PageColumn{"after", "Step after", "us"},
+                                       PageColumn{"change", "Change", "change"},
+                                       PageColumn{"significant", "Step significant", "flag"}};
   page::begin_table(json, "ranks", "All processes", kColumns, "");
   for (const ProcessDiff& process : diff.processes) {
     const MetricDiff* step = process.metric("step_time");
     static const Change kNone;
     const Change& change = step == nullptr ? kNone : step->change;
-    json.array().text(name_of(process));
-    json.number(static_cast<std::uint64_t>(claims_of(process, diff.pairs()).size()));
+    json.array().text(process_name(process));
+    json.number(static_cast<std::uint64_t>(significant_findings(process, diff.pairs()).size()));
     json.us(change.before).us(change.after);
     write_change(json, change.before, change.after);
     json.number(change.significant ? 1u : 0u).end_array();

@@ -29,27 +29,27 @@ class Columns {
                         }});
     return *this;
   }
-  const std::vector<ColumnOf<Row>>& all() const { return columns_; }
+  const std::vector<ColumnFrom<Row>>& all() const { return columns_; }
 
  private:
-  std::vector<ColumnOf<Row>> columns_;
+  std::vector<ColumnFrom<Row>> columns_;
 };
 
 /// What ran, where, and who says so.
 ///
 /// @param told told(row): a const Told&
 template <typename Row, typename Get>
-void add_told(Columns<Row>& c, Get told) {
+void add_activity_columns(Columns<Row>& c, Get told) {
   c.add("doing", "Doing", Unit::kText,
         [told](const Row& r) {
-          return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).doing));
+          return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).kind));
         })
       .add("what", "What", Unit::kText, [told](const Row& r) { return told(r).what; })
       .add(
           "function", "Function", Unit::kText, [told](const Row& r) { return told(r).function; },
           false)
       .add(
-          "line_by", "Line by", Unit::kText, [told](const Row& r) { return told(r).line_by; },
+          "line_by", "Line by", Unit::kText, [told](const Row& r) { return told(r).line_source; },
           false)
       .add("line", "Line", Unit::kText, [told](const Row& r) { return told(r).place(); });
 }

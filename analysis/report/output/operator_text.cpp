@@ -77,15 +77,15 @@ struct Totals {
   std::int64_t cpu_ns = 0, device_ns = 0;
 };
 
-struct Shown {
+struct TextColumn {
   std::string key, title;
   std::size_t width = kWidth;
   bool left = false;
   std::function<std::string(const OperatorRow&, const Totals&)> cell;
 };
 
-std::vector<Shown> time_columns(const std::string& device, bool with_device) {
-  std::vector<Shown> columns;
+std::vector<TextColumn> time_columns(const std::string& device, bool with_device) {
+  std::vector<TextColumn> columns;
   const auto add = [&](const char* key, const std::string& title, auto cell) {
     columns.push_back({key, title, kWidth, false, cell});
   };
@@ -106,7 +106,8 @@ std::vector<Shown> time_columns(const std::string& device, bool with_device) {
   return columns;
 }
 
-void add_memory_columns(std::vector<Shown>& columns, const std::string& device, bool with_device) {
+void add_memory_columns(std::vector<TextColumn>& columns, const std::string& device,
+                        bool with_device) {
   using R = const OperatorRow&;
   using T = const Totals&;
   const auto add = [&](const char* key, const std::string& title, auto cell) {
@@ -120,8 +121,8 @@ void add_memory_columns(std::vector<Shown>& columns, const std::string& device, 
       [](R r, T) { return memory_text(r.self_device_bytes); });
 }
 
-std::vector<Shown> columns_of(const Analysis& a, const std::vector<OperatorRow>& rows,
-                              const Grouping& grouping) {
+std::vector<TextColumn> columns_of(const ProcessReport& a, const std::vector<OperatorRow>& rows,
+                                   const Grouping& grouping) {
   std::size_t name = 0, shapes = 0, source = 0;
   bool device_time = false, device_memory = false, any_shape = false;
   for (const OperatorRow& r : rows) {
@@ -130,13 +131,13 @@ std::vector<Shown> columns_of(const Analysis& a, const std::vector<OperatorRow>&
     any_shape = any_shape || (grouping.by_shape && r.shapes != "[]");
     device_time = device_time || r.self_device_ns > 0;
     device_memory = device_memory || r.self_device_bytes > 0;
-    for (const FrameId frame : a.places.stacks[r.stack])
-      source = std::max(source, length_of(a.places.frames[frame].text));
+    for (const FrameId frame : a.stack_table.stacks[r.stack])
+      source = std::max(source, length_of(a.stack_table.frames[frame].text));
   }
-  std::vector<Shown> columns{
+  std::vector<TextColumn> columns{
       {"name", "Name", std::min(name + 4, kMaxName), false,
        [](const OperatorRow& r, const Totals&) { return name_text(r.name); }}};
-  for (Shown& column : time_columns("CUDA", device_time)) columns.push_back(std::move(column));
+  for (TextColumn& column : time_columns("CUDA", device_time)) columns.push_back(std::move(column));
   if (a.operators.has_memory) add_memory_columns(columns, "CUDA", device_time && device_memory);
   columns.push_back({"count", "# of Calls", kWidth, false,
                      [](const OperatorRow& r, const Totals&) { return std::to_string(r.count); }});
@@ -151,15 +152,16 @@ std::vector<Shown> columns_of(const Analysis& a, const std::vector<OperatorRow>&
   return columns;
 }
 
-support::Result<std::vector<Shown>> chosen(std::vector<Shown> all,
-                                           const std::vector<std::string>& wanted) {
+support::Result<std::vector<TextColumn>> chosen(std::vector<TextColumn> all,
+                                                const std::vector<std::string>& wanted) {
   if (wanted.empty()) return all;
-  std::vector<Shown> some;
+  std::vector<TextColumn> some;
   std::vector<std::string> keys;
-  for (const Shown& column : all) keys.push_back(column.key);
+  for (const TextColumn& column : all) keys.push_back(column.key);
   for (const std::string& want : wanted) {
-    const auto at = std::find_if(all.begin(), all.end(),
-                                 [&](const Shown& c) { return c.key == want || c.title == want; });
+    const auto at = std::find_if(all.begin(), all.end(), [&](const TextColumn& c) {
+      return c.key == want || c.title == want;
+    });
     if (at == all.end())
       return support::error(fmt::format("the table of operators has no column {}{}; here it has {}",
                                         support::in_quotes(want), support::did_you_mean(want, keys),
@@ -169,16 +171,16 @@ support::Result<std::vector<Shown>> chosen(std::vector<Shown> all,
   return some;
 }
 
-std::string pad(const std::string& text, const Shown& column) {
+std::string pad(const std::string& text, const TextColumn& column) {
   const std::size_t own = length_of(text);
   const std::string blanks(column.width > own ? column.width - own : 0, ' ');
   return (column.left ? text + blanks : blanks + text) + "  ";
 }
 
-std::string line(const std::vector<Shown>& columns,
-                 const std::function<std::string(const Shown&)>& cell) {
+std::string line(const std::vector<TextColumn>& columns,
+                 const std::function<std::string(const TextColumn&)>& cell) {
   std::string text;
-  for (const Shown& column : columns) text += pad(cell(column), column);
+  for (const TextColumn& column : columns) text += pad(cell(column), column);
   return text + '\n';
 }
 
@@ -255,11 +257,11 @@ std::vector<std::string> operator_sort_keys() {
 support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string_view key) {
   const std::string own = sort_key_of(key);
   if (std::find(kSortKeys.begin(), kSortKeys.end(), own) == kSortKeys.end()) {
-    const std::string near = support::nearest(key, operator_sort_keys());
+    const std::string near = support::closest_match(key, operator_sort_keys());
     return support::error(fmt::format("operators cannot be sorted by {}{}; keys are {}",
                                       support::in_quotes(key),
                                       near.empty() ? "" : " (did you mean " + near + "?)",
-                                      support::listed(operator_sort_keys())));
+                                      support::join_with_and(operator_sort_keys())));
   }
   if (own == "cpu_time" || own == "device_time") {
     std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
@@ -272,27 +274,29 @@ support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string
   return {};
 }
 
-support::Result<std::string> operator_text(Analysis& a, const OperatorTextOptions& options) {
-  std::vector<OperatorRow> rows = group(a.operators.rows, options.grouping, a.places);
+support::Result<std::string> operator_text(ProcessReport& a, const OperatorTextOptions& options) {
+  std::vector<OperatorRow> rows = group(a.operators.rows, options.grouping, a.stack_table);
   if (!options.sort_by.empty()) GPUPROF_CHECK(sort_operators(rows, options.sort_by));
   GPUPROF_TRY(columns, chosen(columns_of(a, rows, options.grouping), options.columns));
   const Totals totals{a.operators.self_cpu_ns, a.operators.self_device_ns};
-  const std::string rule = line(columns, [](const Shown& c) { return std::string(c.width, '-'); });
-  std::string text = rule + line(columns, [](const Shown& c) { return c.title; }) + rule;
+  const std::string rule =
+      line(columns, [](const TextColumn& c) { return std::string(c.width, '-'); });
+  std::string text = rule + line(columns, [](const TextColumn& c) { return c.title; }) + rule;
   const bool with_source =
-      std::any_of(columns.begin(), columns.end(), [](const Shown& c) { return !c.cell; });
+      std::any_of(columns.begin(), columns.end(), [](const TextColumn& c) { return !c.cell; });
   const std::size_t count = std::min(options.row_limit, rows.size());
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& frames = a.places.stacks[rows[i].stack];
-    const auto source = [&](std::size_t n, const Shown& c) {
-      return n < frames.size() ? source_text(a.places.frames[frames[n]].text, c.width) : "";
+    const auto& frames = a.stack_table.stacks[rows[i].stack];
+    const auto source = [&](std::size_t n, const TextColumn& c) {
+      return n < frames.size() ? source_text(a.stack_table.frames[frames[n]].text, c.width) : "";
     };
-    text += line(columns,
-                 [&](const Shown& c) { return c.cell ? c.cell(rows[i], totals) : source(0, c); });
+    text += line(columns, [&](const TextColumn& c) {
+      return c.cell ? c.cell(rows[i], totals) : source(0, c);
+    });
     if (!with_source) continue;
     for (std::size_t n = 1; n < frames.size(); ++n)
-      text += line(columns, [&](const Shown& c) { return c.cell ? "" : source(n, c); });
-    text += line(columns, [](const Shown&) { return ""; });
+      text += line(columns, [&](const TextColumn& c) { return c.cell ? "" : source(n, c); });
+    text += line(columns, [](const TextColumn&) { return ""; });
   }
   text += rule + "Self CPU time total: " + time_text_us(us(totals.cpu_ns)) + '\n';
   const bool with_device =

@@ -30,6 +30,7 @@ std::vector<std::string> operator_sort_keys();
 /// Errors: an unknown key.
 support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string_view key);
 
-support::Result<std::string> operator_text(Analysis& analysis, const OperatorTextOptions& options);
+support::Result<std::string> operator_text(ProcessReport& analysis,
+                                           const OperatorTextOptions& options);
 
 }  // namespace gpuprof::report

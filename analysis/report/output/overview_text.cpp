@@ -18,7 +18,7 @@
 namespace gpuprof::report {
 namespace {
 
-constexpr std::size_t kMostRows = 8, kFewRows = 5;
+constexpr std::size_t kMaxRows = 8, kFewRows = 5;
 
 /// Sentences over several lines.
 std::string wrapped(const std::string& text, const std::string& first, std::size_t width) {
@@ -38,7 +38,7 @@ std::string wrapped(const std::string& text, const std::string& first, std::size
   return out + '\n';
 }
 
-std::string recorded(const Analysis& a, std::size_t width) {
+std::string recorded_text(const ProcessReport& a, std::size_t width) {
   std::vector<std::string> kinds;
   // Trace files tell how long a stack stayed the same, not how often it was met.
   for (const auto& [kind, count] : a.meta.events)
@@ -52,7 +52,7 @@ std::string recorded(const Analysis& a, std::size_t width) {
 }
 
 /// Steps that count in no mean.
-std::string apart(const Steps& s) {
+std::string warm_up_text(const Steps& s) {
   std::string text;
   for (const StepRow& step : s.steps) {
     if (!step.warm_up) continue;
@@ -62,11 +62,11 @@ std::string apart(const Steps& s) {
     std::sort(parts.rbegin(), parts.rend());
     std::string line =
         fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
-                    step.label, time_text(static_cast<double>(step.length_ns())));
+                    step.label, format_time(static_cast<double>(step.length_ns())));
     for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
       line += fmt::format("{} {} {}", i == 0 ? ";" : ",",
                           name_of(static_cast<Category>(parts[i].second)),
-                          time_text(static_cast<double>(parts[i].first)));
+                          format_time(static_cast<double>(parts[i].first)));
     text += line + "\n";
     if (&step - s.steps.data() >= 2) break;
   }
@@ -74,40 +74,41 @@ std::string apart(const Steps& s) {
   return text;
 }
 
-std::string steps(const Analysis& a, std::size_t width) {
+std::string steps(const ProcessReport& a, std::size_t width) {
   const Steps& s = a.steps;
   if (s.steps.empty()) return "";
   std::string text = "\n";
   const auto mean = [&](std::size_t i) { return s.mean_ns[i]; };
-  if (s.made_up) {
+  if (s.is_synthetic) {
     text += "Time      no step was recorded: this is the whole recording, " +
-            time_text(s.length.mean_ns) + "\n";
+            format_time(s.length.mean_ns) + "\n";
   } else {
-    text += fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n", s.kept,
-                        s.steps.size(), time_text(s.length.mean_ns), time_text(s.length.p50_ns),
-                        time_text(s.length.p90_ns), time_text(s.length.p99_ns),
-                        time_text(static_cast<double>(s.length.max_ns)));
-    text += apart(s);
+    text += fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n",
+                        s.is_counted, s.steps.size(), format_time(s.length.mean_ns),
+                        format_time(s.length.p50_ns), format_time(s.length.p90_ns),
+                        format_time(s.length.p99_ns),
+                        format_time(static_cast<double>(s.length.max_ns)));
+    text += warm_up_text(s);
   }
   const std::size_t bar = width > 60 ? std::min<std::size_t>(40, width - 50) : 10;
   for (std::size_t i = 0; i < s.mean_ns.size(); ++i) {
     if (mean(i) <= 0) continue;
-    const double share = share_of(mean(i), s.length.mean_ns);
+    const double share = percent_of(mean(i), s.length.mean_ns);
     text += fmt::format(
-        "  {:<14} {:>10}  {:>5.1f}%  {}\n", name_of(static_cast<Category>(i)), time_text(mean(i)),
+        "  {:<14} {:>10}  {:>5.1f}%  {}\n", name_of(static_cast<Category>(i)), format_time(mean(i)),
         share,
         std::string(static_cast<std::size_t>(share / 100 * static_cast<double>(bar) + 0.5), '#'));
   }
   return text;
 }
 
-std::string gpus(Analysis& a, std::size_t width) {
+std::string gpus(ProcessReport& a, std::size_t width) {
   if (a.steps.gpus.empty()) return "";
   return "\nGPUs" + std::string(a.meta.simulated ? " (simulated)" : "") + "\n" +
-         text_of(gpu_table(a, {}), kMostRows, width);
+         format_table(gpu_table(a, {}), kMaxRows, width);
 }
 
-std::string operators(Analysis& a, std::size_t width) {
+std::string operators(ProcessReport& a, std::size_t width) {
   TableOptions options;
   options.with_overhead = false;
   Table table = operator_table(a, options);
@@ -121,15 +122,15 @@ std::string operators(Analysis& a, std::size_t width) {
     columns.insert(columns.end(), {"self_device_time_total_ns", "device_time_total_ns"});
   }
   columns.insert(columns.end(), {"count", "name"});
-  if (!sort_by(table, key) || !choose_columns(table, columns)) return "";
-  if (table.rows.size() > kMostRows) table.rows.resize(kMostRows);
+  if (!sort_table(table, key) || !select_columns(table, columns)) return "";
+  if (table.rows.size() > kMaxRows) table.rows.resize(kMaxRows);
   return fmt::format("\nOperators by self {} time (all: --by operator)\n",
                      device ? "CUDA" : "CPU") +
-         text_of(table, kMostRows, width);
+         format_table(table, kMaxRows, width);
 }
 
 /// What CUPTI and the driver did for themselves: no operator of the program's.
-std::string overheads(const Analysis& a, std::size_t width) {
+std::string overheads(const ProcessReport& a, std::size_t width) {
   std::map<std::string, std::pair<std::int64_t, std::uint64_t>> sums;
   std::int64_t all_ns = 0;
   for (const OperatorRow& r : a.operators.rows) {
@@ -142,39 +143,39 @@ std::string overheads(const Analysis& a, std::size_t width) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
   for (const auto& [name, sum] : sums)
     parts.emplace_back(sum.first,
-                       fmt::format("{} {} ({})", name, time_text(static_cast<double>(sum.first)),
+                       fmt::format("{} {} ({})", name, format_time(static_cast<double>(sum.first)),
                                    support::human_count(sum.second)));
   std::sort(parts.rbegin(), parts.rend());
   std::vector<std::string> texts;
   for (const auto& part : parts) texts.push_back(part.second);
   return "\n" +
          wrapped(fmt::format("{} of CUPTI and the driver, in no operator's own time: {}",
-                             time_text(static_cast<double>(all_ns)), support::join(texts, ", ")),
+                             format_time(static_cast<double>(all_ns)), support::join(texts, ", ")),
                  "Overhead  ", width);
 }
 
-std::string top(Analysis& a, std::size_t width, const char* title, const char* by,
-                const std::vector<std::string>& columns) {
+std::string first_rows_text(ProcessReport& a, std::size_t width, const char* title, const char* by,
+                            const std::vector<std::string>& columns) {
   Table table = find_table(by)->make(a, {});
-  if (table.rows.empty() || !choose_columns(table, columns)) return "";
+  if (table.rows.empty() || !select_columns(table, columns)) return "";
   if (table.rows.size() > kFewRows) table.rows.resize(kFewRows);
-  return fmt::format("\n{} (all: --by {})\n", title, by) + text_of(table, kFewRows, width);
+  return fmt::format("\n{} (all: --by {})\n", title, by) + format_table(table, kFewRows, width);
 }
 
-std::string lines(Analysis& a, std::size_t width) {
+std::string lines(ProcessReport& a, std::size_t width) {
   const bool gpu = a.has_gpu();
   const bool sampled = std::any_of(a.host.lines.begin(), a.host.lines.end(), [](const auto& line) {
-    return line.costs.samples + line.costs.blocked_samples != 0;
+    return line.costs.samples + line.costs.off_cpu_samples != 0;
   });
   std::vector<std::string> columns;
   if (sampled) columns = {"cpu_ns", "blocked_ns"};
   columns.insert(columns.end(), {"operators", "operator_ns"});
   if (gpu) columns.insert(columns.end(), {"gpu_ns", "wait_ns"});
   columns.insert(columns.end(), {"function", "line"});
-  return top(a, width, "Lines of the program", "line", columns);
+  return first_rows_text(a, width, "Lines of the program", "line", columns);
 }
 
-std::string memory(const Analysis& a) {
+std::string memory(const ProcessReport& a) {
   std::string text;
   for (const DeviceMemory& d : a.memory.devices)
     text += fmt::format(
@@ -182,7 +183,7 @@ std::string memory(const Analysis& a) {
         d.device < 0 ? "CPU" : fmt::format("GPU {}", d.device),
         support::human_bytes(d.peak_allocated_bytes), d.relative ? " above the lowest level" : "",
         support::human_bytes(d.allocated_bytes),
-        support::counted(d.allocations, "allocation", "allocations"));
+        support::count_with_unit(d.allocations, "allocation", "allocations"));
   return text;
 }
 
@@ -198,17 +199,18 @@ std::string ranks(const Report& report, std::size_t width) {
                    {"communication_ns", "Communication", Unit::kNs},
                    {"dataloader_ns", "DataLoader", Unit::kNs},
                    {"command", "Command"}};
-  for (const Analysis& a : report.processes) {
+  for (const ProcessReport& a : report.processes) {
     double busy = 0;
     for (const GpuSummary& gpu : a.steps.gpus) busy = std::max(busy, gpu.utilisation * 100);
     const auto mean = [&](Category c) { return a.steps.mean_ns[static_cast<std::size_t>(c)]; };
     table.rows.push_back(
-        {a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank), whole(a.meta.pid),
-         whole(a.steps.kept), a.steps.length.mean_ns, busy, mean(Category::kCommunication),
-         mean(Category::kDataLoader),
-         support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command)});
+        {a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank), count_cell(a.meta.pid),
+         count_cell(a.steps.is_counted), a.steps.length.mean_ns, busy,
+         mean(Category::kCommunication), mean(Category::kDataLoader),
+         support::escape_control_characters(a.meta.command.empty() ? a.meta.program
+                                                                   : a.meta.command)});
   }
-  return "Processes\n" + text_of(table, table.rows.size(), width) + "\n";
+  return "Processes\n" + format_table(table, table.rows.size(), width) + "\n";
 }
 
 /// The importer's word where a file names no host.
@@ -216,8 +218,9 @@ constexpr std::string_view kUnknownHost = "trace";
 
 }  // namespace
 
-std::string heading_of(const Analysis& a) {
-  std::string what = support::on_one_line(a.meta.command.empty() ? a.meta.program : a.meta.command);
+std::string heading_of(const ProcessReport& a) {
+  std::string what =
+      support::escape_control_characters(a.meta.command.empty() ? a.meta.program : a.meta.command);
   if (what.size() > 200) what = what.substr(0, 197) + "...";
   std::string text = a.meta.rank < 0 ? "" : fmt::format("rank {}, ", a.meta.rank);
   text += what.empty() ? fmt::format("process {}", a.meta.pid)
@@ -231,15 +234,15 @@ std::string heading_of(const Analysis& a) {
 
 std::string overview_text(Report& report, std::size_t width) {
   std::string text = ranks(report, width);
-  for (Analysis& a : report.processes) {
-    text += wrapped(heading_of(a), "", width) + recorded(a, width) + wall_text(a, width) +
+  for (ProcessReport& a : report.processes) {
+    text += wrapped(heading_of(a), "", width) + recorded_text(a, width) + wall_time_text(a, width) +
             steps(a, width) + gpus(a, width) + operators(a, width) + overheads(a, width) +
-            top(a, width, "Kernels", "kernel-name",
-                {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
-            top(a, width, "Waits for a GPU", "sync",
-                {"total_ns", "count", "max_ns", "operator", "name", "line"}) +
-            top(a, width, "Collectives", "nccl",
-                {"total_ns", "calls", "mean_ns", "p99_ns", "bytes", "name"}) +
+            first_rows_text(a, width, "Kernels", "kernel-name",
+                            {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
+            first_rows_text(a, width, "Waits for a GPU", "sync",
+                            {"total_ns", "count", "max_ns", "operator", "name", "line"}) +
+            first_rows_text(a, width, "Collectives", "nccl",
+                            {"total_ns", "calls", "mean_ns", "p99_ns", "bytes", "name"}) +
             lines(a, width) + memory(a);
     if (!a.meta.missing.empty()) {
       text += "\nWhat is missing here\n";
@@ -247,9 +250,9 @@ std::string overview_text(Report& report, std::size_t width) {
     }
     if (&a != &report.processes.back()) text += "\n" + std::string(width, '=') + "\n\n";
   }
-  if (!report.reading.sentences.empty()) text += "\nLeft out or mended in reading\n";
-  for (const std::string& sentence : report.reading.sentences)
-    text += wrapped(support::on_one_line(sentence), "  - ", width);
+  if (!report.import_summary.messages.empty()) text += "\nLeft out or mended in reading\n";
+  for (const std::string& sentence : report.import_summary.messages)
+    text += wrapped(support::escape_control_characters(sentence), "  - ", width);
   return text;
 }
 

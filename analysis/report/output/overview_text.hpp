@@ -13,7 +13,7 @@
 namespace gpuprof::report {
 
 /// `rank 0, python train.py (process 1234 on host)`, with the simulated GPU said where it is one.
-std::string heading_of(const Analysis& analysis);
+std::string heading_of(const ProcessReport& analysis);
 
 /// @param width Columns of the terminal.
 std::string overview_text(Report& report, std::size_t width);

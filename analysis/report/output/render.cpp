@@ -25,7 +25,7 @@ using support::error;
 constexpr std::size_t kRowLimit = 100;
 constexpr std::string_view kOperator = "operator";
 
-support::Result<Table> table_for(Analysis& analysis, const RenderOptions& options) {
+support::Result<Table> table_for(ProcessReport& analysis, const RenderOptions& options) {
   Table table = find_table(options.by)->make(analysis, {options.grouping});
   if (options.by == kOperator && !options.sort_by.empty()) {
     // PyTorch's keys; the rows were sorted before they became cells.
@@ -33,26 +33,26 @@ support::Result<Table> table_for(Analysis& analysis, const RenderOptions& option
     for (const std::string_view spelling : {"cuda", "xpu", "privateuse1"})
       if (const std::size_t at = key.find(spelling); at != std::string::npos)
         key.replace(at, spelling.size(), "device");
-    GPUPROF_CHECK(sort_by(table, key));
+    GPUPROF_CHECK(sort_table(table, key));
   } else if (!options.sort_by.empty()) {
-    GPUPROF_CHECK(sort_by(table, options.sort_by));
+    GPUPROF_CHECK(sort_table(table, options.sort_by));
   }
-  if (!options.columns.empty()) GPUPROF_CHECK(choose_columns(table, options.columns));
+  if (!options.columns.empty()) GPUPROF_CHECK(select_columns(table, options.columns));
   return table;
 }
 
 support::Result<std::string> files(Report& report, const RenderOptions& options) {
   std::vector<ProcessTable> tables;
-  for (Analysis& process : report.processes) {
+  for (ProcessReport& process : report.processes) {
     GPUPROF_TRY(table, table_for(process, options));
     if (options.row_limit && table.rows.size() > *options.row_limit)
       table.rows.resize(*options.row_limit);
     tables.push_back({process.meta.rank, process.meta.pid, std::move(table)});
   }
-  return options.csv ? csv_of(tables) : json_of(tables, report);
+  return options.csv ? format_csv(tables) : format_json(tables, report);
 }
 
-support::Result<std::string> one_text(Analysis& process, const RenderOptions& options) {
+support::Result<std::string> one_text(ProcessReport& process, const RenderOptions& options) {
   const std::size_t limit = options.row_limit.value_or(kRowLimit);
   if (options.by == kOperator && !process.operators.rows.empty()) {
     OperatorTextOptions as;
@@ -67,7 +67,7 @@ support::Result<std::string> one_text(Analysis& process, const RenderOptions& op
   }
   GPUPROF_TRY(table, table_for(process, options));
   if (table.rows.empty()) return std::string(find_table(options.by)->empty) + "\n";
-  return text_of(table, limit, options.width);
+  return format_table(table, limit, options.width);
 }
 
 }  // namespace
@@ -76,10 +76,11 @@ support::Result<void> check(const RenderOptions& options) {
   if (options.json && options.csv) return error("a report is either JSON or CSV: --json or --csv");
   if (options.by.empty()) return {};
   if (find_table(options.by) == nullptr) {
-    const std::string near = support::nearest(options.by, table_names());
-    return error(fmt::format(
-        "there is no table {}{}; --by takes {}", support::in_quotes(options.by),
-        near.empty() ? "" : " (did you mean " + near + "?)", support::listed(table_names())));
+    const std::string near = support::closest_match(options.by, table_names());
+    return error(fmt::format("there is no table {}{}; --by takes {}",
+                             support::in_quotes(options.by),
+                             near.empty() ? "" : " (did you mean " + near + "?)",
+                             support::join_with_and(table_names())));
   }
   if (options.by == kOperator) {
     std::vector<OperatorRow> none;
@@ -88,20 +89,21 @@ support::Result<void> check(const RenderOptions& options) {
   }
   if (options.grouping.by_shape || options.grouping.by_stack != 0)
     return error("shapes and stacks group operators: leave --by out, or how they are grouped");
-  Analysis none;
+  ProcessReport none;
   GPUPROF_TRY(table, table_for(none, options));
   return {};
 }
 
 support::Result<std::string> render(Report& report, const RenderOptions& options) {
-  if (options.by.empty() && options.json) return json_of(report, options.grouping);
+  if (options.by.empty() && options.json) return format_json(report, options.grouping);
   if (options.by.empty()) {
     const std::size_t width = options.width == 0 ? 120 : options.width;
-    return overview_text(report, width) + "\n" + advice::advice_text(advice::advise(report), width);
+    return overview_text(report, width) + "\n" +
+           advice::advice_text(advice::run_rules(report), width);
   }
   if (options.csv || options.json) return files(report, options);
   std::string text;
-  for (Analysis& process : report.processes) {
+  for (ProcessReport& process : report.processes) {
     const bool headed = report.processes.size() > 1 || report.simulated;
     if (headed) text += (text.empty() ? "" : "\n") + heading_of(process) + "\n";
     GPUPROF_TRY(one, one_text(process, options));

@@ -78,18 +78,18 @@ std::string pad(const std::string& text, std::size_t width, bool left) {
 
 }  // namespace
 
-std::string time_text(double ns) {
+std::string format_time(double ns) {
   if (ns >= 1e9) return fmt::format("{:.3f}s", ns / 1e9);
   if (ns >= 1e6) return fmt::format("{:.3f}ms", ns / 1e6);
   return fmt::format("{:.3f}us", ns / 1e3);
 }
 
-std::string shown(const Cell& cell, Unit unit) {
+std::string format_cell(const Cell& cell, Unit unit) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   if (std::holds_alternative<std::monostate>(cell)) return "";
   switch (unit) {
     case Unit::kNs:
-      return time_text(number(cell));
+      return format_time(number(cell));
     case Unit::kBytes: {
       const double bytes = number(cell);
       return (bytes < 0 ? "-" : "") +
@@ -104,7 +104,7 @@ std::string shown(const Cell& cell, Unit unit) {
   }
 }
 
-support::Result<std::size_t> column_of(const Table& table, std::string_view key) {
+support::Result<std::size_t> find_column(const Table& table, std::string_view key) {
   std::vector<std::string> keys;
   for (const Column& column : table.columns) {
     if (column.key == key || column.title == key)
@@ -116,14 +116,14 @@ support::Result<std::size_t> column_of(const Table& table, std::string_view key)
     if (std::find(names.begin(), names.end(), plain(key)) != names.end())
       return static_cast<std::size_t>(&column - table.columns.data());
   }
-  const std::string near = support::nearest(key, keys);
+  const std::string near = support::closest_match(key, keys);
   return support::error(fmt::format(
       "the table of --by {} has no column {}{}; it has {}", table.name, support::in_quotes(key),
       near.empty() ? "" : " (did you mean " + near + "?)", support::join(keys, ", ")));
 }
 
-support::Result<void> sort_by(Table& table, std::string_view key) {
-  GPUPROF_TRY(column, column_of(table, key));
+support::Result<void> sort_table(Table& table, std::string_view key) {
+  GPUPROF_TRY(column, find_column(table, key));
   const std::size_t at = column;
   std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
     const auto* text = std::get_if<std::string>(&a[at]);
@@ -134,15 +134,15 @@ support::Result<void> sort_by(Table& table, std::string_view key) {
   return {};
 }
 
-support::Result<void> choose_columns(Table& table, const std::vector<std::string>& keys) {
+support::Result<void> select_columns(Table& table, const std::vector<std::string>& keys) {
   Table chosen;
   chosen.name = table.name;
   std::vector<std::size_t> from;
   for (const std::string& key : keys) {
-    GPUPROF_TRY(column, column_of(table, key));
+    GPUPROF_TRY(column, find_column(table, key));
     from.push_back(column);
     chosen.columns.push_back(table.columns[column]);
-    chosen.columns.back().shown = true;
+    chosen.columns.back().format_cell = true;
   }
   for (const auto& row : table.rows) {
     auto& made = chosen.rows.emplace_back();
@@ -152,17 +152,17 @@ support::Result<void> choose_columns(Table& table, const std::vector<std::string
   return {};
 }
 
-std::string text_of(const Table& table, std::size_t row_limit, std::size_t width) {
+std::string format_table(const Table& table, std::size_t row_limit, std::size_t width) {
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (table.columns[i].shown) columns.push_back(i);
+    if (table.columns[i].format_cell) columns.push_back(i);
   const std::size_t count = std::min(row_limit, table.rows.size());
   std::vector<std::vector<std::string>> cells(count);
   std::vector<std::size_t> widths;
   for (const std::size_t c : columns) {
     std::size_t widest = width_of(table.columns[c].title);
     for (std::size_t r = 0; r < count; ++r) {
-      cells[r].push_back(shown(table.rows[r][c], table.columns[c].unit));
+      cells[r].push_back(format_cell(table.rows[r][c], table.columns[c].unit));
       widest = std::max(widest, width_of(cells[r].back()));
     }
     widths.push_back(widest);
@@ -172,10 +172,10 @@ std::string text_of(const Table& table, std::size_t row_limit, std::size_t width
     all += widths[i] + (i == 0 ? 0 : 2);
     if (table.columns[columns[i]].unit == Unit::kText) last_text = i;
   }
-  constexpr std::size_t kLeast = 24;
-  if (width != 0 && all > width && last_text < columns.size() && widths[last_text] > kLeast)
+  constexpr std::size_t kMin = 24;
+  if (width != 0 && all > width && last_text < columns.size() && widths[last_text] > kMin)
     widths[last_text] =
-        std::max(kLeast, widths[last_text] - std::min(widths[last_text], all - width));
+        std::max(kMin, widths[last_text] - std::min(widths[last_text], all - width));
   std::string text;
   const auto line = [&](const auto& cell_at) {
     std::string out;

@@ -23,7 +23,7 @@ enum class Unit : std::uint8_t { kText, kCount, kNs, kBytes, kPercent, kNumber }
 struct Column {
   std::string key, title;
   Unit unit = Unit::kText;
-  bool shown = true;  // in text, where the person names no columns
+  bool format_cell = true;  // in text, where the person names no columns
 };
 
 /// The last: not known.
@@ -37,21 +37,21 @@ struct Table {
 
 /// Index of a column by key, with or without its unit, or by title in any case; a sentence with the
 /// nearest one where there is none.
-support::Result<std::size_t> column_of(const Table& table, std::string_view key);
+support::Result<std::size_t> find_column(const Table& table, std::string_view key);
 
 /// Numbers from the largest, texts from A.
-support::Result<void> sort_by(Table& table, std::string_view key);
+support::Result<void> sort_table(Table& table, std::string_view key);
 /// Only these, in this order, and all of them shown.
-support::Result<void> choose_columns(Table& table, const std::vector<std::string>& keys);
+support::Result<void> select_columns(Table& table, const std::vector<std::string>& keys);
 
 /// Lines with a heading; the last text column is cut to `width` columns, 0: not cut. Of a place in
 /// the program (`line`) the end stays.
-std::string text_of(const Table& table, std::size_t row_limit, std::size_t width);
+std::string format_table(const Table& table, std::size_t row_limit, std::size_t width);
 
 /// A cell as text shows it: `1.234ms`, `3.4 MiB`, `12.3`.
-std::string shown(const Cell& cell, Unit unit);
+std::string format_cell(const Cell& cell, Unit unit);
 
 /// Nanoseconds as PyTorch's tables print them.
-std::string time_text(double ns);
+std::string format_time(double ns);
 
 }  // namespace gpuprof::report

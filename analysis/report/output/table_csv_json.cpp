@@ -15,10 +15,10 @@
 namespace gpuprof::report {
 namespace {
 
-std::string csv_of(const Cell& cell) {
+std::string format_csv(const Cell& cell) {
   std::string room;
   if (const auto* text = std::get_if<std::string>(&cell))
-    return std::string(support::csv_cell(*text, room));
+    return std::string(support::escape_csv_cell(*text, room));
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
   if (std::holds_alternative<std::monostate>(cell)) return "";
   return fmt::format("{:.6g}", std::get<double>(cell));
@@ -71,7 +71,7 @@ void write_meta(support::JsonWriter& json, const Meta& meta) {
     json.member("index", std::uint64_t{window.index});
     json.member("duration_ns", window.end_ns - window.start_ns);
     json.member("start_real_ns", window.start_real_ns);
-    json.member("why", std::string_view(window.why));
+    json.member("why", std::string_view(window.reason));
     json.end_object();
   }
   json.end_array();
@@ -85,8 +85,8 @@ void write_meta(support::JsonWriter& json, const Meta& meta) {
 void write_steps(support::JsonWriter& json, const Steps& steps) {
   json.key("step_summary").begin_object();
   json.member("steps", std::uint64_t{steps.steps.size()});
-  json.member("kept", std::uint64_t{steps.kept});
-  json.member("made_up", steps.made_up);
+  json.member("kept", std::uint64_t{steps.is_counted});
+  json.member("made_up", steps.is_synthetic);
   json.member("warm_up", std::uint64_t{steps.warm_up});
   json.member("source", std::string_view(steps.source));
   json.member("mean_ns", steps.length.mean_ns);
@@ -101,7 +101,7 @@ void write_steps(support::JsonWriter& json, const Steps& steps) {
   json.end_object().end_object();
 }
 
-void write_memory(support::JsonWriter& json, const Analysis& a) {
+void write_memory(support::JsonWriter& json, const ProcessReport& a) {
   json.key("memory_devices").begin_array();
   for (const DeviceMemory& device : a.memory.devices) {
     json.begin_object();
@@ -117,7 +117,8 @@ void write_memory(support::JsonWriter& json, const Analysis& a) {
       json.begin_object();
       json.member("bytes", block.bytes);
       json.member("operator", std::string_view(block.owner));
-      const std::string line = block.line == 0 ? "" : a.places.frames[block.line].where();
+      const std::string line =
+          block.line == 0 ? "" : a.stack_table.frames[block.line].location_text();
       json.member("line", std::string_view(line));
       json.end_object();
     }
@@ -128,12 +129,12 @@ void write_memory(support::JsonWriter& json, const Analysis& a) {
 
 }  // namespace
 
-std::string csv_of(const std::vector<ProcessTable>& tables) {
+std::string format_csv(const std::vector<ProcessTable>& tables) {
   if (tables.empty()) return "";
   const bool several = tables.size() > 1;
   std::string text = several ? "rank,pid" : "";
   for (const Column& column : tables[0].table.columns)
-    text += (text.empty() ? "" : ",") + csv_of(Cell(column.key));
+    text += (text.empty() ? "" : ",") + format_csv(Cell(column.key));
   text += "\r\n";
   for (const ProcessTable& process : tables) {
     for (const auto& row : process.table.rows) {
@@ -141,19 +142,20 @@ std::string csv_of(const std::vector<ProcessTable>& tables) {
                                        std::to_string(process.pid)
                                  : "";
       for (std::size_t i = 0; i < row.size(); ++i)
-        line += (i == 0 && !several ? "" : ",") + csv_of(row[i]);
+        line += (i == 0 && !several ? "" : ",") + format_csv(row[i]);
       text += line + "\r\n";
     }
   }
   return text;
 }
 
-std::string json_of(const std::vector<ProcessTable>& tables, const Report& report) {
+std::string format_json(const std::vector<ProcessTable>& tables, const Report& report) {
   support::JsonWriter json;
   json.begin_object();
   json.member("by", std::string_view(tables.empty() ? "" : tables[0].table.name));
   json.member("simulated", report.simulated);
-  if (!report.reading.files.empty()) write_reading(json.key("reading"), report.reading);
+  if (!report.import_summary.files.empty())
+    write_import_summary(json.key("reading"), report.import_summary);
   json.key("processes").begin_array();
   for (const ProcessTable& process : tables) {
     json.begin_object();
@@ -167,16 +169,17 @@ std::string json_of(const std::vector<ProcessTable>& tables, const Report& repor
   return json.text() + "\n";
 }
 
-std::string json_of(Report& report, const Grouping& grouping) {
+std::string format_json(Report& report, const Grouping& grouping) {
   support::JsonWriter json;
   json.begin_object();
   json.member("simulated", report.simulated);
   json.member("missing", report.missing);
-  if (!report.reading.files.empty()) write_reading(json.key("reading"), report.reading);
+  if (!report.import_summary.files.empty())
+    write_import_summary(json.key("reading"), report.import_summary);
   json.key("advice");
-  advice::write_advice(advice::advise(report), json);
+  advice::write_advice(advice::run_rules(report), json);
   json.key("processes").begin_array();
-  for (Analysis& process : report.processes) {
+  for (ProcessReport& process : report.processes) {
     json.begin_object();
     write_meta(json, process.meta);
     write_steps(json, process.steps);

@@ -22,13 +22,13 @@ struct ProcessTable {
 };
 
 /// RFC 4180 with a line of keys; of several processes with columns rank and pid in front.
-std::string csv_of(const std::vector<ProcessTable>& tables);
+std::string format_csv(const std::vector<ProcessTable>& tables);
 
 /// `{"by": NAME, "processes": [{"pid": …, "rank": …, "rows": [{KEY: VALUE, …}]}]}`; of traces also
-/// `"reading"` (write_reading()).
-std::string json_of(const std::vector<ProcessTable>& tables, const Report& report);
+/// `"reading"` (write_import_summary()).
+std::string format_json(const std::vector<ProcessTable>& tables, const Report& report);
 
 /// All tables of all processes, with what is missing.
-std::string json_of(Report& report, const Grouping& grouping);
+std::string format_json(Report& report, const Grouping& grouping);
 
 }  // namespace gpuprof::report

@@ -24,7 +24,7 @@ struct TableOptions {
 struct TableKind {
   std::string_view name;  // what --by takes
   std::string_view about;
-  Table (*make)(Analysis& analysis, const TableOptions& options);
+  Table (*make)(ProcessReport& analysis, const TableOptions& options);
   std::string_view empty;  // a sentence where there is no row
 };
 
@@ -34,23 +34,23 @@ const TableKind* find_table(std::string_view name);
 std::vector<std::string> table_names();
 
 // One file of them each.
-Table operator_table(Analysis& analysis, const TableOptions& options);
-Table kernel_table(Analysis& analysis, const TableOptions& options);
-Table kernel_name_table(Analysis& analysis, const TableOptions& options);
-Table memcpy_table(Analysis& analysis, const TableOptions& options);
-Table memset_table(Analysis& analysis, const TableOptions& options);
-Table api_table(Analysis& analysis, const TableOptions& options);
-Table nvtx_table(Analysis& analysis, const TableOptions& options);
-Table nccl_table(Analysis& analysis, const TableOptions& options);
-Table sync_table(Analysis& analysis, const TableOptions& options);
-Table thread_table(Analysis& analysis, const TableOptions& options);
-Table module_table(Analysis& analysis, const TableOptions& options);
-Table line_table(Analysis& analysis, const TableOptions& options);
-Table site_table(Analysis& analysis, const TableOptions& options);
-Table step_table(Analysis& analysis, const TableOptions& options);
-Table memory_table(Analysis& analysis, const TableOptions& options);
-Table gpu_table(Analysis& analysis, const TableOptions& options);
-Table wall_table(Analysis& analysis, const TableOptions& options);
-Table stretch_table(Analysis& analysis, const TableOptions& options);
+Table operator_table(ProcessReport& analysis, const TableOptions& options);
+Table kernel_table(ProcessReport& analysis, const TableOptions& options);
+Table kernel_name_table(ProcessReport& analysis, const TableOptions& options);
+Table memcpy_table(ProcessReport& analysis, const TableOptions& options);
+Table memset_table(ProcessReport& analysis, const TableOptions& options);
+Table api_table(ProcessReport& analysis, const TableOptions& options);
+Table nvtx_table(ProcessReport& analysis, const TableOptions& options);
+Table nccl_table(ProcessReport& analysis, const TableOptions& options);
+Table sync_table(ProcessReport& analysis, const TableOptions& options);
+Table thread_table(ProcessReport& analysis, const TableOptions& options);
+Table module_table(ProcessReport& analysis, const TableOptions& options);
+Table line_table(ProcessReport& analysis, const TableOptions& options);
+Table site_table(ProcessReport& analysis, const TableOptions& options);
+Table step_table(ProcessReport& analysis, const TableOptions& options);
+Table memory_table(ProcessReport& analysis, const TableOptions& options);
+Table gpu_table(ProcessReport& analysis, const TableOptions& options);
+Table wall_table(ProcessReport& analysis, const TableOptions& options);
+Table stretch_table(ProcessReport& analysis, const TableOptions& options);
 
 }  // namespace gpuprof::report

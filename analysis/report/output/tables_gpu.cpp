@@ -16,27 +16,28 @@ std::string text(const std::array<std::uint32_t, 3>& size) {
 }
 
 template <typename Row>
-std::vector<ColumnOf<Row>> timed(std::uint64_t all_ns) {
-  std::vector<ColumnOf<Row>> columns;
-  add_spread<Row>(columns, all_ns, [](const Row& r) -> const Spread& { return r.time; });
+std::vector<ColumnFrom<Row>> timed(std::uint64_t all_ns) {
+  std::vector<ColumnFrom<Row>> columns;
+  add_duration_columns<Row>(columns, all_ns,
+                            [](const Row& r) -> const DurationStats& { return r.time; });
   return columns;
 }
 
-Cell line_cell(const Analysis& a, FrameId line) {
-  return line == 0 ? std::string() : a.places.frames[line].where();
+Cell line_cell(const ProcessReport& a, FrameId line) {
+  return line == 0 ? std::string() : a.stack_table.frames[line].location_text();
 }
 
 }  // namespace
 
-Table kernel_table(Analysis& a, const TableOptions&) {
+Table kernel_table(ProcessReport& a, const TableOptions&) {
   using Row = KernelRow;
   auto columns = timed<Row>(a.gpu.kernel_ns);
   columns.push_back({{"grid", "Grid"}, [](const Row& r) -> Cell { return text(r.grid); }});
   columns.push_back({{"block", "Block"}, [](const Row& r) -> Cell { return text(r.block); }});
   columns.push_back({{"registers", "Regs", Unit::kCount, false},
-                     [](const Row& r) { return whole(r.registers); }});
+                     [](const Row& r) { return count_cell(r.registers); }});
   columns.push_back({{"shared_bytes", "Shared", Unit::kBytes, false},
-                     [](const Row& r) { return whole(r.shared_bytes); }});
+                     [](const Row& r) { return count_cell(r.shared_bytes); }});
   columns.push_back({{"blocks_per_sm", "Blocks/SM", Unit::kNumber, false},
                      [](const Row& r) -> Cell { return r.blocks_per_sm; }});
   columns.push_back({{"occupancy_percent", "Occupancy", Unit::kPercent, false},
@@ -44,15 +45,15 @@ Table kernel_table(Analysis& a, const TableOptions&) {
   columns.push_back({{"tensor_core", "Tensor cores", Unit::kText, false},
                      [](const Row& r) -> Cell { return std::string(r.tensor_core ? "yes" : ""); }});
   columns.push_back(
-      {{"device", "GPU", Unit::kCount, false}, [](const Row& r) { return whole(r.device); }});
+      {{"device", "GPU", Unit::kCount, false}, [](const Row& r) { return count_cell(r.device); }});
   columns.push_back({{"operator", "Operator"}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back(
       {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return line_cell(a, r.line); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("kernel", a.gpu.kernels, columns);
+  return make_table<Row>("kernel", a.gpu.kernels, columns);
 }
 
-Table kernel_name_table(Analysis& a, const TableOptions&) {
+Table kernel_name_table(ProcessReport& a, const TableOptions&) {
   using Row = KernelRow;
   auto columns = timed<Row>(a.gpu.kernel_ns);
   columns.push_back({{"blocks_per_sm", "Blocks/SM", Unit::kNumber, false},
@@ -62,44 +63,44 @@ Table kernel_name_table(Analysis& a, const TableOptions&) {
   columns.push_back({{"tensor_core", "Tensor cores"},
                      [](const Row& r) -> Cell { return std::string(r.tensor_core ? "yes" : ""); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("kernel-name", a.gpu.kernel_names, columns);
+  return make_table<Row>("kernel-name", a.gpu.kernel_names, columns);
 }
 
 namespace {
 
-Table copies(Analysis& a, const char* name, bool sets) {
+Table copies(ProcessReport& a, const char* name, bool sets) {
   using Row = CopyRow;
   std::vector<Row> rows;
   for (const Row& row : a.gpu.copies)
     if (row.is_set == sets) rows.push_back(row);
   auto columns = timed<Row>(sets ? a.gpu.set_ns : a.gpu.copy_ns);
   columns.push_back({{"bytes", "Bytes", Unit::kBytes}, [](const Row& r) -> Cell {
-                       return r.bytes == 0 ? Cell(std::monostate()) : whole(r.bytes);
+                       return r.bytes == 0 ? Cell(std::monostate()) : count_cell(r.bytes);
                      }});
   columns.push_back({{"gb_per_s", "GB/s", Unit::kNumber}, [](const Row& r) -> Cell {
                        return r.known_ns == 0 ? Cell(std::monostate()) : Cell(r.gigabytes_per_s);
                      }});
   columns.push_back(
-      {{"host_ns", "Host", Unit::kNs, false}, [](const Row& r) { return whole(r.host_ns); }});
+      {{"host_ns", "Host", Unit::kNs, false}, [](const Row& r) { return count_cell(r.host_ns); }});
   columns.push_back({{"blocking", "Blocking", Unit::kCount, !sets},
-                     [](const Row& r) { return whole(r.blocking); }});
+                     [](const Row& r) { return count_cell(r.blocking_calls); }});
   columns.push_back({{"blocked_ns", "Blocked", Unit::kNs, false},
-                     [](const Row& r) { return whole(r.blocked_ns); }});
+                     [](const Row& r) { return count_cell(r.blocking_ns); }});
   columns.push_back({{"pageable", "Pageable", Unit::kText, false},
                      [](const Row& r) -> Cell { return std::string(r.pageable ? "yes" : ""); }});
   columns.push_back({{"operator", "Operator"}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back(
       {{"line", "Line", Unit::kText, false}, [&a](const Row& r) { return line_cell(a, r.line); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>(name, rows, columns);
+  return make_table<Row>(name, rows, columns);
 }
 
 }  // namespace
 
-Table memcpy_table(Analysis& a, const TableOptions&) { return copies(a, "memcpy", false); }
-Table memset_table(Analysis& a, const TableOptions&) { return copies(a, "memset", true); }
+Table memcpy_table(ProcessReport& a, const TableOptions&) { return copies(a, "memcpy", false); }
+Table memset_table(ProcessReport& a, const TableOptions&) { return copies(a, "memset", true); }
 
-Table api_table(Analysis& a, const TableOptions&) {
+Table api_table(ProcessReport& a, const TableOptions&) {
   using Row = ApiRow;
   auto columns = timed<Row>(a.gpu.call_ns);
   columns.push_back({{"api", "API"}, [](const Row& r) -> Cell {
@@ -107,13 +108,13 @@ Table api_table(Analysis& a, const TableOptions&) {
                      }});
   columns.push_back({{"waits", "Waits", Unit::kText, false},
                      [](const Row& r) -> Cell { return std::string(r.waits ? "yes" : ""); }});
-  columns.push_back(
-      {{"failed", "Failed", Unit::kCount, false}, [](const Row& r) { return whole(r.failed); }});
+  columns.push_back({{"failed", "Failed", Unit::kCount, false},
+                     [](const Row& r) { return count_cell(r.failed); }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("api", a.gpu.calls, columns);
+  return make_table<Row>("api", a.gpu.calls, columns);
 }
 
-Table nvtx_table(Analysis& a, const TableOptions&) {
+Table nvtx_table(ProcessReport& a, const TableOptions&) {
   using Row = RangeRow;
   std::uint64_t all_ns = 0;
   for (const Row& row : a.gpu.ranges) all_ns += row.time.total_ns;
@@ -124,25 +125,25 @@ Table nvtx_table(Analysis& a, const TableOptions&) {
       {{"gpu_ns", "GPU", Unit::kNs}, [](const Row& r) -> Cell { return r.device_ns; }});
   columns.push_back({{"domain", "Domain"}, [](const Row& r) -> Cell { return r.domain; }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("nvtx", a.gpu.ranges, columns);
+  return make_table<Row>("nvtx", a.gpu.ranges, columns);
 }
 
 namespace {
 
 Cell of_host(const CollectiveRow& row, std::uint64_t value) {
-  return row.by_kernel() ? Cell(std::monostate()) : whole(value);
+  return row.known_by_kernel_only() ? Cell(std::monostate()) : count_cell(value);
 }
 
 }  // namespace
 
-Table nccl_table(Analysis& a, const TableOptions&) {
+Table nccl_table(ProcessReport& a, const TableOptions&) {
   using Row = CollectiveRow;
   std::uint64_t all_ns = 0;
   for (const Row& row : a.gpu.collectives)
     all_ns += row.device.count != 0 ? row.device.total_ns : row.host.total_ns;
-  std::vector<ColumnOf<Row>> columns;
+  std::vector<ColumnFrom<Row>> columns;
   // On the GPU line_cell it runs there, else on the host.
-  add_spread<Row>(columns, all_ns, [](const Row& r) -> const Spread& {
+  add_duration_columns<Row>(columns, all_ns, [](const Row& r) -> const DurationStats& {
     return r.device.count != 0 ? r.device : r.host;
   });
   columns.push_back(
@@ -154,54 +155,54 @@ Table nccl_table(Analysis& a, const TableOptions&) {
   columns.push_back({{"dtype", "Type"}, [](const Row& r) -> Cell { return r.dtype; }});
   columns.push_back({{"group", "Group"}, [](const Row& r) -> Cell { return r.group; }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("nccl", a.gpu.collectives, columns);
+  return make_table<Row>("nccl", a.gpu.collectives, columns);
 }
 
-Table sync_table(Analysis& a, const TableOptions&) {
-  using Row = WaitRow;
+Table sync_table(ProcessReport& a, const TableOptions&) {
+  using Row = GpuWaitRow;
   auto columns = timed<Row>(a.gpu.wait_ns);
   columns.push_back(
-      {{"steps", "Steps", Unit::kCount}, [](const Row& r) { return whole(r.steps); }});
+      {{"steps", "Steps", Unit::kCount}, [](const Row& r) { return count_cell(r.steps); }});
   columns.push_back({{"operator", "Operator"},
                      [](const Row& r) -> Cell { return r.outer.empty() ? r.owner : r.outer; }});
   columns.push_back(
       {{"inner", "Inner", Unit::kText, false}, [](const Row& r) -> Cell { return r.owner; }});
   columns.push_back({{"name", "Call"}, [](const Row& r) -> Cell { return r.call; }});
   columns.push_back({{"line", "Line"}, [&a](const Row& r) { return line_cell(a, r.line); }});
-  return table_of<Row>("sync", a.gpu.waits, columns);
+  return make_table<Row>("sync", a.gpu.waits, columns);
 }
 
-Table gpu_table(Analysis& a, const TableOptions&) {
+Table gpu_table(ProcessReport& a, const TableOptions&) {
   using Row = GpuSummary;
-  std::vector<ColumnOf<Row>> columns;
+  std::vector<ColumnFrom<Row>> columns;
   const auto percent = [&](const char* key, const char* title, auto value) {
     columns.push_back(
         {{key, title, Unit::kPercent}, [value](const Row& r) -> Cell { return value(r); }});
   };
   columns.push_back(
-      {{"device", "GPU", Unit::kCount}, [](const Row& r) { return whole(r.device); }});
+      {{"device", "GPU", Unit::kCount}, [](const Row& r) { return count_cell(r.device); }});
   percent("utilisation_percent", "Busy", [](const Row& r) { return r.utilisation * 100; });
   percent("sm_efficiency_percent", "SM eff.", [](const Row& r) { return r.sm_efficiency * 100; });
   percent("occupancy_percent", "Occupancy", [](const Row& r) { return r.occupancy_percent; });
   percent("tensor_core_percent", "Tensor cores",
           [](const Row& r) { return r.tensor_core_share * 100; });
   columns.push_back(
-      {{"kernels", "Kernels", Unit::kCount}, [](const Row& r) { return whole(r.kernels); }});
-  columns.push_back(
-      {{"kernel_ns", "Kernel time", Unit::kNs}, [](const Row& r) { return whole(r.kernel_ns); }});
-  columns.push_back(
-      {{"busy_ns", "Busy time", Unit::kNs, false}, [](const Row& r) { return whole(r.busy_ns); }});
+      {{"kernels", "Kernels", Unit::kCount}, [](const Row& r) { return count_cell(r.kernels); }});
+  columns.push_back({{"kernel_ns", "Kernel time", Unit::kNs},
+                     [](const Row& r) { return count_cell(r.kernel_ns); }});
+  columns.push_back({{"busy_ns", "Busy time", Unit::kNs, false},
+                     [](const Row& r) { return count_cell(r.busy_ns); }});
   columns.push_back({{"peak_allocated_bytes", "Peak alloc.", Unit::kBytes},
-                     [](const Row& r) { return whole(r.peak_allocated_bytes); }});
+                     [](const Row& r) { return count_cell(r.peak_allocated_bytes); }});
   columns.push_back({{"peak_reserved_bytes", "Peak reserved", Unit::kBytes, false},
-                     [](const Row& r) { return whole(r.peak_reserved_bytes); }});
+                     [](const Row& r) { return count_cell(r.peak_reserved_bytes); }});
   columns.push_back({{"memory_bytes", "Memory", Unit::kBytes},
-                     [](const Row& r) { return whole(r.memory_bytes); }});
+                     [](const Row& r) { return count_cell(r.memory_bytes); }});
   columns.push_back({{"capability", "Capability", Unit::kText}, [](const Row& r) -> Cell {
                        return fmt::format("{}.{}", r.compute_major, r.compute_minor);
                      }});
   columns.push_back({{"name", "Name"}, [](const Row& r) -> Cell { return r.name; }});
-  return table_of<Row>("gpu", a.steps.gpus, columns);
+  return make_table<Row>("gpu", a.steps.gpus, columns);
 }
 
 }  // namespace gpuprof::report

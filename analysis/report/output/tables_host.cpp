@@ -14,21 +14,22 @@
 namespace gpuprof::report {
 namespace {
 
-std::string line_text(const Analysis& a, FrameId line) {
-  return line == 0 ? "(not known)" : a.places.frames[line].where();
+std::string line_text(const ProcessReport& a, FrameId line) {
+  return line == 0 ? "(not known)" : a.stack_table.frames[line].location_text();
 }
 
-std::string stack_text(const Analysis& a, StackRef stack) {
+std::string stack_text(const ProcessReport& a, StackRef stack) {
   std::vector<std::string> frames;
-  for (const FrameId frame : a.places.stacks[stack]) frames.push_back(a.places.frames[frame].text);
+  for (const FrameId frame : a.stack_table.stacks[stack])
+    frames.push_back(a.stack_table.frames[frame].text);
   return support::join(frames, ";");
 }
 
 }  // namespace
 
-Table operator_table(Analysis& a, const TableOptions& options) {
+Table operator_table(ProcessReport& a, const TableOptions& options) {
   using R = OperatorRow;
-  std::vector<R> rows = group(a.operators.rows, options.grouping, a.places);
+  std::vector<R> rows = group(a.operators.rows, options.grouping, a.stack_table);
   if (!options.with_overhead)
     std::erase_if(rows, [](const R& r) { return r.kind == OperatorKind::kOverhead; });
   Columns<R> c;
@@ -55,17 +56,17 @@ Table operator_table(Analysis& a, const TableOptions& options) {
   if (options.grouping.by_stack != 0)
     c.add("stack", "Source Location", Unit::kText,
           [&a](const R& r) { return stack_text(a, r.stack); });
-  return table_of<R>("operator", rows, c.all());
+  return make_table<R>("operator", rows, c.all());
 }
 
-Table thread_table(Analysis& a, const TableOptions&) {
+Table thread_table(ProcessReport& a, const TableOptions&) {
   using R = ThreadRow;
   Columns<R> c;
   c.add("tid", "Thread", Unit::kCount, [](const R& r) { return r.tid; })
       .add("main", "Main", Unit::kText, [](const R& r) { return r.main ? "yes" : ""; })
       .add("samples", "Samples", Unit::kCount, [](const R& r) { return r.samples; })
       .add("cpu_ns", "CPU", Unit::kNs, [](const R& r) { return r.cpu_ns; })
-      .add("blocked_samples", "Waiting", Unit::kCount, [](const R& r) { return r.blocked_samples; })
+      .add("blocked_samples", "Waiting", Unit::kCount, [](const R& r) { return r.off_cpu_samples; })
       .add("blocked_ns", "Waited", Unit::kNs, [](const R& r) { return r.blocked_ns; })
       .add("operators", "Operators", Unit::kCount, [](const R& r) { return r.operators; })
       .add("operator_ns", "In operators", Unit::kNs, [](const R& r) { return r.operator_ns; })
@@ -74,10 +75,10 @@ Table thread_table(Analysis& a, const TableOptions&) {
       .add(
           "call_ns", "In CUDA calls", Unit::kNs, [](const R& r) { return r.call_ns; }, a.has_gpu())
       .add("name", "Name", Unit::kText, [](const R& r) { return r.name; });
-  return table_of<R>("thread", a.host.threads, c.all());
+  return make_table<R>("thread", a.host.threads, c.all());
 }
 
-Table module_table(Analysis& a, const TableOptions&) {
+Table module_table(ProcessReport& a, const TableOptions&) {
   using R = ModuleRow;
   Columns<R> c;
   c.add("calls", "Calls", Unit::kCount, [](const R& r) { return r.calls; })
@@ -105,7 +106,7 @@ Table module_table(Analysis& a, const TableOptions&) {
     rows.push_back(a.host.modules[i]);
     open.insert(open.end(), children[i + 1].rbegin(), children[i + 1].rend());
   }
-  return table_of<R>("module", rows, c.all());
+  return make_table<R>("module", rows, c.all());
 }
 
 namespace {
@@ -133,7 +134,7 @@ void add_costs(Columns<R>& c, bool gpu) {
 
 }  // namespace
 
-Table line_table(Analysis& a, const TableOptions&) {
+Table line_table(ProcessReport& a, const TableOptions&) {
   using R = LineRow;
   Columns<R> c;
   c.add("cpu_ns", "CPU", Unit::kNs, [](const R& r) { return r.costs.cpu_ns; })
@@ -144,33 +145,33 @@ Table line_table(Analysis& a, const TableOptions&) {
           [](const R& r) { return r.costs.self_samples; }, false)
       .add(
           "blocked_samples", "Waiting", Unit::kCount,
-          [](const R& r) { return r.costs.blocked_samples; }, false)
+          [](const R& r) { return r.costs.off_cpu_samples; }, false)
       .add("blocked_ns", "Waited", Unit::kNs, [](const R& r) { return r.costs.blocked_ns; });
   add_costs(c, a.has_gpu());
   c.add(
       "function", "Function", Unit::kText,
-      [&a](const R& r) { return a.places.frames[r.frame].name; }, false);
+      [&a](const R& r) { return a.stack_table.frames[r.frame].name; }, false);
   c.add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.frame); });
-  return table_of<R>("line", a.host.lines, c.all());
+  return make_table<R>("line", a.host.lines, c.all());
 }
 
-Table site_table(Analysis& a, const TableOptions&) {
-  using R = SiteRow;
+Table site_table(ProcessReport& a, const TableOptions&) {
+  using R = CallSiteRow;
   Columns<R> c;
   add_costs(c, a.has_gpu());
   c.add("name", "Operator", Unit::kText, [](const R& r) { return r.name; });
   c.add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.frame); });
-  return table_of<R>("site", a.host.sites, c.all());
+  return make_table<R>("site", a.host.sites, c.all());
 }
 
-Table step_table(Analysis& a, const TableOptions&) {
+Table step_table(ProcessReport& a, const TableOptions&) {
   using R = StepRow;
   Columns<R> c;
   const bool gpu = a.has_gpu();
   const bool windows = std::any_of(a.steps.steps.begin(), a.steps.steps.end(),
                                    [&](const R& r) { return r.window != a.steps.steps[0].window; });
   c.add("step", "Step", Unit::kText,
-        [&a](const R& r) { return a.steps.made_up ? "(all)" : std::to_string(r.label); })
+        [&a](const R& r) { return a.steps.is_synthetic ? "(all)" : std::to_string(r.label); })
       .add(
           "window", "Window", Unit::kCount, [](const R& r) { return r.window; }, windows)
       .add(
@@ -190,7 +191,7 @@ Table step_table(Analysis& a, const TableOptions&) {
   c.add(
        "gpu_busy_percent", "GPU busy", Unit::kPercent,
        [](const R& r) {
-         return share_of(static_cast<double>(r.gpu_busy_ns), static_cast<double>(r.length_ns()));
+         return percent_of(static_cast<double>(r.gpu_busy_ns), static_cast<double>(r.length_ns()));
        },
        gpu)
       .add(
@@ -213,20 +214,21 @@ Table step_table(Analysis& a, const TableOptions&) {
           "allocated_bytes", "Allocated", Unit::kBytes,
           [](const R& r) { return r.allocated_bytes; }, false)
       .add(
-          "lost", "Lost", Unit::kCount, [](const R& r) { return r.lost; }, false)
+          "lost", "Lost", Unit::kCount, [](const R& r) { return r.lost_records; }, false)
       .add(
-          "kept", "Kept", Unit::kText, [](const R& r) { return r.kept ? "yes" : "no"; }, false)
+          "kept", "Kept", Unit::kText, [](const R& r) { return r.is_counted ? "yes" : "no"; },
+          false)
       .add(
           "apart", "Apart", Unit::kText,
-          [](const R& r) { return r.kept      ? ""
-                                  : r.warm_up ? "warm-up"
-                                              : "torn"; }, false)
+          [](const R& r) { return r.is_counted ? ""
+                                  : r.warm_up  ? "warm-up"
+                                               : "torn"; }, false)
       .add(
           "line_text", "Loop", Unit::kText, [](const R& r) { return r.where; }, false);
-  return table_of<R>("step", a.steps.steps, c.all());
+  return make_table<R>("step", a.steps.steps, c.all());
 }
 
-Table memory_table(Analysis& a, const TableOptions&) {
+Table memory_table(ProcessReport& a, const TableOptions&) {
   struct R {
     std::string device;
     const ChurnRow* row;
@@ -247,7 +249,7 @@ Table memory_table(Analysis& a, const TableOptions&) {
       .add("operator", "Operator", Unit::kText,
            [](const R& r) { return r.row->owner.empty() ? "(none)" : r.row->owner; })
       .add("line", "Line", Unit::kText, [&a](const R& r) { return line_text(a, r.row->line); });
-  return table_of<R>("memory", rows, c.all());
+  return make_table<R>("memory", rows, c.all());
 }
 
 }  // namespace gpuprof::report

@@ -16,18 +16,18 @@ namespace {
 
 /// Of one part; of less than this share of the recording nothing is named.
 constexpr std::size_t kLines = 3;
-constexpr double kLeastShare = 0.002;
+constexpr double kMinShare = 0.002;
 /// Less is no line: borders of neighbouring steps, which files round.
 constexpr double kShownShare = 0.0005;
 
-std::string title_text(const WallRow& row) {
-  const bool several = row.part == WallPart::kWarmUp && row.count > 1;
+std::string title_text(const WallTimeRow& row) {
+  const bool several = row.part == WallPhase::kWarmUp && row.count > 1;
   return std::string(title_of(row.part)) + (several ? "s" : "");
 }
 
-std::string line_of(const Stretch& stretch) {
-  return fmt::format("    {:>10}  {}{}", time_text(static_cast<double>(stretch.told.ns)),
-                     stretch.told.text(), times_text(stretch));
+std::string line_of(const SlowSpot& stretch) {
+  return fmt::format("    {:>10}  {}{}", format_time(static_cast<double>(stretch.activity.ns)),
+                     stretch.activity.text(), frequency_text(stretch));
 }
 
 /// No longer than the terminal is wide.
@@ -38,28 +38,29 @@ std::string fitted(std::string line, std::size_t width) {
 
 }  // namespace
 
-std::string count_text(const WallRow& row) {
-  const bool steps =
-      row.part == WallPart::kSteps || row.part == WallPart::kWarmUp || row.part == WallPart::kTorn;
+std::string row_count_text(const WallTimeRow& row) {
+  const bool steps = row.part == WallPhase::kSteps || row.part == WallPhase::kWarmUp ||
+                     row.part == WallPhase::kTruncated;
   if (steps) return fmt::format("{} step{}", row.count, row.count == 1 ? "" : "s");
-  if (row.part == WallPart::kBetween)
+  if (row.part == WallPhase::kBetween)
     return fmt::format("{} pause{}", row.count, row.count == 1 ? "" : "s");
   return "";
 }
 
-std::string times_text(const Stretch& stretch) {
+std::string frequency_text(const SlowSpot& stretch) {
   const char* const many = stretch.count == 1 ? "" : "s";
-  if (stretch.part == WallPart::kSteps)
+  if (stretch.part == WallPhase::kSteps)
     return fmt::format(", longer than usual in {} step{} ({})", stretch.count, many,
-                       labels_text(stretch));
-  if (stretch.part == WallPart::kBetween)
-    return fmt::format(", {} time{} (after step {})", stretch.count, many, labels_text(stretch));
+                       step_labels_text(stretch));
+  if (stretch.part == WallPhase::kBetween)
+    return fmt::format(", {} time{} (after step {})", stretch.count, many,
+                       step_labels_text(stretch));
   return "";
 }
 
-std::string labels_text(const Stretch& stretch) {
-  const bool of_steps = stretch.part == WallPart::kSteps || stretch.part == WallPart::kBetween ||
-                        stretch.part == WallPart::kWarmUp || stretch.part == WallPart::kTorn;
+std::string step_labels_text(const SlowSpot& stretch) {
+  const bool of_steps = stretch.part == WallPhase::kSteps || stretch.part == WallPhase::kBetween ||
+                        stretch.part == WallPhase::kWarmUp || stretch.part == WallPhase::kTruncated;
   if (!of_steps) return "";
   std::string text;
   for (const std::uint64_t label : stretch.labels)
@@ -69,22 +70,22 @@ std::string labels_text(const Stretch& stretch) {
   return text;
 }
 
-std::string wall_text(const Analysis& a, std::size_t width) {
-  const Wall& wall = a.wall;
+std::string wall_time_text(const ProcessReport& a, std::size_t width) {
+  const WallTime& wall = a.wall;
   const auto all = static_cast<double>(wall.recorded_ns);
-  if (wall.rows.empty() || (wall.rows.size() == 1 && wall.rows[0].part == WallPart::kWhole))
+  if (wall.rows.empty() || (wall.rows.size() == 1 && wall.rows[0].part == WallPhase::kNoStepsAtAll))
     return "";
   std::string text = "\nWall time (all of it: --by wall; by line: --by stretch)\n";
-  for (const WallRow& row : wall.rows) {
+  for (const WallTimeRow& row : wall.rows) {
     const auto ns = static_cast<double>(row.ns);
-    if (row.part != WallPart::kSteps && ns < kShownShare * all) continue;
-    text += fitted(fmt::format("  {:<22} {:>10}  {:>5.1f}%  {}", title_text(row), time_text(ns),
-                               share_of(ns, all), count_text(row)),
+    if (row.part != WallPhase::kSteps && ns < kShownShare * all) continue;
+    text += fitted(fmt::format("  {:<22} {:>10}  {:>5.1f}%  {}", title_text(row), format_time(ns),
+                               percent_of(ns, all), row_count_text(row)),
                    width);
     std::size_t lines = 0;
-    for (const Stretch& stretch : wall.stretches) {
+    for (const SlowSpot& stretch : wall.slow_spots) {
       if (stretch.part != row.part || lines == kLines) continue;
-      if (static_cast<double>(stretch.told.ns) < kLeastShare * all) continue;
+      if (static_cast<double>(stretch.activity.ns) < kMinShare * all) continue;
       text += fitted(line_of(stretch), width);
       ++lines;
     }

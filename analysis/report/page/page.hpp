@@ -60,11 +60,11 @@ std::vector<PageAdvice> page_advice(const Report& report);
 /// Errors: the file is there and not `force`; a folder that cannot be written; a full disk.
 support::Result<std::uint64_t> write_page(const Report& report,
                                           const std::vector<PageAdvice>& advice,
-                                          const std::vector<Timeline>& timelines,
+                                          const std::vector<PageTimeline>& timelines,
                                           const PageRequest& request);
 
 /// The data of the page as JSON (docs/report-page.md).
 std::string page_data(const Report& report, const std::vector<PageAdvice>& advice,
-                      const std::vector<Timeline>& timelines, const PageRequest& request);
+                      const std::vector<PageTimeline>& timelines, const PageRequest& request);
 
 }  // namespace gpuprof::report::page

@@ -15,26 +15,26 @@
 namespace gpuprof::report::page {
 namespace {
 
-bool take_ending(std::string& name, std::string_view ending) {
+bool strip_suffix(std::string& name, std::string_view ending) {
   if (!name.ends_with(ending)) return false;
   name.resize(name.size() - ending.size());
   return true;
 }
 
 /// `waits_per_step` 3 → `waits per step: 3`; `mean_ns` 410000 → `mean: 410 us`.
-std::string in_words(const advice::Figure& figure) {
+std::string format_figure(const advice::Figure& figure) {
   std::string name = figure.name, value;
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(0.0, figure.value)));
   const bool bytes = name.find("bytes") != std::string::npos;
-  if (take_ending(name, "_ns"))
+  if (strip_suffix(name, "_ns"))
     value = support::human_duration(whole);
   else if (name.find("_ns_") != std::string::npos)
     value = support::human_duration(whole);
   else if (bytes)
     value = support::human_bytes(whole);
-  else if (take_ending(name, "_percent"))
+  else if (strip_suffix(name, "_percent"))
     value = fmt::format("{:.1f} %", figure.value);
-  else if (take_ending(name, "_share"))
+  else if (strip_suffix(name, "_share"))
     value = fmt::format("{:.1f} %", 100 * figure.value);
   else
     value = fmt::format("{:.6g}", figure.value);
@@ -52,24 +52,25 @@ std::optional<std::size_t> process_of(const advice::Advice& one, const Report& r
   return std::nullopt;
 }
 
-PageAdvice for_page(const advice::Advice& one, const Report& report) {
+PageAdvice make_page_advice(const advice::Advice& one, const Report& report) {
   PageAdvice out;
   const advice::Rule* rule = advice::find_rule(one.rule);
   out.rule = one.rule;
   out.title = rule != nullptr ? std::string(rule->title) : out.rule;
-  out.sentence = one.what;
-  out.change = one.change;
+  out.sentence = one.finding;
+  out.change = one.suggestion;
   out.file = one.where.file;
   out.line = one.where.line;
   out.last_line = one.where.last_line;
   out.function = one.where.function;
   out.share = one.share;
-  out.share_of = one.of == "step" ? "of a step" : fmt::format("of the {}", one.of);
+  out.share_of = one.share_base == "step" ? "of a step" : fmt::format("of the {}", one.share_base);
   if (one.ns_per_step > 0)
     out.evidence.push_back(fmt::format(
         "time per step: {}", support::human_duration(static_cast<std::uint64_t>(one.ns_per_step))));
-  for (const advice::Figure& figure : one.figures) out.evidence.push_back(in_words(figure));
-  if (!one.line_by.empty()) out.evidence.push_back(fmt::format("line told by: {}", one.line_by));
+  for (const advice::Figure& figure : one.figures) out.evidence.push_back(format_figure(figure));
+  if (!one.line_source.empty())
+    out.evidence.push_back(fmt::format("line told by: {}", one.line_source));
   if (one.processes > 1)
     out.evidence.push_back(
         fmt::format("true of {} processes; the figures are of the worst", one.processes));
@@ -80,10 +81,12 @@ PageAdvice for_page(const advice::Advice& one, const Report& report) {
 }  // namespace
 
 std::vector<PageAdvice> page_advice(const Report& report) {
-  std::vector<advice::Subject> subjects;
-  for (const Analysis& analysis : report.processes) subjects.push_back({analysis, analysis.story});
+  std::vector<advice::RuleInput> subjects;
+  for (const ProcessReport& analysis : report.processes)
+    subjects.push_back({analysis, analysis.step_thread});
   std::vector<PageAdvice> out;
-  for (const advice::Advice& one : advice::advise(subjects)) out.push_back(for_page(one, report));
+  for (const advice::Advice& one : advice::run_rules(subjects))
+    out.push_back(make_page_advice(one, report));
   return out;
 }
 

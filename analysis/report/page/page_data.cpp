@@ -17,7 +17,7 @@ Limits share_of(const Limits& limits, std::size_t processes) {
           part(limits.step_points, 200)};
 }
 
-void write_advice(Json& json, const std::vector<PageAdvice>& advice) {
+void write_advice(PageJson& json, const std::vector<PageAdvice>& advice) {
   json.array();
   for (const PageAdvice& one : advice) {
     json.object().key("rule").text(one.rule).key("title").text(one.title);
@@ -39,16 +39,16 @@ void write_advice(Json& json, const std::vector<PageAdvice>& advice) {
 }
 
 template <typename Write>
-void member(Part& part, std::string_view key, const Write& write) {
+void member(SectionContext& part, std::string_view key, const Write& write) {
   part.json.key(key);
   write(part);
 }
 
-void write_process(Json& json, const Analysis& analysis, const Timeline* timeline,
+void write_process(PageJson& json, const ProcessReport& analysis, const PageTimeline* timeline,
                    const Limits& limits) {
   const Meta& meta = analysis.meta;
   std::vector<std::string> left_out;
-  Part part{json, analysis, limits, left_out};
+  SectionContext part{json, analysis, limits, left_out};
   json.object().key("name").text(process_name(meta)).key("title").text(meta.program);
   json.key("command").text(meta.command).key("pid").number(meta.pid).key("rank").number(meta.rank);
   json.key("simulated").flag(meta.simulated).key("imported").flag(meta.imported);
@@ -59,7 +59,7 @@ void write_process(Json& json, const Analysis& analysis, const Timeline* timelin
   member(part, "operators", write_operators);
   member(part, "kernels", write_gpu_work);
   member(part, "flames", write_flames);
-  member(part, "timeline", [timeline](Part& p) { write_timeline(p, timeline); });
+  member(part, "timeline", [timeline](SectionContext& p) { write_timeline(p, timeline); });
   member(part, "memory", write_memory);
   member(part, "modules", write_modules);
   member(part, "environment", write_environment);
@@ -76,9 +76,9 @@ SliceLimits slice_limits(const Limits& limits, std::size_t processes) {
 }
 
 std::string page_data(const Report& report, const std::vector<PageAdvice>& advice,
-                      const std::vector<Timeline>& timelines, const PageRequest& request) {
+                      const std::vector<PageTimeline>& timelines, const PageRequest& request) {
   const Limits limits = share_of(request.limits, report.processes.size());
-  Json json;
+  PageJson json;
   json.object().key("schema").number(1u).key("version").text(request.version);
   json.key("source").text(request.source).key("simulated").flag(report.simulated);
   json.key("advice");
@@ -86,7 +86,8 @@ std::string page_data(const Report& report, const std::vector<PageAdvice>& advic
   json.key("distributed");
   write_distributed(json, report);
   std::vector<std::string> missing = report.missing;
-  missing.insert(missing.end(), report.reading.sentences.begin(), report.reading.sentences.end());
+  missing.insert(missing.end(), report.import_summary.messages.begin(),
+                 report.import_summary.messages.end());
   json.key("missing").texts(missing).key("processes").array();
   for (std::size_t i = 0; i < report.processes.size(); ++i) {
     write_process(json, report.processes[i], i < timelines.size() ? &timelines[i] : nullptr,
@@ -98,7 +99,7 @@ std::string page_data(const Report& report, const std::vector<PageAdvice>& advic
 
 support::Result<std::uint64_t> write_page(const Report& report,
                                           const std::vector<PageAdvice>& advice,
-                                          const std::vector<Timeline>& timelines,
+                                          const std::vector<PageTimeline>& timelines,
                                           const PageRequest& request) {
   GPUPROF_CHECK(check_page_path(request.path, request.force));
   return write_page_file(request.path, request.force, PageKind::kReport,

@@ -128,11 +128,11 @@ std::string scripts(PageKind kind, std::string_view word) {
 }
 
 support::Error cannot_write(const std::string& path, int failure) {
-  return support::error(
-      fmt::format("cannot write the page {}: {}{}", support::in_quotes(path), strerror(failure),
-                  failure == ENOENT   ? "; make its folder first, or name another"
-                  : failure == EACCES ? "; name a file in a folder of yours"
-                                      : support::advice_for_failed_write(failure)));
+  return support::error(fmt::format("cannot write the page {}: {}{}", support::in_quotes(path),
+                                    strerror(failure),
+                                    failure == ENOENT   ? "; make its folder first, or name another"
+                                    : failure == EACCES ? "; name a file in a folder of yours"
+                                                        : support::write_error_hint(failure)));
 }
 
 /// Whole, under a name of its own, then in place.
@@ -140,7 +140,7 @@ support::Result<void> write_beside(const std::string& path, bool force, std::str
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   std::FILE* file = nullptr;
   int failure = 0;
-  support::tidy([&] {
+  support::create_with_cleanup([&] {
     file = std::fopen(beside.c_str(), "wxe");
     failure = errno;
     return file == nullptr ? std::string() : beside;
@@ -152,7 +152,7 @@ support::Result<void> write_beside(const std::string& path, bool force, std::str
   if (failure == 0 && force && rename(beside.c_str(), path.c_str()) != 0) failure = errno;
   if (failure == 0 && !force && link(beside.c_str(), path.c_str()) != 0) failure = errno;
   if (failure != 0 || !force) unlink(beside.c_str());
-  support::forget_tidying(beside);
+  support::cancel_cleanup(beside);
   if (failure != 0) return cannot_write(path, failure);
   return {};
 }

@@ -19,63 +19,63 @@
 
 namespace gpuprof::report::page {
 
-class Json {
+class PageJson {
  public:
   /// Longer names end in "…" and their length.
   static constexpr std::size_t kMaxText = 1200;
 
-  Json& object() { return did(writer_.StartObject()); }
-  Json& end_object() { return did(writer_.EndObject()); }
-  Json& array() { return did(writer_.StartArray()); }
-  Json& end_array() { return did(writer_.EndArray()); }
-  Json& key(std::string_view name) {
-    return did(writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())));
+  PageJson& object() { return chain(writer_.StartObject()); }
+  PageJson& end_object() { return chain(writer_.EndObject()); }
+  PageJson& array() { return chain(writer_.StartArray()); }
+  PageJson& end_array() { return chain(writer_.EndArray()); }
+  PageJson& key(std::string_view name) {
+    return chain(writer_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size())));
   }
-  Json& text(std::string_view value);
-  Json& number(std::uint64_t value) { return did(writer_.Uint64(value)); }
-  Json& number(std::uint32_t value) { return did(writer_.Uint(value)); }
-  Json& number(std::int64_t value) { return did(writer_.Int64(value)); }
-  Json& number(std::int32_t value) { return did(writer_.Int(value)); }
-  Json& number(double value);
+  PageJson& text(std::string_view value);
+  PageJson& number(std::uint64_t value) { return chain(writer_.Uint64(value)); }
+  PageJson& number(std::uint32_t value) { return chain(writer_.Uint(value)); }
+  PageJson& number(std::int64_t value) { return chain(writer_.Int64(value)); }
+  PageJson& number(std::int32_t value) { return chain(writer_.Int(value)); }
+  PageJson& number(double value);
   /// Nanoseconds as microseconds with three digits: nothing is rounded.
-  Json& us(std::int64_t ns);
-  Json& us(std::uint64_t ns) { return us(static_cast<std::int64_t>(ns)); }
-  Json& us(double ns) { return number(ns / 1000.0); }
-  Json& flag(bool value) { return did(writer_.Bool(value)); }
-  Json& null() { return did(writer_.Null()); }
+  PageJson& us(std::int64_t ns);
+  PageJson& us(std::uint64_t ns) { return us(static_cast<std::int64_t>(ns)); }
+  PageJson& us(double ns) { return number(ns / 1000.0); }
+  PageJson& flag(bool value) { return chain(writer_.Bool(value)); }
+  PageJson& null() { return chain(writer_.Null()); }
 
   /// `[label, value, unit]`, a row of a list of facts.
-  Json& fact(std::string_view label, std::string_view value);
+  PageJson& fact(std::string_view label, std::string_view value);
   template <typename N>
-  Json& fact(std::string_view label, N value, std::string_view unit) {
+  PageJson& fact(std::string_view label, N value, std::string_view unit) {
     return array().text(label).number(value).text(unit).end_array();
   }
-  Json& us_fact(std::string_view label, double ns) {
+  PageJson& us_fact(std::string_view label, double ns) {
     return array().text(label).us(ns).text("us").end_array();
   }
-  Json& texts(std::span<const std::string> values);
+  PageJson& texts(std::span<const std::string> values);
 
   std::string_view view() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
  private:
-  Json& did(bool) { return *this; }
+  PageJson& chain(bool) { return *this; }
 
   rapidjson::StringBuffer buffer_;
   rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
 };
 
 /// Of a table: how a value of a unit is shown is told in docs/report-page.md.
-struct Column {
+struct PageColumn {
   std::string_view key, title, unit;
 };
 
 /// Opens a table up to the first of its rows; each row is an array.
 ///
 /// @param sort  key of the column it is sorted by, largest first; empty: order of the rows
-void begin_table(Json& json, std::string_view key, std::string_view title,
-                 std::span<const Column> columns, std::string_view sort,
+void begin_table(PageJson& json, std::string_view key, std::string_view title,
+                 std::span<const PageColumn> columns, std::string_view sort,
                  std::string_view note = {});
 /// @param left_out  rows that are not in it
-void end_table(Json& json, std::uint64_t left_out);
+void end_table(PageJson& json, std::uint64_t left_out);
 
 }  // namespace gpuprof::report::page

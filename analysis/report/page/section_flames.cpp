@@ -13,7 +13,7 @@
 namespace gpuprof::report::page {
 namespace {
 
-struct Line {
+struct PrunedNode {
   std::uint32_t name = 0, parent = 0;
   FlameKind kind = FlameKind::kRoot;
   std::uint64_t self = 0, blocked = 0;
@@ -21,9 +21,9 @@ struct Line {
 
 /// The nodes with the most, each after its parent; what the others have, in one node below the
 /// nearest that is kept.
-class Pruned {
+class PrunedTree {
  public:
-  Pruned(const FlameTree& tree, std::size_t limit) {
+  PrunedTree(const FlameTree& tree, std::size_t limit) {
     const std::vector<FlameNode>& nodes = tree.nodes();
     const std::vector<bool> kept = heaviest(nodes, limit);
     std::vector<std::uint32_t> place(nodes.size(), 0);  // in lines, of itself or what it went into
@@ -46,7 +46,7 @@ class Pruned {
     }
   }
 
-  std::vector<Line> lines;
+  std::vector<PrunedNode> lines;
   std::vector<std::string> strings;
   std::size_t left_out = 0;
 
@@ -75,10 +75,10 @@ class Pruned {
 };
 
 template <typename Value>
-void write_column(Json& json, std::string_view key, const std::vector<Line>& lines,
+void write_column(PageJson& json, std::string_view key, const std::vector<PrunedNode>& lines,
                   const Value& value) {
   json.key(key).array();
-  for (const Line& line : lines) value(line);
+  for (const PrunedNode& line : lines) value(line);
   json.end_array();
 }
 
@@ -86,10 +86,10 @@ struct Titles {
   std::string_view title, note, blocked_title, blocked_note;
 };
 
-void write_tree(Part& part, const FlameTree& tree, bool is_time, const Titles& titles) {
+void write_tree(SectionContext& part, const FlameTree& tree, bool is_time, const Titles& titles) {
   if (tree.empty()) return;
-  const Pruned pruned(tree, part.limits.flame_nodes);
-  Json& json = part.json;
+  const PrunedTree pruned(tree, part.limits.flame_nodes);
+  PageJson& json = part.json;
   const auto weight = [&json, is_time](std::uint64_t value) {
     if (is_time)
       json.us(value);
@@ -98,15 +98,18 @@ void write_tree(Part& part, const FlameTree& tree, bool is_time, const Titles& t
   };
   json.object().key("title").text(titles.title).key("note").text(titles.note);
   json.key("unit").text(is_time ? "us" : "count").key("strings").texts(pruned.strings);
-  write_column(json, "name", pruned.lines, [&json](const Line& line) { json.number(line.name); });
+  write_column(json, "name", pruned.lines,
+               [&json](const PrunedNode& line) { json.number(line.name); });
   write_column(json, "parent", pruned.lines,
-               [&json](const Line& line) { json.number(line.parent); });
-  write_column(json, "kind", pruned.lines,
-               [&json](const Line& line) { json.number(static_cast<std::uint32_t>(line.kind)); });
-  write_column(json, "self", pruned.lines, [&weight](const Line& line) { weight(line.self); });
+               [&json](const PrunedNode& line) { json.number(line.parent); });
+  write_column(json, "kind", pruned.lines, [&json](const PrunedNode& line) {
+    json.number(static_cast<std::uint32_t>(line.kind));
+  });
+  write_column(json, "self", pruned.lines,
+               [&weight](const PrunedNode& line) { weight(line.self); });
   if (tree.nodes().front().total_blocked > 0) {
     write_column(json, "blocked", pruned.lines,
-                 [&weight](const Line& line) { weight(line.blocked); });
+                 [&weight](const PrunedNode& line) { weight(line.blocked); });
     json.key("blocked_title").text(titles.blocked_title);
     json.key("blocked_note").text(titles.blocked_note);
   }
@@ -119,7 +122,7 @@ void write_tree(Part& part, const FlameTree& tree, bool is_time, const Titles& t
 
 }  // namespace
 
-void write_flames(Part& part) {
+void write_flames(SectionContext& part) {
   const Flames& flames = part.analysis.flames;
   part.json.array();
   write_tree(part, flames.samples, flames.samples_are_ns,

@@ -13,12 +13,12 @@ namespace gpuprof::report::page {
 namespace {
 
 /// Since the recording began; what is older: 0.
-std::uint64_t since(const Part& part, std::uint64_t ns) {
+std::uint64_t since(const SectionContext& part, std::uint64_t ns) {
   return ns > part.analysis.meta.start_ns ? ns - part.analysis.meta.start_ns : 0;
 }
 
-void write_curve(Part& part, const DeviceMemory& memory) {
-  Json& json = part.json;
+void write_curve(SectionContext& part, const DeviceMemory& memory) {
+  PageJson& json = part.json;
   json.key("curve").object().key("ts_us").array();
   for (const MemoryPoint& point : memory.curve) json.us(since(part, point.ts_ns));
   json.end_array().key("allocated").array();
@@ -28,10 +28,10 @@ void write_curve(Part& part, const DeviceMemory& memory) {
   json.end_array().end_object();
 }
 
-void write_blocks(Part& part, const DeviceMemory& memory) {
+void write_blocks(SectionContext& part, const DeviceMemory& memory) {
   static constexpr std::array kColumns{
-      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
-      Column{"bytes", "Bytes", "bytes"}, Column{"since", "Allocated at", "us"}};
+      PageColumn{"operator", "Allocated in", "name"}, PageColumn{"line", "Line", "name"},
+      PageColumn{"bytes", "Bytes", "bytes"}, PageColumn{"since", "Allocated at", "us"}};
   write_table(
       part, "at_peak", "Largest blocks when most was allocated", kColumns, "bytes", "",
       memory.at_peak, [&part](const LiveBlock& row) {
@@ -41,11 +41,11 @@ void write_blocks(Part& part, const DeviceMemory& memory) {
       });
 }
 
-void write_churn(Part& part, const DeviceMemory& memory) {
+void write_churn(SectionContext& part, const DeviceMemory& memory) {
   static constexpr std::array kColumns{
-      Column{"operator", "Allocated in", "name"}, Column{"line", "Line", "name"},
-      Column{"allocations", "Allocations", "count"}, Column{"bytes", "Bytes", "bytes"},
-      Column{"freed_in_step", "Given back in the same step", "count"}};
+      PageColumn{"operator", "Allocated in", "name"}, PageColumn{"line", "Line", "name"},
+      PageColumn{"allocations", "Allocations", "count"}, PageColumn{"bytes", "Bytes", "bytes"},
+      PageColumn{"freed_in_step", "Given back in the same step", "count"}};
   write_table(part, "churn", "Allocations by operator", kColumns, "bytes", "", memory.churn,
               [&part](const ChurnRow& row) {
                 part.json.text(row.owner.empty() ? "(no operator)" : row.owner);
@@ -54,8 +54,8 @@ void write_churn(Part& part, const DeviceMemory& memory) {
               });
 }
 
-void write_device(Part& part, const DeviceMemory& memory) {
-  Json& json = part.json;
+void write_device(SectionContext& part, const DeviceMemory& memory) {
+  PageJson& json = part.json;
   const std::string title =
       memory.device < 0 ? "Memory of the host" : fmt::format("Memory of GPU {}", memory.device);
   json.object().key("title").text(title).key("device").number(memory.device);
@@ -77,26 +77,26 @@ void write_device(Part& part, const DeviceMemory& memory) {
 
 }  // namespace
 
-void write_memory(Part& part) {
+void write_memory(SectionContext& part) {
   part.json.array();
   for (const DeviceMemory& memory : part.analysis.memory.devices)
     if (memory.allocations > 0 || memory.peak_allocated_bytes > 0) write_device(part, memory);
   part.json.end_array();
 }
 
-void write_modules(Part& part) {
+void write_modules(SectionContext& part) {
   static constexpr std::array kColumns{
-      Column{"calls", "Calls", "count"}, Column{"operators", "Operators", "count"},
-      Column{"host", "Host time", "us"}, Column{"self_host", "Host, itself", "us"},
-      Column{"gpu", "GPU time", "us"},   Column{"self_gpu", "GPU, itself", "us"}};
+      PageColumn{"calls", "Calls", "count"}, PageColumn{"operators", "Operators", "count"},
+      PageColumn{"host", "Host time", "us"}, PageColumn{"self_host", "Host, itself", "us"},
+      PageColumn{"gpu", "GPU time", "us"},   PageColumn{"self_gpu", "GPU, itself", "us"}};
   const std::vector<ModuleRow>& rows = part.analysis.host.modules;
   const std::size_t shown = std::min(rows.size(), part.limits.rows);
-  Json& json = part.json;
+  PageJson& json = part.json;
   json.object().key("note").text(
       "nn.Module calls, told by the operators in them: from the first to the last one. Itself: "
       "without modules further in.");
   json.key("columns").array();
-  for (const Column& c : kColumns)
+  for (const PageColumn& c : kColumns)
     json.object()
         .key("key")
         .text(c.key)

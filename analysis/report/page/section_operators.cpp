@@ -15,8 +15,8 @@ bool on_host(const OperatorRow& row) {
   return row.kind == OperatorKind::kOperator || row.kind == OperatorKind::kAnnotation;
 }
 
-std::vector<OperatorRow> sorted_rows(const Analysis& analysis, bool by_shape) {
-  Places places = analysis.places;
+std::vector<OperatorRow> sorted_rows(const ProcessReport& analysis, bool by_shape) {
+  StackTable places = analysis.stack_table;
   std::vector<OperatorRow> rows = group(analysis.operators.rows, {by_shape, 0}, places);
   std::erase_if(rows, [](const OperatorRow& row) { return !on_host(row); });
   std::stable_sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
@@ -29,7 +29,7 @@ std::vector<OperatorRow> sorted_rows(const Analysis& analysis, bool by_shape) {
 /// Columns of a table of operators, and what stands in them.
 class OperatorTable {
  public:
-  OperatorTable(Part& part, bool by_shape) : part_(part), by_shape_(by_shape) {
+  OperatorTable(SectionContext& part, bool by_shape) : part_(part), by_shape_(by_shape) {
     columns_ = {{"name", "Operator", "name"}};
     if (by_shape) columns_.push_back({"shapes", "Input shapes", "name"});
     columns_.insert(columns_.end(), {{"kind", "Kind", "text"},
@@ -55,7 +55,7 @@ class OperatorTable {
 
  private:
   void cells(const OperatorRow& row) {
-    Json& json = part_.json;
+    PageJson& json = part_.json;
     json.text(row.name);
     if (by_shape_) json.text(row.shapes);
     json.text(row.kind == OperatorKind::kAnnotation ? "range" : "operator").number(row.count);
@@ -68,44 +68,47 @@ class OperatorTable {
     if (memory_) json.number(row.self_cpu_bytes).number(row.self_device_bytes);
   }
 
-  Part& part_;
+  SectionContext& part_;
   bool by_shape_, gpu_ = false, memory_ = false;
-  std::vector<Column> columns_;
+  std::vector<PageColumn> columns_;
 };
 
-void write_lines(Part& part) {
-  static constexpr std::array kColumns{
-      Column{"line", "Line of the program", "name"},  Column{"function", "Function", "name"},
-      Column{"samples", "Samples running", "count"},  Column{"cpu", "CPU time by samples", "us"},
-      Column{"waiting", "Waiting by samples", "us"},  Column{"operators", "Operators", "count"},
-      Column{"operator_time", "Operator time", "us"}, Column{"gpu", "GPU time launched", "us"},
-      Column{"wait", "Waited for a GPU", "us"}};
+void write_lines(SectionContext& part) {
+  static constexpr std::array kColumns{PageColumn{"line", "Line of the program", "name"},
+                                       PageColumn{"function", "Function", "name"},
+                                       PageColumn{"samples", "Samples running", "count"},
+                                       PageColumn{"cpu", "CPU time by samples", "us"},
+                                       PageColumn{"waiting", "Waiting by samples", "us"},
+                                       PageColumn{"operators", "Operators", "count"},
+                                       PageColumn{"operator_time", "Operator time", "us"},
+                                       PageColumn{"gpu", "GPU time launched", "us"},
+                                       PageColumn{"wait", "Waited for a GPU", "us"}};
   write_table(part, "lines", "Lines of the program", kColumns, "",
               "Everything done below a line of the program's own code.", part.analysis.host.lines,
               [&part](const LineRow& row) {
                 const LineCosts& costs = row.costs;
                 part.json.text(place_of(part.analysis, row.frame))
-                    .text(part.analysis.places.frames[row.frame].name);
+                    .text(part.analysis.stack_table.frames[row.frame].name);
                 part.json.number(costs.samples).us(costs.cpu_ns).us(costs.blocked_ns);
                 part.json.number(costs.operators).us(costs.operator_ns).us(costs.gpu_ns);
                 part.json.us(costs.wait_ns);
               });
 }
 
-void write_threads(Part& part) {
-  static constexpr std::array kColumns{Column{"thread", "Thread", "text"},
-                                       Column{"tid", "Number", "number"},
-                                       Column{"samples", "Samples running", "count"},
-                                       Column{"blocked", "Samples waiting", "count"},
-                                       Column{"cpu", "CPU time by samples", "us"},
-                                       Column{"operators", "Operators", "count"},
-                                       Column{"operator_time", "Operator time", "us"},
-                                       Column{"calls", "CUDA calls", "count"},
-                                       Column{"call_time", "Time in CUDA calls", "us"}};
+void write_threads(SectionContext& part) {
+  static constexpr std::array kColumns{PageColumn{"thread", "Thread", "text"},
+                                       PageColumn{"tid", "Number", "number"},
+                                       PageColumn{"samples", "Samples running", "count"},
+                                       PageColumn{"blocked", "Samples waiting", "count"},
+                                       PageColumn{"cpu", "CPU time by samples", "us"},
+                                       PageColumn{"operators", "Operators", "count"},
+                                       PageColumn{"operator_time", "Operator time", "us"},
+                                       PageColumn{"calls", "CUDA calls", "count"},
+                                       PageColumn{"call_time", "Time in CUDA calls", "us"}};
   write_table(part, "threads", "Threads", kColumns, "", "", part.analysis.host.threads,
               [&part](const ThreadRow& row) {
                 part.json.text(row.name.empty() ? "(no name)" : row.name).number(row.tid);
-                part.json.number(row.samples).number(row.blocked_samples).us(row.cpu_ns);
+                part.json.number(row.samples).number(row.off_cpu_samples).us(row.cpu_ns);
                 part.json.number(row.operators).us(row.operator_ns);
                 part.json.number(row.calls).us(row.call_ns);
               });
@@ -113,13 +116,13 @@ void write_threads(Part& part) {
 
 }  // namespace
 
-std::string place_of(const Analysis& analysis, FrameId frame) {
-  return frame == 0 || frame >= analysis.places.frames.size()
+std::string place_of(const ProcessReport& analysis, FrameId frame) {
+  return frame == 0 || frame >= analysis.stack_table.frames.size()
              ? std::string()
-             : analysis.places.frames[frame].where();
+             : analysis.stack_table.frames[frame].location_text();
 }
 
-void write_operators(Part& part) {
+void write_operators(SectionContext& part) {
   part.json.array();
   OperatorTable(part, false).write("operators", "Operators", sorted_rows(part.analysis, false));
   if (part.analysis.operators.has_shapes)

@@ -21,12 +21,12 @@ std::string date(std::uint64_t real_ns) {
                      tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
-void begin_group(Json& json, std::string_view title) {
+void begin_group(PageJson& json, std::string_view title) {
   json.object().key("title").text(title).key("facts").array();
 }
-void end_group(Json& json) { json.end_array().end_object(); }
+void end_group(PageJson& json) { json.end_array().end_object(); }
 
-void write_process(Json& json, const Meta& meta) {
+void write_process(PageJson& json, const Meta& meta) {
   begin_group(json, "Process");
   json.fact("Program", meta.program).fact("Command", meta.command).fact("Host", meta.host);
   json.fact("Process number", fmt::format("{}", meta.pid));
@@ -41,7 +41,7 @@ void write_process(Json& json, const Meta& meta) {
   end_group(json);
 }
 
-void write_windows(Json& json, const Meta& meta) {
+void write_windows(PageJson& json, const Meta& meta) {
   begin_group(json, "Recording");
   for (const WindowMeta& window : meta.windows) {
     const double seconds = static_cast<double>(window.end_ns - window.start_ns) / 1e9;
@@ -49,7 +49,7 @@ void write_windows(Json& json, const Meta& meta) {
     if (window.steps > 0)
       text += fmt::format(", steps {} to {}", window.first_label,
                           window.first_label + window.steps - 1);
-    if (!window.why.empty()) text += " (" + window.why + ")";
+    if (!window.reason.empty()) text += " (" + window.reason + ")";
     json.fact(fmt::format("Window {}", window.index + 1), text);
   }
   for (const auto& [kind, count] : meta.events)
@@ -65,22 +65,23 @@ double utilisation(const Steps& steps) {
   return steps.gpus.empty() ? 0 : sum / to_double(steps.gpus.size());
 }
 
-void write_ranks(Json& json, const Report& report) {
-  static constexpr std::array kColumns{Column{"process", "Process", "text"},
-                                       Column{"host", "Host", "text"},
-                                       Column{"steps", "Steps", "count"},
-                                       Column{"mean", "Step, mean", "us"},
-                                       Column{"p95", "95th percentile", "us"},
-                                       Column{"max", "Longest", "us"},
-                                       Column{"utilisation", "GPU in use", "share"},
-                                       Column{"kernels", "Kernel time", "us"},
-                                       Column{"communication", "Communication in kernels", "us"},
-                                       Column{"loader", "Data loading of a step", "us"}};
+void write_ranks(PageJson& json, const Report& report) {
+  static constexpr std::array kColumns{
+      PageColumn{"process", "Process", "text"},
+      PageColumn{"host", "Host", "text"},
+      PageColumn{"steps", "Steps", "count"},
+      PageColumn{"mean", "Step, mean", "us"},
+      PageColumn{"p95", "95th percentile", "us"},
+      PageColumn{"max", "Longest", "us"},
+      PageColumn{"utilisation", "GPU in use", "share"},
+      PageColumn{"kernels", "Kernel time", "us"},
+      PageColumn{"communication", "Communication in kernels", "us"},
+      PageColumn{"loader", "Data loading of a step", "us"}};
   begin_table(json, "ranks", "Processes", kColumns, "");
-  for (const Analysis& analysis : report.processes) {
+  for (const ProcessReport& analysis : report.processes) {
     const Steps& steps = analysis.steps;
     json.array().text(process_name(analysis.meta)).text(analysis.meta.host);
-    json.number(static_cast<std::uint64_t>(steps.made_up ? 0 : steps.steps.size()));
+    json.number(static_cast<std::uint64_t>(steps.is_synthetic ? 0 : steps.steps.size()));
     json.us(steps.length.mean_ns).us(steps.length.p95_ns).us(steps.length.max_ns);
     json.number(utilisation(steps)).us(analysis.gpu.kernel_ns).us(analysis.gpu.communication_ns);
     json.us(steps.mean_ns[static_cast<std::size_t>(Category::kDataLoader)]).end_array();
@@ -88,18 +89,18 @@ void write_ranks(Json& json, const Report& report) {
   end_table(json, 0);
 }
 
-void write_collectives(Json& json, const Report& report) {
+void write_collectives(PageJson& json, const Report& report) {
   static constexpr std::array kColumns{
-      Column{"name", "Collective", "name"},  Column{"process", "Process", "text"},
-      Column{"group", "Group", "text"},      Column{"dtype", "Type", "text"},
-      Column{"count", "Calls", "count"},     Column{"bytes", "Bytes", "bytes"},
-      Column{"host", "On the host", "us"},   Column{"gpu", "On the GPU", "us"},
-      Column{"gpu_mean", "GPU, mean", "us"}, Column{"gpu_max", "GPU, longest", "us"}};
+      PageColumn{"name", "Collective", "name"},  PageColumn{"process", "Process", "text"},
+      PageColumn{"group", "Group", "text"},      PageColumn{"dtype", "Type", "text"},
+      PageColumn{"count", "Calls", "count"},     PageColumn{"bytes", "Bytes", "bytes"},
+      PageColumn{"host", "On the host", "us"},   PageColumn{"gpu", "On the GPU", "us"},
+      PageColumn{"gpu_mean", "GPU, mean", "us"}, PageColumn{"gpu_max", "GPU, longest", "us"}};
   begin_table(json, "collectives", "Collectives", kColumns, "host");
-  for (const Analysis& analysis : report.processes) {
+  for (const ProcessReport& analysis : report.processes) {
     for (const CollectiveRow& row : analysis.gpu.collectives) {
       json.array().text(row.name).text(process_name(analysis.meta)).text(row.group).text(row.dtype);
-      if (row.by_kernel())
+      if (row.known_by_kernel_only())
         json.null().null().null();
       else
         json.number(row.host.count).number(row.bytes).us(row.host.total_ns);
@@ -118,7 +119,7 @@ std::string process_name(const Meta& meta) {
   return meta.rank >= 0 ? fmt::format("rank {} ({})", meta.rank, where) : where;
 }
 
-void write_environment(Part& part) {
+void write_environment(SectionContext& part) {
   const Meta& meta = part.analysis.meta;
   part.json.array();
   write_process(part.json, meta);
@@ -129,16 +130,16 @@ void write_environment(Part& part) {
   part.json.end_array();
 }
 
-void write_losses(Part& part) {
-  static constexpr std::array kColumns{Column{"reason", "Why", "text"},
-                                       Column{"count", "Records lost", "count"}};
+void write_losses(SectionContext& part) {
+  static constexpr std::array kColumns{PageColumn{"reason", "Why", "text"},
+                                       PageColumn{"count", "Records lost", "count"}};
   std::vector<std::pair<std::string, std::uint64_t>> drops = part.analysis.meta.drops;
   std::erase_if(drops, [](const auto& drop) { return drop.second == 0; });
   write_table(part, "losses", "Lost records", kColumns, "count", "", drops,
               [&part](const auto& drop) { part.json.text(drop.first).number(drop.second); });
 }
 
-void write_distributed(Json& json, const Report& report) {
+void write_distributed(PageJson& json, const Report& report) {
   json.array();
   if (report.processes.size() > 1) write_ranks(json, report);
   write_collectives(json, report);

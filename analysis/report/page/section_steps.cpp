@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, kParts> kKeys{
 /// Means over as many steps as give no more than `points` points.
 class Curve {
  public:
-  Curve(Json& json, const std::vector<StepRow>& steps, std::size_t points)
+  Curve(PageJson& json, const std::vector<StepRow>& steps, std::size_t points)
       : json_(json),
         steps_(steps),
         of_(std::max<std::size_t>(
@@ -76,7 +76,7 @@ class Curve {
     mean_array(value, unit);
   }
 
-  Json& json_;
+  PageJson& json_;
   const std::vector<StepRow>& steps_;
   const std::size_t of_;
 };
@@ -87,7 +87,7 @@ std::string where_of(const std::vector<StepRow>& steps) {
   return {};
 }
 
-void write_gpu(Json& json, const GpuSummary& gpu) {
+void write_gpu(PageJson& json, const GpuSummary& gpu) {
   json.object().key("device").number(gpu.device).key("name").text(gpu.name);
   json.key("utilisation").number(gpu.utilisation).key("facts").array();
   json.fact("In use (some kernel ran)", gpu.utilisation, "share");
@@ -109,15 +109,15 @@ void write_gpu(Json& json, const GpuSummary& gpu) {
 
 }  // namespace
 
-void write_steps(Part& part) {
+void write_steps(SectionContext& part) {
   const Steps& steps = part.analysis.steps;
-  Json& json = part.json;
+  PageJson& json = part.json;
   json.object().key("count").number(
-      static_cast<std::uint64_t>(steps.made_up ? 0 : steps.steps.size()));
+      static_cast<std::uint64_t>(steps.is_synthetic ? 0 : steps.steps.size()));
   json.key("kept")
-      .number(static_cast<std::uint64_t>(steps.kept))
+      .number(static_cast<std::uint64_t>(steps.is_counted))
       .key("made_up")
-      .flag(steps.made_up);
+      .flag(steps.is_synthetic);
   json.key("source").text(steps.source).key("where").text(where_of(steps.steps));
   json.key("mean_us").us(steps.length.mean_ns).key("p50_us").us(steps.length.p50_ns);
   json.key("p95_us").us(steps.length.p95_ns).key("max_us").us(steps.length.max_ns);
@@ -136,11 +136,11 @@ void write_steps(Part& part) {
   }
   json.end_array().key("curve");
   static const std::vector<StepRow> none;
-  Curve(json, steps.made_up ? none : steps.steps, part.limits.step_points).write();
+  Curve(json, steps.is_synthetic ? none : steps.steps, part.limits.step_points).write();
   json.end_object();
 }
 
-void write_gpus(Part& part) {
+void write_gpus(SectionContext& part) {
   part.json.array();
   for (const GpuSummary& gpu : part.analysis.steps.gpus)
     if (gpu.kernels > 0 || gpu.busy_ns > 0) write_gpu(part.json, gpu);

@@ -9,13 +9,13 @@ namespace gpuprof::report::page {
 namespace {
 
 template <typename Value>
-void write_column(Json& json, std::string_view key, const Slice& slice, const Value& value) {
+void write_column(PageJson& json, std::string_view key, const Slice& slice, const Value& value) {
   json.key(key).array();
   for (const SliceEvent& event : slice.events) json.number(value(event));
   json.end_array();
 }
 
-void write_slice(Json& json, const Slice& slice) {
+void write_slice(PageJson& json, const Slice& slice) {
   json.object().key("title").text(slice.title).key("note").text(slice.note);
   json.key("length").number(slice.length_ns).key("tracks").array();
   for (const SliceTrack& track : slice.tracks)
@@ -35,10 +35,10 @@ void write_slice(Json& json, const Slice& slice) {
 
 }  // namespace
 
-void write_timeline(Part& part, const Timeline* timeline) {
-  static const Timeline none;
+void write_timeline(SectionContext& part, const PageTimeline* timeline) {
+  static const PageTimeline none;
   if (timeline == nullptr) timeline = &none;
-  Json& json = part.json;
+  PageJson& json = part.json;
   json.object().key("note").text(timeline->note).key("strings").texts(timeline->strings);
   json.key("slices").array();
   for (const Slice& slice : timeline->slices) write_slice(json, slice);

@@ -20,9 +20,9 @@
 namespace gpuprof::report::page {
 
 /// What the parts of one process share.
-struct Part {
-  Json& json;
-  const Analysis& analysis;
+struct SectionContext {
+  PageJson& json;
+  const ProcessReport& analysis;
   Limits limits;  // of this process
   std::vector<std::string>& left_out;
 };
@@ -30,26 +30,26 @@ struct Part {
 /// What a process is called where there are several: `rank 2 (host, pid 4711)`.
 std::string process_name(const Meta& meta);
 
-void write_steps(Part& part);      // of "steps"
-void write_wall(Part& part);       // of "wall": all of the recorded time
-void write_gpus(Part& part);       // of "gpus"
-void write_operators(Part& part);  // "operators": tables
-void write_gpu_work(Part& part);   // "kernels": tables
-void write_flames(Part& part);
-void write_timeline(Part& part, const Timeline* timeline);
-void write_memory(Part& part);
-void write_modules(Part& part);
-void write_environment(Part& part);
-void write_losses(Part& part);
+void write_steps(SectionContext& part);      // of "steps"
+void write_wall(SectionContext& part);       // of "wall": all of the recorded time
+void write_gpus(SectionContext& part);       // of "gpus"
+void write_operators(SectionContext& part);  // "operators": tables
+void write_gpu_work(SectionContext& part);   // "kernels": tables
+void write_flames(SectionContext& part);
+void write_timeline(SectionContext& part, const PageTimeline* timeline);
+void write_memory(SectionContext& part);
+void write_modules(SectionContext& part);
+void write_environment(SectionContext& part);
+void write_losses(SectionContext& part);
 /// Of all processes: "distributed", tables.
-void write_distributed(Json& json, const Report& report);
+void write_distributed(PageJson& json, const Report& report);
 
 /// Writes a table of the first `limit` rows, and a sentence where there are more.
 ///
 /// @param cells  cells(row): appends the values of a row, one for each column
 template <typename Rows, typename Cells>
-void write_table(Part& part, std::string_view key, std::string_view title,
-                 std::span<const Column> columns, std::string_view sort, std::string_view note,
+void write_table(SectionContext& part, std::string_view key, std::string_view title,
+                 std::span<const PageColumn> columns, std::string_view sort, std::string_view note,
                  const Rows& rows, const Cells& cells) {
   begin_table(part.json, key, title, columns, sort, note);
   const std::size_t shown = std::min(rows.size(), part.limits.rows);
@@ -67,6 +67,6 @@ void write_table(Part& part, std::string_view key, std::string_view title,
 }
 
 /// Where a frame is: `train.py:42`; empty for none.
-std::string place_of(const Analysis& analysis, FrameId frame);
+std::string place_of(const ProcessReport& analysis, FrameId frame);
 
 }  // namespace gpuprof::report::page

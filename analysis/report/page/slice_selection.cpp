@@ -39,9 +39,10 @@ double per_ns(const spool::BlockSummary& block) {
 
 }  // namespace
 
-std::vector<Stretch> chosen_steps(const Steps& steps, const std::vector<model::Window>& windows) {
+std::vector<TimelineInterval> select_steps(const Steps& steps,
+                                           const std::vector<model::Window>& windows) {
   const std::vector<StepRow>& rows = steps.steps;
-  if (rows.empty() || steps.made_up) return {};
+  if (rows.empty() || steps.is_synthetic) return {};
   std::vector<std::size_t> by_length(rows.size());
   std::iota(by_length.begin(), by_length.end(), std::size_t{0});
   // What the first step does is shown as the first one.
@@ -58,7 +59,7 @@ std::vector<Stretch> chosen_steps(const Steps& steps, const std::vector<model::W
   const bool others = rows.size() > 1 && !by_length.empty();
   if (others && rows.size() > 2) want(by_length[by_length.size() / 2], "median");
   if (others) want(by_length.back(), "slowest");
-  std::vector<Stretch> out;
+  std::vector<TimelineInterval> out;
   for (const auto& [at, why] : wanted) {
     const StepRow& step = rows[at];
     const model::Window* window = window_of(step, windows);
@@ -70,8 +71,8 @@ std::vector<Stretch> chosen_steps(const Steps& steps, const std::vector<model::W
   return out;
 }
 
-std::vector<Stretch> busiest(const std::vector<spool::BlockSummary>& blocks,
-                             const model::Window& window, std::size_t events) {
+std::vector<TimelineInterval> select_busiest(const std::vector<spool::BlockSummary>& blocks,
+                                             const model::Window& window, std::size_t events) {
   std::vector<spool::BlockSummary> timed;
   std::copy_if(blocks.begin(), blocks.end(), std::back_inserter(timed),
                [](const auto& block) { return block.events > 0; });

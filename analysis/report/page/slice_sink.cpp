@@ -23,7 +23,7 @@ std::string shape_text(const std::array<std::uint32_t, 3>& of) {
 
 }  // namespace
 
-std::uint32_t SliceTexts::id(std::string_view text) {
+std::uint32_t SliceStrings::id(std::string_view text) {
   if (text.empty()) return 0;
   const auto [at, made] = ids_.try_emplace(std::string(text.substr(0, kMaxName)),
                                            static_cast<std::uint32_t>(strings_.size()));
@@ -40,65 +40,65 @@ void SliceSink::keep(const TrackKey& track, SliceKind kind, std::uint64_t start_
   }
   kept_.push_back({track, start_ns, std::max(start_ns, end_ns), texts_.id(name), texts_.id(detail),
                    flow, kind});
-  if (kept_.size() >= 2 * limit_) drop_late();
+  if (kept_.size() >= 2 * limit_) drop_latest();
 }
 
-void SliceSink::drop_late() {
+void SliceSink::drop_latest() {
   const auto at = kept_.begin() + static_cast<std::ptrdiff_t>(limit_);
   std::nth_element(kept_.begin(), at, kept_.end(),
-                   [](const Kept& a, const Kept& b) { return a.start_ns < b.start_ns; });
+                   [](const KeptEvent& a, const KeptEvent& b) { return a.start_ns < b.start_ns; });
   cut_ns_ = at->start_ns;
-  left_out_ += std::erase_if(kept_, [this](const Kept& e) { return e.start_ns >= cut_ns_; });
+  left_out_ += std::erase_if(kept_, [this](const KeptEvent& e) { return e.start_ns >= cut_ns_; });
 }
 
-void SliceSink::on(const exporter::ShownStep& shown) {
-  keep({Group::kSteps, 0, 0}, SliceKind::kStep, shown.e.start_ns, shown.e.end_ns,
-       fmt::format("step {}", shown.e.label), 0, shown.where);
+void SliceSink::on(const exporter::ResolvedStep& shown) {
+  keep({Group::kSteps, 0, 0}, SliceKind::kStep, shown.event.start_ns, shown.event.end_ns,
+       fmt::format("step {}", shown.event.label), 0, shown.where);
 }
 
-void SliceSink::on(const exporter::ShownOp& shown) {
-  keep({Group::kThread, shown.e.tid, 0}, SliceKind::kOperator, shown.drawn.start_ns,
-       shown.drawn.end_ns, shown.name);
+void SliceSink::on(const exporter::ResolvedOperator& shown) {
+  keep({Group::kThread, shown.event.tid, 0}, SliceKind::kOperator, shown.interval.start_ns,
+       shown.interval.end_ns, shown.name);
 }
 
-void SliceSink::on(const exporter::ShownRange& shown) {
-  if (shown.e.kind == model::RangeKind::kMark) return;
-  keep({Group::kThread, shown.e.tid, 0}, SliceKind::kAnnotation, shown.drawn.start_ns,
-       shown.drawn.end_ns, shown.name, 0, shown.domain);
+void SliceSink::on(const exporter::ResolvedRange& shown) {
+  if (shown.event.kind == model::RangeKind::kMark) return;
+  keep({Group::kThread, shown.event.tid, 0}, SliceKind::kAnnotation, shown.interval.start_ns,
+       shown.interval.end_ns, shown.name, 0, shown.domain);
 }
 
-void SliceSink::on(const exporter::ShownCall& shown) {
-  if (shown.inner) return;
-  keep({Group::kThread, shown.e.tid, 0}, SliceKind::kCall, shown.e.start_ns, shown.e.end_ns,
-       shown.name, shown.on_gpu ? shown.e.correlation : 0);
+void SliceSink::on(const exporter::ResolvedApiCall& shown) {
+  if (shown.nested) return;
+  keep({Group::kThread, shown.event.tid, 0}, SliceKind::kCall, shown.event.start_ns,
+       shown.event.end_ns, shown.name, shown.has_gpu_work ? shown.event.correlation : 0);
 }
 
-void SliceSink::on(const exporter::ShownGpu<model::Kernel>& shown) {
-  keep({Group::kStream, shown.device, shown.e.stream}, SliceKind::kKernel, shown.e.start_ns,
-       shown.e.end_ns, shown.name, shown.launched ? shown.e.correlation : 0,
-       fmt::format("grid {}, block {}, {} registers", shape_text(shown.e.grid),
-                   shape_text(shown.e.block), shown.e.registers));
+void SliceSink::on(const exporter::ResolvedGpuEvent<model::Kernel>& shown) {
+  keep({Group::kStream, shown.device, shown.event.stream}, SliceKind::kKernel, shown.event.start_ns,
+       shown.event.end_ns, shown.name, shown.has_launch ? shown.event.correlation : 0,
+       fmt::format("grid {}, block {}, {} registers", shape_text(shown.event.grid),
+                   shape_text(shown.event.block), shown.event.registers));
 }
 
-void SliceSink::on(const exporter::ShownGpu<model::MemCopy>& shown) {
-  keep({Group::kStream, shown.device, shown.e.stream}, SliceKind::kCopy, shown.e.start_ns,
-       shown.e.end_ns, shown.name, shown.launched ? shown.e.correlation : 0,
-       support::human_bytes(shown.e.bytes));
+void SliceSink::on(const exporter::ResolvedGpuEvent<model::MemCopy>& shown) {
+  keep({Group::kStream, shown.device, shown.event.stream}, SliceKind::kCopy, shown.event.start_ns,
+       shown.event.end_ns, shown.name, shown.has_launch ? shown.event.correlation : 0,
+       support::human_bytes(shown.event.bytes));
 }
 
-void SliceSink::on(const exporter::ShownGpu<model::MemSet>& shown) {
-  keep({Group::kStream, shown.device, shown.e.stream}, SliceKind::kSet, shown.e.start_ns,
-       shown.e.end_ns, shown.name, shown.launched ? shown.e.correlation : 0,
-       support::human_bytes(shown.e.bytes));
+void SliceSink::on(const exporter::ResolvedGpuEvent<model::MemSet>& shown) {
+  keep({Group::kStream, shown.device, shown.event.stream}, SliceKind::kSet, shown.event.start_ns,
+       shown.event.end_ns, shown.name, shown.has_launch ? shown.event.correlation : 0,
+       support::human_bytes(shown.event.bytes));
 }
 
-void SliceSink::on(const exporter::ShownGpu<model::GraphExec>& shown) {
-  keep({Group::kStream, shown.device, shown.e.stream}, SliceKind::kKernel, shown.e.start_ns,
-       shown.e.end_ns, shown.name, shown.launched ? shown.e.correlation : 0);
+void SliceSink::on(const exporter::ResolvedGpuEvent<model::GraphExec>& shown) {
+  keep({Group::kStream, shown.device, shown.event.stream}, SliceKind::kKernel, shown.event.start_ns,
+       shown.event.end_ns, shown.name, shown.has_launch ? shown.event.correlation : 0);
 }
 
-void SliceSink::on(const exporter::ShownSync& shown) {
-  keep({Group::kSync, shown.device, 0}, SliceKind::kSync, shown.e.start_ns, shown.e.end_ns,
+void SliceSink::on(const exporter::ResolvedSync& shown) {
+  keep({Group::kSync, shown.device, 0}, SliceKind::kSync, shown.event.start_ns, shown.event.end_ns,
        shown.name);
 }
 
@@ -126,8 +126,8 @@ std::string SliceSink::title(const TrackKey& key) const {
 }
 
 /// Each event in the first row that is free again: what nests lies below what it is in.
-void SliceSink::place(Slice& slice, std::vector<Kept>::const_iterator first,
-                      std::vector<Kept>::const_iterator last) const {
+void SliceSink::place(Slice& slice, std::vector<KeptEvent>::const_iterator first,
+                      std::vector<KeptEvent>::const_iterator last) const {
   SliceTrack track{title(first->track), 0};
   std::vector<std::uint64_t> free_from;
   for (auto e = first; e != last; ++e) {
@@ -146,15 +146,15 @@ void SliceSink::place(Slice& slice, std::vector<Kept>::const_iterator first,
 }
 
 void SliceSink::finish(Slice& slice) {
-  if (kept_.size() > limit_) drop_late();
-  std::sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) {
+  if (kept_.size() > limit_) drop_latest();
+  std::sort(kept_.begin(), kept_.end(), [](const KeptEvent& a, const KeptEvent& b) {
     return std::tie(a.track, a.start_ns, b.end_ns, a.kind) <
            std::tie(b.track, b.start_ns, a.end_ns, b.kind);
   });
   std::uint64_t end_ns = std::min(survey_.window.end_ns, cut_ns_);
   for (auto first = kept_.cbegin(); first != kept_.cend();) {
     const auto last = std::find_if(first, kept_.cend(),
-                                   [first](const Kept& e) { return e.track != first->track; });
+                                   [first](const KeptEvent& e) { return e.track != first->track; });
     // What was launched in the stretch may end after it.
     for (auto e = first; e != last; ++e)
       if (std::get<Group>(e->track) == Group::kStream) end_ns = std::max(end_ns, e->end_ns);

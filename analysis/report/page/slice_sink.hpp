@@ -21,9 +21,9 @@
 namespace gpuprof::report::page {
 
 /// Texts of all slices of a process, each once.
-class SliceTexts {
+class SliceStrings {
  public:
-  explicit SliceTexts(std::vector<std::string>& strings) : strings_(strings) {
+  explicit SliceStrings(std::vector<std::string>& strings) : strings_(strings) {
     if (strings_.empty()) strings_.emplace_back();
   }
   std::uint32_t id(std::string_view text);
@@ -33,21 +33,21 @@ class SliceTexts {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
-class SliceSink final : public exporter::ShownSink {
+class SliceSink final : public exporter::ResolvedSink {
  public:
-  SliceSink(const exporter::Survey& survey, SliceTexts& texts, std::size_t limit)
+  SliceSink(const exporter::Prescan& survey, SliceStrings& texts, std::size_t limit)
       : survey_(survey), texts_(texts), limit_(limit) {}
 
-  using exporter::ShownSink::on;
-  void on(const exporter::ShownStep& shown) override;
-  void on(const exporter::ShownOp& shown) override;
-  void on(const exporter::ShownRange& shown) override;
-  void on(const exporter::ShownCall& shown) override;
-  void on(const exporter::ShownGpu<model::Kernel>& shown) override;
-  void on(const exporter::ShownGpu<model::MemCopy>& shown) override;
-  void on(const exporter::ShownGpu<model::MemSet>& shown) override;
-  void on(const exporter::ShownGpu<model::GraphExec>& shown) override;
-  void on(const exporter::ShownSync& shown) override;
+  using exporter::ResolvedSink::on;
+  void on(const exporter::ResolvedStep& shown) override;
+  void on(const exporter::ResolvedOperator& shown) override;
+  void on(const exporter::ResolvedRange& shown) override;
+  void on(const exporter::ResolvedApiCall& shown) override;
+  void on(const exporter::ResolvedGpuEvent<model::Kernel>& shown) override;
+  void on(const exporter::ResolvedGpuEvent<model::MemCopy>& shown) override;
+  void on(const exporter::ResolvedGpuEvent<model::MemSet>& shown) override;
+  void on(const exporter::ResolvedGpuEvent<model::GraphExec>& shown) override;
+  void on(const exporter::ResolvedSync& shown) override;
   void on(const exporter::ModuleCall& call) override;
 
   /// Events in rows; `slice` has its title. Call it once.
@@ -57,7 +57,7 @@ class SliceSink final : public exporter::ShownSink {
   enum class Group : std::uint8_t { kSteps, kThread, kStream, kSync };
   /// Group, thread or device, stream: in this order from top to bottom.
   using TrackKey = std::tuple<Group, std::uint64_t, std::int64_t>;
-  struct Kept {
+  struct KeptEvent {
     TrackKey track;
     std::uint64_t start_ns, end_ns;
     std::uint32_t name, detail, flow;
@@ -66,15 +66,15 @@ class SliceSink final : public exporter::ShownSink {
 
   void keep(const TrackKey& track, SliceKind kind, std::uint64_t start_ns, std::uint64_t end_ns,
             std::string_view name, std::uint32_t flow = 0, std::string_view detail = {});
-  void drop_late();
+  void drop_latest();
   std::string title(const TrackKey& key) const;
-  void place(Slice& slice, std::vector<Kept>::const_iterator first,
-             std::vector<Kept>::const_iterator last) const;
+  void place(Slice& slice, std::vector<KeptEvent>::const_iterator first,
+             std::vector<KeptEvent>::const_iterator last) const;
 
-  const exporter::Survey& survey_;
-  SliceTexts& texts_;
+  const exporter::Prescan& survey_;
+  SliceStrings& texts_;
   const std::size_t limit_;
-  std::vector<Kept> kept_;
+  std::vector<KeptEvent> kept_;
   std::uint64_t cut_ns_ = ~0ULL;  // what begins here or later is left out
   std::uint64_t left_out_ = 0;
 };

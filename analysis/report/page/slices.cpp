@@ -13,14 +13,14 @@
 namespace gpuprof::report::page {
 namespace {
 
-support::Result<std::vector<Stretch>> stretches_of(const spool::ProcessEntry& process,
-                                                   const std::vector<model::Window>& windows,
-                                                   const Steps& steps, std::size_t events) {
-  std::vector<Stretch> out = chosen_steps(steps, windows);
+support::Result<std::vector<TimelineInterval>> select_intervals(
+    const spool::ProcessEntry& process, const std::vector<model::Window>& windows,
+    const Steps& steps, std::size_t events) {
+  std::vector<TimelineInterval> out = select_steps(steps, windows);
   if (!out.empty() || windows.empty()) return out;
   for (const model::Window& window : windows) {
     GPUPROF_TRY(blocks, spool::block_summaries(process, {window.start_ns, window.end_ns}));
-    out = busiest(blocks, window, events);
+    out = select_busiest(blocks, window, events);
     if (!out.empty()) break;
   }
   return out;
@@ -28,17 +28,17 @@ support::Result<std::vector<Stretch>> stretches_of(const spool::ProcessEntry& pr
 
 }  // namespace
 
-support::Result<Timeline> collect_slices(const spool::SessionView& session,
-                                         const spool::ProcessEntry& process,
-                                         const std::vector<model::Window>& windows,
-                                         const Steps& steps, const SliceLimits& limits) {
-  Timeline timeline;
-  SliceTexts texts(timeline.strings);
-  GPUPROF_TRY(stretches, stretches_of(process, windows, steps, limits.events));
-  for (const Stretch& stretch : stretches) {
+support::Result<PageTimeline> collect_slices(const spool::SessionView& session,
+                                             const spool::ProcessEntry& process,
+                                             const std::vector<model::Window>& windows,
+                                             const Steps& steps, const SliceLimits& limits) {
+  PageTimeline timeline;
+  SliceStrings texts(timeline.strings);
+  GPUPROF_TRY(stretches, select_intervals(process, windows, steps, limits.events));
+  for (const TimelineInterval& stretch : stretches) {
     // A file of the stretch alone: only its part of the spool is read.
     const exporter::FileRequest request{session, stretch.window, process, {}, {}, true, 0, {}};
-    GPUPROF_TRY(shown, exporter::Shown::open(request));
+    GPUPROF_TRY(shown, exporter::EventResolver::open(request));
     SliceSink sink(shown->survey(), texts, limits.events);
     GPUPROF_CHECK(shown->replay(sink));
     Slice slice;
@@ -46,7 +46,7 @@ support::Result<Timeline> collect_slices(const spool::SessionView& session,
     sink.finish(slice);
     if (!slice.events.empty()) timeline.slices.push_back(std::move(slice));
   }
-  const bool by_step = !steps.made_up && !steps.steps.empty();
+  const bool by_step = !steps.is_synthetic && !steps.steps.empty();
   if (by_step && steps.steps.size() > timeline.slices.size()) {
     timeline.note =
         fmt::format("{} of {} steps, event by event.", timeline.slices.size(), steps.steps.size());

@@ -54,7 +54,7 @@ struct Slice {
   std::vector<SliceEvent> events;  // by track, row and start
 };
 
-struct Timeline {
+struct PageTimeline {
   std::vector<std::string> strings;  // the first is empty
   std::vector<Slice> slices;
   std::string note;  // what these are of the whole
@@ -67,9 +67,9 @@ struct SliceLimits {
 /// The first step, the median and the slowest one, or where no step is known the busiest stretch.
 ///
 /// Errors: a spool that cannot be read.
-support::Result<Timeline> collect_slices(const spool::SessionView& session,
-                                         const spool::ProcessEntry& process,
-                                         const std::vector<model::Window>& windows,
-                                         const Steps& steps, const SliceLimits& limits);
+support::Result<PageTimeline> collect_slices(const spool::SessionView& session,
+                                             const spool::ProcessEntry& process,
+                                             const std::vector<model::Window>& windows,
+                                             const Steps& steps, const SliceLimits& limits);
 
 }  // namespace gpuprof::report::page

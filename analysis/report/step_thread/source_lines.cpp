@@ -89,7 +89,7 @@ const std::vector<std::string>& SourceLines::lines_of(const std::string& file) {
   return at->second;
 }
 
-SourceLines::Span SourceLines::between(const std::string& file, int before, int after) {
+SourceLines::LineSpan SourceLines::lines_between(const std::string& file, int before, int after) {
   const std::vector<std::string>& lines = lines_of(file);
   const int count = static_cast<int>(lines.size());
   if (before < 1 || after < 1 || before > count || after > count) {
@@ -105,12 +105,12 @@ SourceLines::Span SourceLines::between(const std::string& file, int before, int 
     for (end = before + 1; end <= count; ++end)
       if (!stripped(line(end)).empty() && indent(line(end)) < level) break;
   }
-  Span span{0, 0, false, true};
-  Span slight{0, 0, false, true};
+  LineSpan span{0, 0, false, true};
+  LineSpan slight{0, 0, false, true};
   for (int number = before + 1; number < end; ++number) {
     if (is_idle(line(number))) continue;
     if (waits(line(number))) return {number, number, true, true};
-    Span& to = is_slight(line(number)) ? slight : span;
+    LineSpan& to = is_slight(line(number)) ? slight : span;
     if (to.first == 0) to.first = number;
     to.last = number;
   }

@@ -22,14 +22,14 @@ class SourceLines {
   /// @param recorded_real_ns CLOCK_REALTIME of the recording; files changed later are not read.
   explicit SourceLines(std::uint64_t recorded_real_ns) : recorded_real_ns_(recorded_real_ns) {}
 
-  struct Span {
+  struct LineSpan {
     int first = 0, last = 0;
     bool waits = false;      // the line calls something that waits or talks to a file
     bool from_text = false;  // the text was read
   };
   /// Of the lines after `before` and before `after` (of one function) those that do something.
   /// Where `after` is not behind `before` a loop went round: the lines up to the loop's end.
-  Span between(const std::string& file, int before, int after);
+  LineSpan lines_between(const std::string& file, int before, int after);
 
  private:
   const std::vector<std::string>& lines_of(const std::string& file);

@@ -21,17 +21,17 @@ constexpr std::size_t kMaxSamples = 4'000'000;
 /// Autograd's marker for "no number".
 constexpr std::int64_t kNoSequence = std::int64_t{1} << 62;
 
-StoryKind kind_of(const exporter::ShownOp& e) {
-  if (e.kind == exporter::OpKind::kEvaluate) return StoryKind::kEvaluate;
-  if (e.name.starts_with("enumerate(DataLoader)")) return StoryKind::kLoader;
-  if (e.name.starts_with("Optimizer.step")) return StoryKind::kOptimizer;
-  return StoryKind::kPlain;
+StepThreadOpKind kind_of(const exporter::ResolvedOperator& e) {
+  if (e.kind == exporter::OpKind::kEvaluateFunction) return StepThreadOpKind::kEvaluate;
+  if (e.name.starts_with("enumerate(DataLoader)")) return StepThreadOpKind::kLoader;
+  if (e.name.starts_with("Optimizer.step")) return StepThreadOpKind::kOptimizer;
+  return StepThreadOpKind::kPlain;
 }
 
 /// A node of autograd, in PyTorch that does not say so.
-bool is_node(const exporter::ShownOp& e) {
-  return e.e.scope == model::kScopeBackward || e.name.find("Backward") != std::string_view::npos ||
-         e.name.ends_with("AccumulateGrad");
+bool is_node(const exporter::ResolvedOperator& e) {
+  return e.event.scope == model::kScopeBackward ||
+         e.name.find("Backward") != std::string_view::npos || e.name.ends_with("AccumulateGrad");
 }
 
 /// Steps and pauses that other threads are looked at for: so much longer than the step in the
@@ -41,20 +41,20 @@ constexpr std::uint64_t kLongTimes = 2, kLongNs = 5'000'000;
 constexpr std::size_t kMaxOthers = 400'000;
 
 /// Ranges of the program's own are looked through.
-bool counts(const exporter::ShownOp& e, StoryKind kind) {
+bool counts(const exporter::ResolvedOperator& e, StepThreadOpKind kind) {
   if (e.nesting != exporter::Nesting::kNests) return false;
-  return e.e.scope != model::kScopeUser || kind != StoryKind::kPlain ||
+  return e.event.scope != model::kScopeUser || kind != StepThreadOpKind::kPlain ||
          e.kind == exporter::OpKind::kUserAnnotation;
 }
 
-bool covers(const StoryOp& outer, const StoryOp& inner) {
+bool covers(const StepThreadOp& outer, const StepThreadOp& inner) {
   return outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns;
 }
 
 }  // namespace
 
-std::uint64_t inside_steps(const Story& story, std::size_t* at, std::uint64_t start_ns,
-                           std::uint64_t end_ns) {
+std::uint64_t overlap_with_steps(const StepThread& story, std::size_t* at, std::uint64_t start_ns,
+                                 std::uint64_t end_ns) {
   while (*at < story.steps.size() && story.steps[*at].end_ns <= start_ns) ++*at;
   std::uint64_t sum = 0;
   for (std::size_t i = *at; i < story.steps.size() && story.steps[i].start_ns < end_ns; ++i)
@@ -62,12 +62,12 @@ std::uint64_t inside_steps(const Story& story, std::size_t* at, std::uint64_t st
   return sum;
 }
 
-void StoryPart::begin(exporter::Shown& shown) {
+void StepThreadBuilder::begin(exporter::EventResolver& shown) {
   shown_ = &shown;
   stack_ids_.clear();
   seen_.clear();
   locks_.clear();
-  find_long(shown.survey().steps);
+  find_long_steps(shown.survey().steps);
   const model::Window& window = shown.survey().window;
   if (story_.start_real_ns == 0) story_.start_real_ns = window.stamp_real_ns;
   first_ns_ = std::min(first_ns_, window.start_ns);
@@ -76,71 +76,71 @@ void StoryPart::begin(exporter::Shown& shown) {
   tids_.insert(shown.survey().main_tid());
 }
 
-void StoryPart::on(const exporter::ShownStep& e) {
-  tids_.insert(e.e.tid);
-  if (wanted_ && (e.e.label < wanted_->first || e.e.label > wanted_->second)) return;
-  story_.steps.push_back({e.e.start_ns, e.e.end_ns, e.e.tid, e.e.label});
+void StepThreadBuilder::on(const exporter::ResolvedStep& e) {
+  tids_.insert(e.event.tid);
+  if (wanted_ && (e.event.label < wanted_->first || e.event.label > wanted_->second)) return;
+  story_.steps.push_back({e.event.start_ns, e.event.end_ns, e.event.tid, e.event.label});
   if (story_.loop.empty()) story_.loop = e.where;
 }
 
-void StoryPart::on(const exporter::ShownOp& e) {
-  const StoryKind kind = kind_of(e);
-  if (e.kind == exporter::OpKind::kCommunication || e.kind == exporter::OpKind::kCollective)
-    story_.talks.push_back({e.drawn.start_ns, e.drawn.end_ns});
-  if (!on_step_thread(e.e.tid)) {
-    if (kind == StoryKind::kEvaluate || is_node(e))
-      story_.backward.push_back({e.drawn.start_ns, e.drawn.end_ns, e.e.sequence});
+void StepThreadBuilder::on(const exporter::ResolvedOperator& e) {
+  const StepThreadOpKind kind = kind_of(e);
+  if (e.kind == exporter::OpKind::kKnownCollective || e.kind == exporter::OpKind::kCollectiveRecord)
+    story_.collectives.push_back({e.interval.start_ns, e.interval.end_ns});
+  if (!on_step_thread(e.event.tid)) {
+    if (kind == StepThreadOpKind::kEvaluate || is_node(e))
+      story_.backward.push_back({e.interval.start_ns, e.interval.end_ns, e.event.sequence});
     return;
   }
   if (!counts(e, kind)) return;
-  StoryOp op;
-  op.start_ns = e.drawn.start_ns;
-  op.end_ns = e.drawn.end_ns;
+  StepThreadOp op;
+  op.start_ns = e.interval.start_ns;
+  op.end_ns = e.interval.end_ns;
   // What lies inside an operator that is already there, comes late.
   if (!story_.ops.empty() && covers(story_.ops.back(), op)) return;
-  op.sequence = e.e.sequence < kNoSequence ? e.e.sequence : -1;
+  op.sequence = e.event.sequence < kNoSequence ? e.event.sequence : -1;
   op.name = name_of(e.name);
-  op.inputs = e.e.inputs;
-  op.stack = stack_of(e.e.stack, e.e.start_ns);
+  op.inputs = e.event.inputs;
+  op.stack = stack_of(e.event.stack, e.event.start_ns);
   op.kind = kind;
   add_op(op);
 }
 
-void StoryPart::add_op(const StoryOp& op) {
+void StepThreadBuilder::add_op(const StepThreadOp& op) {
   while (!story_.ops.empty() && covers(op, story_.ops.back())) story_.ops.pop_back();
   story_.ops.push_back(op);
 }
 
-void StoryPart::on(const exporter::ShownCall& e) {
-  if (!on_step_thread(e.e.tid) || e.inner) return;
-  if (e.e.api != model::kApiWait && !is_waiting_call(e.name)) return;
-  waits_.push_back({e.e.start_ns, e.e.end_ns, name_of(e.name),
-                    e.owner == 0 ? stack_of(e.e.stack, e.e.start_ns) : 0});
+void StepThreadBuilder::on(const exporter::ResolvedApiCall& e) {
+  if (!on_step_thread(e.event.tid) || e.nested) return;
+  if (e.event.api != model::kApiWait && !is_blocking_call(e.name)) return;
+  waits_.push_back({e.event.start_ns, e.event.end_ns, name_of(e.name),
+                    e.owner == 0 ? stack_of(e.event.stack, e.event.start_ns) : 0});
 }
 
-void StoryPart::on(const exporter::ShownSample& e) {
-  StorySample sample{e.e.ts_ns, e.e.weight_ns, 0, e.e.state != 0, false, e.e.tid};
-  if (on_step_thread(e.e.tid)) {
+void StepThreadBuilder::on(const exporter::ResolvedSample& e) {
+  ThreadSample sample{e.event.ts_ns, e.event.weight_ns, 0, e.event.state != 0, false, e.event.tid};
+  if (on_step_thread(e.event.tid)) {
     if (story_.samples.size() >= kMaxSamples) return;
     sample.stack = stack_of(e.frames);
-    sample.wants_lock =
-        sample.blocked && (waits_in_interpreter(e.frames) ||
+    sample.waits_for_gil =
+        sample.blocked && (waits_for_interpreter(e.frames) ||
                            std::any_of(e.frames.begin(), e.frames.end(),
                                        [this](auto frame) { return wants_lock(frame); }));
     story_.samples.push_back(sample);
     return;
   }
   // Who sleeps may have the lock in its hands.
-  if (story_.others.size() >= kMaxOthers || !is_long(e.e.ts_ns)) return;
+  if (story_.other_thread_samples.size() >= kMaxOthers || !in_long_step(e.event.ts_ns)) return;
   sample.stack = stack_of(e.frames);
-  if (sample.stack != 0) story_.others.push_back(sample);
+  if (sample.stack != 0) story_.other_thread_samples.push_back(sample);
 }
 
 /// Whether a frame of a waiting thread is where CPython waits for the GIL.
-bool StoryPart::wants_lock(exporter::StackText::Frame frame) {
+bool StepThreadBuilder::wants_lock(exporter::StackFormatter::Frame frame) {
   const auto [at, unseen] = locks_.try_emplace(frame, false);
   if (!unseen) return at->second;
-  if (shown_->stacks().place(frame).kind == symbols::FrameKind::kPython) return false;
+  if (shown_->stacks().source_location(frame).kind == symbols::FrameKind::kPython) return false;
   const std::string_view name = shown_->stacks().name(frame);
   return at->second = name.find("take_gil") != std::string_view::npos ||
                       name.find("PyEval_RestoreThread") != std::string_view::npos ||
@@ -149,11 +149,12 @@ bool StoryPart::wants_lock(exporter::StackText::Frame frame) {
 
 /// Whether the interpreter itself, whose own frames are not shown as a rule, waits for a condition:
 /// that is how it waits for the GIL, and for nothing else (its locks are semaphores).
-bool StoryPart::waits_in_interpreter(std::span<const exporter::StackText::Frame> frames) {
-  exporter::StackText& stacks = shown_->stacks();
+bool StepThreadBuilder::waits_for_interpreter(
+    std::span<const exporter::StackFormatter::Frame> frames) {
+  exporter::StackFormatter& stacks = shown_->stacks();
   bool waits = false;
-  for (const exporter::StackText::Frame frame : frames) {
-    if (stacks.place(frame).kind == symbols::FrameKind::kPython) return waits;
+  for (const exporter::StackFormatter::Frame frame : frames) {
+    if (stacks.source_location(frame).kind == symbols::FrameKind::kPython) return waits;
     const std::string_view name = stacks.name(frame);
     waits = name.ends_with("!pthread_cond_timedwait");
     if (!waits && name.find("!__futex_abstimed_wait") == std::string_view::npos) return false;
@@ -162,7 +163,7 @@ bool StoryPart::waits_in_interpreter(std::span<const exporter::StackText::Frame>
 }
 
 /// Stretches of a window in which other threads may be what the stepping one waits for.
-void StoryPart::find_long(const std::vector<model::Step>& steps) {
+void StepThreadBuilder::find_long_steps(const std::vector<model::Step>& steps) {
   long_.clear();
   if (steps.empty()) return;
   std::vector<std::uint64_t> lengths;
@@ -179,45 +180,45 @@ void StoryPart::find_long(const std::vector<model::Step>& steps) {
   std::sort(long_.begin(), long_.end());
 }
 
-bool StoryPart::is_long(std::uint64_t ts_ns) {
+bool StepThreadBuilder::in_long_step(std::uint64_t ts_ns) {
   const auto after =
       std::upper_bound(long_.begin(), long_.end(), std::pair{ts_ns, ~std::uint64_t{0}});
   return after != long_.begin() && ts_ns < std::prev(after)->second;
 }
 
-void StoryPart::on(const exporter::ShownOverhead& e) {
-  story_.overheads.push_back({e.e.start_ns, e.e.end_ns, name_of(e.name)});
+void StepThreadBuilder::on(const exporter::ResolvedOverhead& e) {
+  story_.overheads.push_back({e.event.start_ns, e.event.end_ns, name_of(e.name)});
 }
 
-void StoryPart::on(const model::Allocation& e) {
+void StepThreadBuilder::on(const model::Allocation& e) {
   if (on_step_thread(e.tid)) story_.blocks.push_back({e.start_ns, e.address, e.bytes});
 }
 
-std::uint32_t StoryPart::name_of(std::string_view name) {
+std::uint32_t StepThreadBuilder::name_of(std::string_view name) {
   const auto [found, added] =
       names_.try_emplace(std::string(name), static_cast<std::uint32_t>(story_.names.size()));
   if (added) story_.names.emplace_back(name);
   return found->second;
 }
 
-FrameId StoryPart::frame_of(exporter::StackText::Frame frame) {
+FrameId StepThreadBuilder::frame_of(exporter::StackFormatter::Frame frame) {
   const auto [at, unseen] = seen_.try_emplace(frame, 0);
   if (!unseen) return at->second;
-  const symbols::DisplayFrame& place = shown_->stacks().place(frame);
+  const symbols::DisplayFrame& place = shown_->stacks().source_location(frame);
   if (place.kind != symbols::FrameKind::kPython) return 0;
   const std::string text(shown_->stacks().name(frame));
   const auto [found, added] =
       frames_.try_emplace(text, static_cast<FrameId>(story_.places.frames.size()));
   if (added) {
     story_.places.frames.push_back(
-        {text, place.name, place.file, place.line, true, is_user_file(place.file)});
+        {text, place.name, place.file, place.line, true, is_user_code_file(place.file)});
   }
   return at->second = found->second;
 }
 
-std::uint32_t StoryPart::stack_of(std::span<const exporter::StackText::Frame> frames) {
+std::uint32_t StepThreadBuilder::stack_of(std::span<const exporter::StackFormatter::Frame> frames) {
   std::vector<FrameId> kept;
-  for (const exporter::StackText::Frame frame : frames) {
+  for (const exporter::StackFormatter::Frame frame : frames) {
     const FrameId id = frame_of(frame);
     if (id != 0) kept.push_back(id);
   }
@@ -231,32 +232,33 @@ std::uint32_t StoryPart::stack_of(std::span<const exporter::StackText::Frame> fr
   return found->second;
 }
 
-std::uint32_t StoryPart::stack_of(model::StackId stack, std::uint64_t ts_ns) {
+std::uint32_t StepThreadBuilder::stack_of(model::StackId stack, std::uint64_t ts_ns) {
   if (stack == 0) return 0;
   const auto known = stack_ids_.find(stack);
   if (known != stack_ids_.end()) return known->second;
-  const std::vector<exporter::StackText::Frame>& frames = shown_->stacks().frames(stack, ts_ns);
+  const std::vector<exporter::StackFormatter::Frame>& frames =
+      shown_->stacks().frames(stack, ts_ns);
   return stack_ids_[stack] = stack_of(std::span(frames.data(), frames.size()));
 }
 
-void StoryPart::sort_steps() {
+void StepThreadBuilder::sort_steps() {
   auto& steps = story_.steps;
   std::sort(steps.begin(), steps.end(),
-            [](const StoryStep& a, const StoryStep& b) { return a.start_ns < b.start_ns; });
+            [](const TimedStep& a, const TimedStep& b) { return a.start_ns < b.start_ns; });
   if (!steps.empty() || story_.ops.empty() || wanted_) return;
-  story_.made_up = true;
+  story_.is_synthetic = true;
   steps.push_back({std::min(first_ns_, story_.ops.front().start_ns),
                    std::max(last_ns_, story_.ops.back().end_ns), 0});
 }
 
-void StoryPart::keep_outermost() {
+void StepThreadBuilder::drop_nested() {
   auto& ops = story_.ops;
-  std::sort(ops.begin(), ops.end(), [](const StoryOp& a, const StoryOp& b) {
+  std::sort(ops.begin(), ops.end(), [](const StepThreadOp& a, const StepThreadOp& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
   });
   std::size_t kept = 0;
   std::uint64_t reached_ns = 0;
-  for (const StoryOp& op : ops) {
+  for (const StepThreadOp& op : ops) {
     if (op.start_ns < reached_ns) continue;
     reached_ns = op.end_ns;
     ops[kept++] = op;
@@ -265,11 +267,11 @@ void StoryPart::keep_outermost() {
 }
 
 /// Each wait to the operator it lies in; the others stay waits of their own.
-void StoryPart::join_waits() {
+void StepThreadBuilder::attach_waits() {
   std::sort(waits_.begin(), waits_.end(),
-            [](const StoryWait& a, const StoryWait& b) { return a.start_ns < b.start_ns; });
+            [](const GpuWait& a, const GpuWait& b) { return a.start_ns < b.start_ns; });
   std::size_t at = 0;
-  for (const StoryWait& wait : waits_) {
+  for (const GpuWait& wait : waits_) {
     while (at < story_.ops.size() && story_.ops[at].end_ns <= wait.start_ns) ++at;
     if (at == story_.ops.size() || story_.ops[at].start_ns > wait.start_ns) {
       story_.waits.push_back(wait);
@@ -281,12 +283,13 @@ void StoryPart::join_waits() {
   waits_.clear();
 }
 
-void StoryPart::merge_talks() {
-  auto& talks = story_.talks;
-  std::sort(talks.begin(), talks.end(),
-            [](const StoryTalk& a, const StoryTalk& b) { return a.start_ns < b.start_ns; });
+void StepThreadBuilder::merge_collectives() {
+  auto& talks = story_.collectives;
+  std::sort(talks.begin(), talks.end(), [](const CollectiveSpan& a, const CollectiveSpan& b) {
+    return a.start_ns < b.start_ns;
+  });
   std::size_t kept = 0;
-  for (const StoryTalk& talk : talks) {
+  for (const CollectiveSpan& talk : talks) {
     if (kept != 0 && talk.start_ns <= talks[kept - 1].end_ns)
       talks[kept - 1].end_ns = std::max(talks[kept - 1].end_ns, talk.end_ns);
     else
@@ -295,10 +298,10 @@ void StoryPart::merge_talks() {
   talks.resize(kept);
 }
 
-Story StoryPart::finish(std::size_t warm_up) {
-  keep_outermost();
-  join_waits();
-  merge_talks();
+StepThread StepThreadBuilder::finish(std::size_t warm_up) {
+  drop_nested();
+  attach_waits();
+  merge_collectives();
   sort_steps();
   const auto apart =
       story_.steps.begin() + static_cast<std::ptrdiff_t>(std::min(warm_up, story_.steps.size()));
@@ -306,10 +309,10 @@ Story StoryPart::finish(std::size_t warm_up) {
   story_.steps.erase(story_.steps.begin(), apart);
   const auto by_time = [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; };
   std::stable_sort(story_.samples.begin(), story_.samples.end(), by_time);
-  std::stable_sort(story_.others.begin(), story_.others.end(), by_time);
+  std::stable_sort(story_.other_thread_samples.begin(), story_.other_thread_samples.end(), by_time);
   std::stable_sort(story_.blocks.begin(), story_.blocks.end(), by_time);
   std::sort(story_.backward.begin(), story_.backward.end(),
-            [](const StoryNode& a, const StoryNode& b) { return a.start_ns < b.start_ns; });
+            [](const BackwardNode& a, const BackwardNode& b) { return a.start_ns < b.start_ns; });
   shown_ = nullptr;
   return std::move(story_);
 }

@@ -16,88 +16,90 @@ constexpr std::uint8_t kPageableMemory = 1;  // CUpti_ActivityMemoryKind
 }  // namespace
 
 template <typename E>
-void Gatherer::add_gpu(const exporter::ShownGpu<E>& g, Index key, std::uint64_t bytes) {
+void TimelineBuilder::add_gpu(const exporter::ResolvedGpuEvent<E>& g, Index key,
+                              std::uint64_t bytes) {
   // Limited to steps, it counts where it was launched: link_events.cpp leaves out what was not.
-  saw(g.e.start_ns, g.e.end_ns);
-  GpuEvent& e = t_.gpu.emplace_back();
-  e.start_ns = g.e.start_ns;
-  e.end_ns = std::max(g.e.start_ns, g.e.end_ns);
+  extend_bounds(g.event.start_ns, g.event.end_ns);
+  GpuEvent& e = timeline_.gpu.emplace_back();
+  e.start_ns = g.event.start_ns;
+  e.end_ns = std::max(g.event.start_ns, g.event.end_ns);
   e.owner_id = g.owner;
   e.bytes = bytes;
   e.key = key;
-  e.correlation = g.launched ? g.e.correlation : 0;
-  e.stream = g.e.stream;
+  e.correlation = g.has_launch ? g.event.correlation : 0;
+  e.stream = g.event.stream;
 }
 
-void Gatherer::on(const exporter::ShownGpu<model::Kernel>& k) {
-  if (!room()) return;
-  std::vector<KernelOf>& known = kernels_[k.e.name];
-  const auto same = [&](const KernelOf& o) {
-    return o.like.grid == k.e.grid && o.like.block == k.e.block &&
-           o.like.registers == k.e.registers &&
-           o.like.static_shared_bytes == k.e.static_shared_bytes &&
-           o.like.dynamic_shared_bytes == k.e.dynamic_shared_bytes && o.like.device == k.device &&
+void TimelineBuilder::on(const exporter::ResolvedGpuEvent<model::Kernel>& k) {
+  if (!try_add_event()) return;
+  std::vector<CachedKernel>& known = kernels_[k.event.name];
+  const auto same = [&](const CachedKernel& o) {
+    return o.like.grid == k.event.grid && o.like.block == k.event.block &&
+           o.like.registers == k.event.registers &&
+           o.like.static_shared_bytes == k.event.static_shared_bytes &&
+           o.like.dynamic_shared_bytes == k.event.dynamic_shared_bytes &&
+           o.like.device == k.device &&
            (o.like.channel == model::kChannelOfCollective) ==
-               (k.e.channel == model::kChannelOfCollective);
+               (k.event.channel == model::kChannelOfCollective);
   };
   auto at = std::find_if(known.begin(), known.end(), same);
   if (at == known.end()) {
     GpuKey made;
-    made.name = d_.texts.id(k.name);
+    made.name = dictionary_.texts.id(k.name);
     made.device = k.device;
-    made.grid = k.e.grid;
-    made.block = k.e.block;
-    made.registers = k.e.registers;
-    made.shared_bytes = k.e.static_shared_bytes + k.e.dynamic_shared_bytes;
+    made.grid = k.event.grid;
+    made.block = k.event.block;
+    made.registers = k.event.registers;
+    made.shared_bytes = k.event.static_shared_bytes + k.event.dynamic_shared_bytes;
     made.tensor_core = uses_tensor_cores(k.name);
-    made.nccl = k.e.channel == model::kChannelOfCollective || is_collective_kernel(k.name);
+    made.nccl = k.event.channel == model::kChannelOfCollective || is_collective_kernel(k.name);
     const auto& devices = shown_.survey().devices;
     if (const auto device = devices.find(k.device); device != devices.end()) {
-      const exporter::Occupancy o = exporter::occupancy(device->second, k.e);
+      const exporter::Occupancy o = exporter::occupancy(device->second, k.event);
       made.blocks_per_sm = o.blocks_per_sm;
       made.occupancy_percent = o.percent;
     }
-    KernelOf one{k.e, d_.gpu_key(made)};
+    CachedKernel one{k.event, dictionary_.gpu_key(made)};
     one.like.device = k.device;
     at = known.insert(known.end(), one);
   }
   add_gpu(k, at->key, 0);
 }
 
-void Gatherer::on(const exporter::ShownGpu<model::MemCopy>& c) {
-  if (!room()) return;
-  const std::uint32_t kinds = std::uint32_t{c.e.copy_kind} << 24 |
-                              std::uint32_t{c.e.src_kind} << 18 |
-                              std::uint32_t{c.e.dst_kind} << 12 | (c.device & 0xfff);
+void TimelineBuilder::on(const exporter::ResolvedGpuEvent<model::MemCopy>& c) {
+  if (!try_add_event()) return;
+  const std::uint32_t kinds = std::uint32_t{c.event.copy_kind} << 24 |
+                              std::uint32_t{c.event.src_kind} << 18 |
+                              std::uint32_t{c.event.dst_kind} << 12 | (c.device & 0xfff);
   const auto [at, fresh] = copies_.emplace(kinds, 0);
   if (fresh) {
     GpuKey made;
-    made.name = d_.texts.id(c.name);
+    made.name = dictionary_.texts.id(c.name);
     made.kind = GpuKind::kCopy;
     made.device = c.device;
-    made.on_host = model::is_on_host(c.e);
-    made.pageable = c.e.src_kind == kPageableMemory || c.e.dst_kind == kPageableMemory;
-    at->second = d_.gpu_key(made);
+    made.copy_by_cpu = model::is_on_host(c.event);
+    made.pageable = c.event.src_kind == kPageableMemory || c.event.dst_kind == kPageableMemory;
+    at->second = dictionary_.gpu_key(made);
   }
-  add_gpu(c, at->second, c.e.bytes);
+  add_gpu(c, at->second, c.event.bytes);
 }
 
-void Gatherer::on(const exporter::ShownGpu<model::MemSet>& s) {
-  if (!room()) return;
+void TimelineBuilder::on(const exporter::ResolvedGpuEvent<model::MemSet>& s) {
+  if (!try_add_event()) return;
   GpuKey made;
-  made.name = d_.texts.id(s.name);
+  made.name = dictionary_.texts.id(s.name);
   made.kind = GpuKind::kSet;
   made.device = s.device;
-  add_gpu(s, d_.gpu_key(made), s.e.bytes);
+  add_gpu(s, dictionary_.gpu_key(made), s.event.bytes);
 }
 
-void Gatherer::on(const exporter::ShownGpu<model::GraphExec>& g) {
-  if (!room()) return;
+void TimelineBuilder::on(const exporter::ResolvedGpuEvent<model::GraphExec>& g) {
+  if (!try_add_event()) return;
   GpuKey made;
-  made.name = d_.texts.id(g.name);
+  made.name = dictionary_.texts.id(g.name);
   made.kind = GpuKind::kGraph;
   made.device = g.device;
-  add_gpu(g, d_.gpu_key(made), 0);
+  add_gpu(g, dictionary_.gpu_key(made), 0);
 }
 
 }  // namespace gpuprof::report

@@ -23,160 +23,171 @@ constexpr std::array<std::string_view, 6> kNotTold = {  // by PyTorch's own tabl
     "aten::_version"};
 
 // What was open at a window's end lasts as long as one that may be made up: sums stay numbers.
-constexpr std::uint64_t kLongest_ns = 1ULL << 54;
+constexpr std::uint64_t kMaxLengthNs = 1ULL << 54;
 
 }  // namespace
 
-Index Gatherer::key(std::uint32_t name, std::uint32_t a, std::uint32_t b, std::uint32_t kind,
-                    const std::function<HostKey()>& make) {
-  const auto [at, fresh] = keys_.emplace(Wanted{name, a, b, kind}, 0);
-  if (fresh) at->second = d_.host_key(make());
+Index TimelineBuilder::key(std::uint32_t name, std::uint32_t a, std::uint32_t b, std::uint32_t kind,
+                           const std::function<HostKey()>& make) {
+  const auto [at, fresh] = keys_.emplace(KeyFields{name, a, b, kind}, 0);
+  if (fresh) at->second = dictionary_.host_key(make());
   return at->second;
 }
 
-HostEvent& Gatherer::add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint32_t tid,
-                         Index key) {
-  saw(start_ns, end_ns);
-  HostEvent& e = t_.host.emplace_back();
+HostEvent& TimelineBuilder::add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint32_t tid,
+                                Index key) {
+  extend_bounds(start_ns, end_ns);
+  HostEvent& e = timeline_.host.emplace_back();
   e.start_ns = start_ns;
-  e.end_ns = std::max(start_ns, std::min(end_ns, start_ns + kLongest_ns));
+  e.end_ns = std::max(start_ns, std::min(end_ns, start_ns + kMaxLengthNs));
   e.thread = thread(tid);
   e.key = key;
   return e;
 }
 
-void Gatherer::on(const exporter::ShownStep& s) {
-  if (!counts(s.e.start_ns)) return;
-  t_.steps.push_back(s.e);
-  t_.step_places.emplace_back(s.where);
-  add(s.e.start_ns, s.e.end_ns, s.e.tid,
-      d_.host_key({d_.texts.id("ProfilerStep*"), d_.texts.id("[]"), 0, 0, OperatorKind::kAnnotation,
-                   OpKind::kStep, true}));
+void TimelineBuilder::on(const exporter::ResolvedStep& s) {
+  if (!in_range(s.event.start_ns)) return;
+  timeline_.steps.push_back(s.event);
+  timeline_.step_places.emplace_back(s.where);
+  add(s.event.start_ns, s.event.end_ns, s.event.tid,
+      dictionary_.host_key({dictionary_.texts.id("ProfilerStep*"), dictionary_.texts.id("[]"), 0, 0,
+                            OperatorKind::kAnnotation, OpKind::kProfilerStep, true}));
 }
 
-void Gatherer::python(const PythonInterval& call, Index key) {
+void TimelineBuilder::python(const PythonInterval& call, Index key) {
   const model::Window& window = shown_.request().window;
   const bool within = call.start_ns < window.end_ns && call.end_ns > window.start_ns;
-  if (within && counts(call.start_ns) && room()) add(call.start_ns, call.end_ns, call.tid, key);
+  if (within && in_range(call.start_ns) && try_add_event())
+    add(call.start_ns, call.end_ns, call.tid, key);
 }
 
-void Gatherer::on(const exporter::ShownOp& o) {
-  if (!counts(o.drawn.start_ns) || !room()) return;
+void TimelineBuilder::on(const exporter::ResolvedOperator& o) {
+  if (!in_range(o.interval.start_ns) || !try_add_event()) return;
   if (std::find(kNotTold.begin(), kNotTold.end(), o.name) != kNotTold.end()) return;
-  const bool annotation = o.e.scope == model::kScopeUser;
+  const bool annotation = o.event.scope == model::kScopeUser;
   const bool enclosing = o.nesting == Nesting::kEnclosing;
   const Index k =
-      key(o.e.name, o.e.inputs, o.e.stack, (annotation ? 1u : 0) | (enclosing ? 2u : 0), [&] {
-        return HostKey{text(o.e.name, o.name),
-                       shapes(o.e.inputs),
-                       0,
-                       stack(o.e.stack, o.e.start_ns),
-                       annotation ? OperatorKind::kAnnotation : OperatorKind::kOperator,
-                       o.kind,
-                       enclosing};
-      });
-  HostEvent& e = add(o.drawn.start_ns, o.drawn.end_ns, o.e.tid, k);
-  e.id = o.e.id;
+      key(o.event.name, o.event.inputs, o.event.stack, (annotation ? 1u : 0) | (enclosing ? 2u : 0),
+          [&] {
+            return HostKey{text(o.event.name, o.name),
+                           shapes(o.event.inputs),
+                           0,
+                           stack(o.event.stack, o.event.start_ns),
+                           annotation ? OperatorKind::kAnnotation : OperatorKind::kOperator,
+                           o.kind,
+                           enclosing};
+          });
+  HostEvent& e = add(o.interval.start_ns, o.interval.end_ns, o.event.tid, k);
+  e.id = o.event.id;
   e.module = module(o.module);
-  if (o.kind == OpKind::kCommunication || o.kind == OpKind::kOtherCollective) collective(o);
-  if (o.e.sequence >= 0 || o.e.scope == model::kScopeBackward)
-    t_.sequenced.push_back(
-        {o.e.id, o.e.sequence, o.e.tid, o.e.forward_tid, o.e.scope == model::kScopeBackward});
+  if (o.kind == OpKind::kKnownCollective || o.kind == OpKind::kOtherCollective) collective(o);
+  if (o.event.sequence >= 0 || o.event.scope == model::kScopeBackward)
+    timeline_.sequenced.push_back({o.event.id, o.event.sequence, o.event.tid, o.event.forward_tid,
+                                   o.event.scope == model::kScopeBackward});
 }
 
-void Gatherer::collective(const exporter::ShownOp& o) {
-  const exporter::Survey& survey = shown_.survey();
-  const model::InputsId recorded = survey.collectives.inputs_of(o.e.id);
+void TimelineBuilder::collective(const exporter::ResolvedOperator& o) {
+  const exporter::Prescan& survey = shown_.survey();
+  const model::InputsId recorded = survey.collectives.inputs_of(o.event.id);
   const CollectiveInputs inputs =
-      collective_inputs(survey.inputs.words(recorded != 0 ? recorded : o.e.inputs));
-  t_.collectives.push_back(
-      {o.e.id, inputs.bytes, d_.texts.id(inputs.dtype), d_.texts.id(inputs.group)});
+      collective_inputs(survey.inputs.words(recorded != 0 ? recorded : o.event.inputs));
+  timeline_.collectives.push_back({o.event.id, inputs.bytes, dictionary_.texts.id(inputs.dtype),
+                                   dictionary_.texts.id(inputs.group)});
 }
 
-void Gatherer::on(const exporter::ShownRange& r) {
-  if (!counts(r.drawn.start_ns) || !room()) return;
-  const TextId name = text(r.e.name, r.name);
-  const TextId domain = d_.texts.id(r.domain);
-  if (r.nesting == Nesting::kApart) {
-    if (r.e.kind != model::RangeKind::kMark) saw(r.drawn.start_ns, r.drawn.end_ns);
-    t_.ranges.push_back({name, domain, r.drawn.start_ns, r.drawn.end_ns});
+void TimelineBuilder::on(const exporter::ResolvedRange& r) {
+  if (!in_range(r.interval.start_ns) || !try_add_event()) return;
+  const StringRef name = text(r.event.name, r.name);
+  const StringRef domain = dictionary_.texts.id(r.domain);
+  if (r.nesting == Nesting::kOverlapping) {
+    if (r.event.kind != model::RangeKind::kMark)
+      extend_bounds(r.interval.start_ns, r.interval.end_ns);
+    timeline_.ranges.push_back({name, domain, r.interval.start_ns, r.interval.end_ns});
     return;
   }
   const bool enclosing = r.nesting == Nesting::kEnclosing;
-  const Index k = key(r.e.name, r.e.domain, 0, enclosing ? 5 : 4, [&] {
-    return HostKey{name,           d_.texts.id("[]"), domain, 0, OperatorKind::kAnnotation,
-                   OpKind::kPlain, enclosing};
+  const Index k = key(r.event.name, r.event.domain, 0, enclosing ? 5 : 4, [&] {
+    return HostKey{name,     dictionary_.texts.id("[]"), domain,
+                   0,        OperatorKind::kAnnotation,  OpKind::kPlain,
+                   enclosing};
   });
-  HostEvent& e = add(r.drawn.start_ns, r.drawn.end_ns, r.e.tid, k);
-  e.id = r.e.id;
+  HostEvent& e = add(r.interval.start_ns, r.interval.end_ns, r.event.tid, k);
+  e.id = r.event.id;
 }
 
-void Gatherer::on(const exporter::ShownCall& c) {
-  if (!counts(c.e.start_ns) || !room()) return;
-  const Index k = key(c.e.name, c.e.stack, c.e.api, 8, [&] {
-    HostKey made{text(c.e.name, c.name), d_.texts.id("[]"), 0,    stack(c.e.stack, c.e.start_ns),
-                 OperatorKind::kCall,    OpKind::kPlain,    false};
-    made.apart = c.e.api == model::kApiWait;
-    made.waits = made.apart || is_waiting_call(c.name);
-    made.driver = c.e.api == 1;
+void TimelineBuilder::on(const exporter::ResolvedApiCall& c) {
+  if (!in_range(c.event.start_ns) || !try_add_event()) return;
+  const Index k = key(c.event.name, c.event.stack, c.event.api, 8, [&] {
+    HostKey made{text(c.event.name, c.name),
+                 dictionary_.texts.id("[]"),
+                 0,
+                 stack(c.event.stack, c.event.start_ns),
+                 OperatorKind::kApiCall,
+                 OpKind::kPlain,
+                 false};
+    made.is_standalone_sync = c.event.api == model::kApiWait;
+    made.waits = made.is_standalone_sync || is_blocking_call(c.name);
+    made.driver = c.event.api == 1;
     return made;
   });
-  HostEvent& e = add(c.e.start_ns, c.e.end_ns, c.e.tid, k);
-  e.correlation = c.e.correlation;
-  e.failed = c.e.result != 0;
-  e.nested_call = c.inner;
+  HostEvent& e = add(c.event.start_ns, c.event.end_ns, c.event.tid, k);
+  e.correlation = c.event.correlation;
+  e.failed = c.event.result != 0;
+  e.nested_call = c.nested;
 }
 
-void Gatherer::on(const exporter::ShownOverhead& o) {
-  if (!counts(o.e.start_ns) || !room()) return;
-  add(o.e.start_ns, o.e.end_ns, o.e.tid,
-      d_.host_key({d_.texts.id(o.name), d_.texts.id("[]"), 0, 0, OperatorKind::kOverhead,
-                   OpKind::kPlain, false}));
+void TimelineBuilder::on(const exporter::ResolvedOverhead& o) {
+  if (!in_range(o.event.start_ns) || !try_add_event()) return;
+  add(o.event.start_ns, o.event.end_ns, o.event.tid,
+      dictionary_.host_key({dictionary_.texts.id(o.name), dictionary_.texts.id("[]"), 0, 0,
+                            OperatorKind::kOverhead, OpKind::kPlain, false}));
 }
 
-void Gatherer::on(const exporter::ShownSample& s) {
-  if (!counts(s.e.ts_ns)) return;
+void TimelineBuilder::on(const exporter::ResolvedSample& s) {
+  if (!in_range(s.event.ts_ns)) return;
   // A stretch of one stack, from a trace file, lasts as long as it weighs.
-  saw(s.e.ts_ns, std::min(s.e.ts_ns + s.e.weight_ns, to_ns_));
+  extend_bounds(s.event.ts_ns, std::min(s.event.ts_ns + s.event.weight_ns, to_ns_));
   const StackRef ref =
-      s.e.stack == 0 ? 0 : stacks_.get(s.e.stack, [&] { return stack_of(s.frames); });
-  const Index where = thread(s.e.tid);
-  const auto [at, fresh] = samples_.emplace(std::uint64_t{where} << 32 | ref, t_.samples.size());
-  if (fresh) t_.samples.push_back({where, ref, 0, 0, 0, 0});
-  SampleSum& sum = t_.samples[at->second];
-  if (s.e.state == 0) {
-    ++sum.running;
-    sum.cpu_ns += s.e.weight_ns;
+      s.event.stack == 0 ? 0 : stacks_.get(s.event.stack, [&] { return stack_of(s.frames); });
+  const Index where = thread(s.event.tid);
+  const auto [at, fresh] =
+      samples_.emplace(std::uint64_t{where} << 32 | ref, timeline_.samples.size());
+  if (fresh) timeline_.samples.push_back({where, ref, 0, 0, 0, 0});
+  SampleTotals& sum = timeline_.samples[at->second];
+  if (s.event.state == 0) {
+    ++sum.on_cpu_samples;
+    sum.cpu_ns += s.event.weight_ns;
   } else {
-    ++sum.blocked;
-    sum.blocked_ns += s.e.weight_ns;
+    ++sum.off_cpu_samples;
+    sum.off_cpu_ns += s.event.weight_ns;
   }
 }
 
-void Gatherer::on(const model::Allocation& a) {
-  if (!counts(a.start_ns) || t_.allocations.size() >= Timeline::kMaxEvents) return;
-  saw(a.start_ns, a.start_ns);
-  t_.allocations.push_back({a.start_ns, a.address, a.bytes, a.total_allocated_bytes,
-                            a.total_reserved_bytes, a.device_type == 0 ? -1 : a.device, false,
-                            thread(a.tid), kNoIndex});
+void TimelineBuilder::on(const model::Allocation& a) {
+  if (!in_range(a.start_ns) || timeline_.allocations.size() >= Timeline::kMaxEvents) return;
+  extend_bounds(a.start_ns, a.start_ns);
+  timeline_.allocations.push_back({a.start_ns, a.address, a.bytes, a.total_allocated_bytes,
+                                   a.total_reserved_bytes, a.device_type == 0 ? -1 : a.device,
+                                   false, thread(a.tid), kNoIndex});
 }
 
-Index Gatherer::module(exporter::ModulePaths::Path path) {
+Index TimelineBuilder::module(exporter::ModulePaths::Path path) {
   if (path == 0) return kNoIndex;
   return modules_.get(path, [&] {
-    const exporter::Survey& survey = shown_.survey();
+    const exporter::Prescan& survey = shown_.survey();
     const Index parent = module(survey.modules.parent(path));
     const std::string name = survey.modules.name(path, survey.names);
     const std::string all =
-        parent == kNoIndex ? name : d_.texts.text(d_.modules[parent].path) + "." + name;
-    return d_.module(d_.texts.id(all), d_.texts.id(name), parent,
-                     parent == kNoIndex ? 0 : d_.modules[parent].depth + 1);
+        parent == kNoIndex ? name
+                           : dictionary_.texts.text(dictionary_.modules[parent].path) + "." + name;
+    return dictionary_.module(dictionary_.texts.id(all), dictionary_.texts.id(name), parent,
+                              parent == kNoIndex ? 0 : dictionary_.modules[parent].depth + 1);
   });
 }
 
-void Gatherer::on(const exporter::ModuleCall& m) {
-  if (!counts(m.start_ns)) return;
-  t_.modules.push_back({module(m.path), m.tid, m.start_ns, m.end_ns});
+void TimelineBuilder::on(const exporter::ModuleCall& m) {
+  if (!in_range(m.start_ns)) return;
+  timeline_.modules.push_back({module(m.path), m.tid, m.start_ns, m.end_ns});
 }
 
 }  // namespace gpuprof::report

@@ -65,13 +65,13 @@ FrameId Dictionary::frame(const std::string& text, const symbols::DisplayFrame& 
   const auto [at, fresh] = frames_.emplace(text, static_cast<FrameId>(places.frames.size()));
   if (fresh) {
     const bool python = place.kind == symbols::FrameKind::kPython;
-    places.frames.push_back(
-        {text, place.name, place.file, place.line, python, python && is_user_file(place.file)});
+    places.frames.push_back({text, place.name, place.file, place.line, python,
+                             python && is_user_code_file(place.file)});
   }
   return at->second;
 }
 
-Index Dictionary::module(TextId path, TextId name, Index parent, std::uint32_t depth) {
+Index Dictionary::module(StringRef path, StringRef name, Index parent, std::uint32_t depth) {
   const auto [at, fresh] = modules_by_path_.emplace(path, static_cast<Index>(modules.size()));
   if (fresh) modules.push_back({path, name, parent, depth});
   return at->second;

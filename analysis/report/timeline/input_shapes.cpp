@@ -13,10 +13,10 @@
 
 namespace gpuprof::report {
 
-std::string shapes_text(std::span<const std::uint64_t> words) {
+std::string format_shapes(std::span<const std::uint64_t> words) {
   std::string text = "[";
   exporter::InputView input;
-  for (bool first = true; exporter::next_input(words, input); first = false) {
+  for (bool first = true; exporter::decode_next_input(words, input); first = false) {
     if (!first) text += ", ";
     text += '[';
     if (input.form == exporter::InputView::Form::kTensor)
@@ -71,11 +71,11 @@ CollectiveInputs collective_inputs(std::span<const std::uint64_t> words) {
     sum.group = args.substr(from, args.find('"', from) - from);
   }
   exporter::InputView input;
-  if (!exporter::next_input(words, input)) return sum;
+  if (!exporter::decode_next_input(words, input)) return sum;
   if (input.form == Form::kTensor) add_tensor(input, sum);
   exporter::InputView tensor;
   auto rest = input.values;
-  while (input.form == Form::kTensorList && exporter::next_input(rest, tensor))
+  while (input.form == Form::kTensorList && exporter::decode_next_input(rest, tensor))
     add_tensor(tensor, sum);
   return sum;
 }

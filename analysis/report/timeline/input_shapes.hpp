@@ -12,7 +12,7 @@
 namespace gpuprof::report {
 
 /// `[[64, 3], [], [3]]`: an input that is no single tensor is `[]`. No inputs: `[]`.
-std::string shapes_text(std::span<const std::uint64_t> words);
+std::string format_shapes(std::span<const std::uint64_t> words);
 
 struct CollectiveInputs {
   std::uint64_t bytes = 0;  // of all tensors that go in

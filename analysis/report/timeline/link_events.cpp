@@ -23,7 +23,7 @@ void sort_host(std::vector<HostEvent>& host) {
 
 /// Where all times are whole microseconds, begin and length were each rounded: what lies in
 /// another may end so much later. Of all others 0.
-std::uint64_t rounding_of(const std::vector<HostEvent>& host) {
+std::uint64_t clock_granularity(const std::vector<HostEvent>& host) {
   constexpr std::uint64_t kMicrosecond = 1000;
   if (host.empty()) return 0;
   const std::uint64_t rest = host.front().start_ns % kMicrosecond;
@@ -36,7 +36,7 @@ std::uint64_t rounding_of(const std::vector<HostEvent>& host) {
 /// As PyTorch's tables do, but for what was rounded: whoever ends later than the one before is not
 /// in it.
 void find_parents(std::vector<HostEvent>& host) {
-  const std::uint64_t rounding = rounding_of(host);
+  const std::uint64_t rounding = clock_granularity(host);
   std::vector<Index> open;
   for (Index i = 0; i < host.size(); ++i) {
     HostEvent& e = host[i];
@@ -72,18 +72,18 @@ void find_steps(Timeline& t) {
 }
 
 void find_launches(Timeline& t, const Dictionary& d, bool launched_only) {
-  FlatMap calls;
+  FlatHashMap calls;
   for (Index i = 0; i < t.host.size(); ++i) {
     const HostEvent& e = t.host[i];
-    if (e.id != 0) t.by_id[e.id] = i;
-    if (e.correlation == 0 || d.host[e.key].kind != OperatorKind::kCall) continue;
+    if (e.id != 0) t.host_by_id[e.id] = i;
+    if (e.correlation == 0 || d.host[e.key].kind != OperatorKind::kApiCall) continue;
     Index& call = calls[e.correlation];
     // The outer one of two with one number comes first.
     if (call == kNoIndex) call = i;
   }
   for (GpuEvent& g : t.gpu) {
     g.launch = calls.get(g.correlation);
-    g.owner = t.by_id.get(g.owner_id);
+    g.owner = t.host_by_id.get(g.owner_id);
     g.step = g.launch != kNoIndex ? t.host[g.launch].step : step_at(t, g.start_ns);
   }
   if (launched_only) std::erase_if(t.gpu, [](const GpuEvent& g) { return g.launch == kNoIndex; });
@@ -95,7 +95,7 @@ void find_launches(Timeline& t, const Dictionary& d, bool launched_only) {
 void find_stacks(Timeline& t, const Dictionary& d) {
   t.stacks.resize(t.host.size());
   std::map<std::pair<std::int64_t, std::uint32_t>, StackRef> forward;
-  std::vector<const Sequenced*> by_host;
+  std::vector<const SequencedOperator*> by_host;
   const bool any =
       std::any_of(d.host.begin(), d.host.end(), [](const HostKey& k) { return k.stack != 0; });
   if (!any) return;
@@ -104,14 +104,14 @@ void find_stacks(Timeline& t, const Dictionary& d) {
     t.stacks[i] = d.host[e.key].stack;
     if (t.stacks[i] == 0 && e.parent != kNoIndex) t.stacks[i] = t.stacks[e.parent];
   }
-  for (const Sequenced& s : t.sequenced) {
-    const Index i = t.by_id.get(s.id);
+  for (const SequencedOperator& s : t.sequenced) {
+    const Index i = t.host_by_id.get(s.id);
     if (!s.backward && i != kNoIndex && t.stacks[i] != 0)
       forward.emplace(std::pair{s.sequence, s.tid}, t.stacks[i]);
   }
-  FlatMap of_node;  // stack by host event
-  for (const Sequenced& s : t.sequenced) {
-    const Index i = t.by_id.get(s.id);
+  FlatHashMap of_node;  // stack by host event
+  for (const SequencedOperator& s : t.sequenced) {
+    const Index i = t.host_by_id.get(s.id);
     if (!s.backward || i == kNoIndex || t.stacks[i] != 0) continue;
     const auto found = forward.find({s.sequence, s.forward_tid});
     if (found != forward.end()) of_node[std::uint64_t{i} + 1] = found->second;
@@ -129,7 +129,7 @@ void find_stacks(Timeline& t, const Dictionary& d) {
 }
 
 /// Totals where the records have none.
-void add_up_memory(Timeline& t) {
+void derive_allocated_bytes(Timeline& t) {
   struct Level {
     bool told = false;
     std::int64_t now = 0, lowest = 0;
@@ -155,7 +155,7 @@ void add_up_memory(Timeline& t) {
 void find_owners(Timeline& t, const Dictionary& d) {
   std::stable_sort(t.allocations.begin(), t.allocations.end(),
                    [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; });
-  add_up_memory(t);
+  derive_allocated_bytes(t);
   std::vector<Index> first(t.threads.size() + 1, 0);
   for (const HostEvent& e : t.host) ++first[e.thread + 1];
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
@@ -165,14 +165,14 @@ void find_owners(Timeline& t, const Dictionary& d) {
     while (next < first[a.thread + 1] && t.host[next].start_ns <= a.ts_ns) ++next;
     Index i = next == first[a.thread] ? kNoIndex : next - 1;
     while (i != kNoIndex &&
-           (t.host[i].end_ns < a.ts_ns || d.host[t.host[i].key].kind == OperatorKind::kCall))
+           (t.host[i].end_ns < a.ts_ns || d.host[t.host[i].key].kind == OperatorKind::kApiCall))
       i = t.host[i].parent;
     a.owner = i;
   }
 }
 
 /// Lines, outermost operators and GPU time of host events.
-void find_costs(Timeline& t, const Dictionary& d) {
+void sum_device_time(Timeline& t, const Dictionary& d) {
   t.lines.assign(t.host.size(), 0);
   t.outer.assign(t.host.size(), kNoIndex);
   t.device_ns.assign(t.host.size(), 0);
@@ -203,14 +203,14 @@ void find_costs(Timeline& t, const Dictionary& d) {
 
 }  // namespace
 
-void link(Timeline& timeline, Dictionary& dictionary, bool launched_only) {
+void link_events(Timeline& timeline, Dictionary& dictionary, bool launched_only) {
   sort_host(timeline.host);
   find_parents(timeline.host);
   find_steps(timeline);
   find_launches(timeline, dictionary, launched_only);
   find_stacks(timeline, dictionary);
   find_owners(timeline, dictionary);
-  find_costs(timeline, dictionary);
+  sum_device_time(timeline, dictionary);
 }
 
 }  // namespace gpuprof::report

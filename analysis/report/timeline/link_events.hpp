@@ -13,6 +13,6 @@ namespace gpuprof::report {
 /// Sorts events, finds parents, owners, launches and stacks.
 ///
 /// @param launched_only  GPU work whose call is not there is left out.
-void link(Timeline& timeline, Dictionary& dictionary, bool launched_only);
+void link_events(Timeline& timeline, Dictionary& dictionary, bool launched_only);
 
 }  // namespace gpuprof::report

@@ -41,7 +41,7 @@ bool uses_tensor_cores(std::string_view kernel) {
   });
 }
 
-bool could_use_tensor_cores(std::string_view op) {
+bool is_tensor_core_eligible(std::string_view op) {
   constexpr std::array<std::string_view, 37> kAten = {
       "_convolution",
       "conv1d",
@@ -92,7 +92,7 @@ bool could_use_tensor_cores(std::string_view op) {
   return std::find(kAten.begin(), kAten.end(), op.substr(6)) != kAten.end();
 }
 
-bool is_waiting_call(std::string_view call) {
+bool is_blocking_call(std::string_view call) {
   const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
   if (call.starts_with("hipMemcpyWithStream")) return true;
   if (call.ends_with("Async") || has("Async_")) return false;

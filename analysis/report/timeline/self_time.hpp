@@ -15,8 +15,8 @@ namespace gpuprof::report {
 
 /// What of `outer` a child covers that none before it did; children come in order of begin.
 /// @param until Where those before it end; moved on.
-inline std::int64_t covered_by(const HostEvent& child, const HostEvent& outer,
-                               std::uint64_t& until) {
+inline std::int64_t newly_covered_ns(const HostEvent& child, const HostEvent& outer,
+                                     std::uint64_t& until) {
   const std::uint64_t from = std::max(child.start_ns, until);
   const std::uint64_t to = std::min(child.end_ns, outer.end_ns);
   until = std::max(until, child.end_ns);

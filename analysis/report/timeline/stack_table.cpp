@@ -73,12 +73,12 @@ bool is_shortened_foreign(std::string_view file) {
 
 }  // namespace
 
-std::string Frame::where() const {
+std::string StackFrame::location_text() const {
   if (file.empty()) return text;
   return line == 0 ? file : file + ":" + std::to_string(line);
 }
 
-bool is_user_file(std::string_view file) {
+bool is_user_code_file(std::string_view file) {
   if (file.empty() || file.front() == '<') return false;
   constexpr std::array<std::string_view, 4> kForeign = {"site-packages/", "dist-packages/",
                                                         "/torch/nn/", "/_pytest/"};
@@ -89,9 +89,9 @@ bool is_user_file(std::string_view file) {
          file.find('.') != std::string_view::npos;
 }
 
-FrameId Places::user_frame(StackRef stack) const {
+FrameId StackTable::user_frame(StackRef stack) const {
   for (const FrameId frame : stacks[stack])
-    if (frames[frame].user) return frame;
+    if (frames[frame].is_user_code) return frame;
   return 0;
 }
 

@@ -17,24 +17,24 @@ namespace gpuprof::report {
 using FrameId = std::uint32_t;
 using StackRef = std::uint32_t;
 
-struct Frame {
+struct StackFrame {
   std::string text;  // as shown: `train.py(42): step`, `libc.so.6!read`
   std::string name;  // function
   std::string file;  // empty: not known
   int line = 0;      // 0: not known
-  bool python = false;
-  bool user = false;  // Python of the program itself: no package, no standard library
+  bool is_python = false;
+  bool is_user_code = false;  // Python of the program itself: no package, no standard library
 
   /// `train.py:42`, or the text where there is no such place.
-  std::string where() const;
+  std::string location_text() const;
 };
 
 /// Python of the program itself, not of installed packages, the standard library or the
 /// interpreter.
-bool is_user_file(std::string_view file);
+bool is_user_code_file(std::string_view file);
 
-struct Places {
-  std::vector<Frame> frames{Frame{}};
+struct StackTable {
+  std::vector<StackFrame> frames{StackFrame{}};
   std::vector<std::vector<FrameId>> stacks{{}};  // innermost first
 
   /// Innermost frame of the program itself; 0: none.

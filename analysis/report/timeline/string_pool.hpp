@@ -15,27 +15,27 @@
 
 namespace gpuprof::report {
 
-using TextId = std::uint32_t;
+using StringRef = std::uint32_t;
 
-class TextTable {
+class StringPool {
  public:
-  TextTable() { id(""); }
-  TextTable(const TextTable&) = delete;
-  TextTable& operator=(const TextTable&) = delete;
+  StringPool() { id(""); }
+  StringPool(const StringPool&) = delete;
+  StringPool& operator=(const StringPool&) = delete;
 
-  TextId id(std::string_view text) {
+  StringRef id(std::string_view text) {
     const auto found = ids_.find(text);
     if (found != ids_.end()) return found->second;
-    const auto number = static_cast<TextId>(texts_.size());
+    const auto number = static_cast<StringRef>(texts_.size());
     texts_.emplace_back(text);
     ids_.emplace(texts_.back(), number);
     return number;
   }
-  const std::string& text(TextId id) const { return texts_[id]; }
+  const std::string& text(StringRef id) const { return texts_[id]; }
 
  private:
   std::deque<std::string> texts_;  // does not move what is in it
-  std::unordered_map<std::string_view, TextId> ids_;
+  std::unordered_map<std::string_view, StringRef> ids_;
 };
 
 }  // namespace gpuprof::report

@@ -10,21 +10,22 @@
 
 namespace gpuprof::report {
 
-class Tee final : public exporter::ShownSink {
+class TeeSink final : public exporter::ResolvedSink {
  public:
-  Tee(exporter::ShownSink& first, exporter::ShownSink& second) : first_(first), second_(second) {}
+  TeeSink(exporter::ResolvedSink& first, exporter::ResolvedSink& second)
+      : first_(first), second_(second) {}
 
-  void on(const exporter::ShownStep& e) override { both(e); }
-  void on(const exporter::ShownOp& e) override { both(e); }
-  void on(const exporter::ShownRange& e) override { both(e); }
-  void on(const exporter::ShownCall& e) override { both(e); }
-  void on(const exporter::ShownGpu<model::Kernel>& e) override { both(e); }
-  void on(const exporter::ShownGpu<model::MemCopy>& e) override { both(e); }
-  void on(const exporter::ShownGpu<model::MemSet>& e) override { both(e); }
-  void on(const exporter::ShownGpu<model::GraphExec>& e) override { both(e); }
-  void on(const exporter::ShownSync& e) override { both(e); }
-  void on(const exporter::ShownOverhead& e) override { both(e); }
-  void on(const exporter::ShownSample& e) override { both(e); }
+  void on(const exporter::ResolvedStep& e) override { both(e); }
+  void on(const exporter::ResolvedOperator& e) override { both(e); }
+  void on(const exporter::ResolvedRange& e) override { both(e); }
+  void on(const exporter::ResolvedApiCall& e) override { both(e); }
+  void on(const exporter::ResolvedGpuEvent<model::Kernel>& e) override { both(e); }
+  void on(const exporter::ResolvedGpuEvent<model::MemCopy>& e) override { both(e); }
+  void on(const exporter::ResolvedGpuEvent<model::MemSet>& e) override { both(e); }
+  void on(const exporter::ResolvedGpuEvent<model::GraphExec>& e) override { both(e); }
+  void on(const exporter::ResolvedSync& e) override { both(e); }
+  void on(const exporter::ResolvedOverhead& e) override { both(e); }
+  void on(const exporter::ResolvedSample& e) override { both(e); }
   void on(const model::Allocation& e) override { both(e); }
   void on(const exporter::ModuleCall& e) override { both(e); }
 
@@ -35,8 +36,8 @@ class Tee final : public exporter::ShownSink {
     second_.on(e);
   }
 
-  exporter::ShownSink& first_;
-  exporter::ShownSink& second_;
+  exporter::ResolvedSink& first_;
+  exporter::ResolvedSink& second_;
 };
 
 }  // namespace gpuprof::report

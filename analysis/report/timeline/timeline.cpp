@@ -11,21 +11,22 @@
 
 namespace gpuprof::report {
 
-support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
-                                 Dictionary& dictionary, exporter::ShownSink* also) {
+support::Result<Timeline> build_timeline(exporter::EventResolver& shown,
+                                         const ProcessReportOptions& options,
+                                         Dictionary& dictionary, exporter::ResolvedSink* also) {
   Timeline timeline;
   timeline.window = shown.request().window.index;
-  Gatherer gatherer(shown, options, dictionary, timeline);
+  TimelineBuilder gatherer(shown, options, dictionary, timeline);
   if (also == nullptr) {
     GPUPROF_CHECK(shown.replay(gatherer));
   } else {
-    Tee both(gatherer, *also);
+    TeeSink both(gatherer, *also);
     GPUPROF_CHECK(shown.replay(both));
   }
-  const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPython});
-  for (const PythonInterval& call : options.python)
+  const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPythonCall});
+  for (const PythonInterval& call : options.python_calls)
     if (call.pid == shown.survey().pid) gatherer.python(call, key);
-  link(timeline, dictionary, options.steps.has_value());
+  link_events(timeline, dictionary, options.steps.has_value());
   return timeline;
 }
 

@@ -25,21 +25,21 @@
 
 namespace gpuprof::report {
 
-using exporter::FlatMap;
+using exporter::FlatHashMap;
 
 using Index = std::uint32_t;
 inline constexpr Index kNoIndex = ~0u;
 
 /// What is equal of host events that count as one row; the same in all windows of a process.
 struct HostKey {
-  TextId name = 0, shapes = 0, domain = 0;
+  StringRef name = 0, shapes = 0, domain = 0;
   StackRef stack = 0;
   OperatorKind kind = OperatorKind::kOperator;
   exporter::OpKind op = exporter::OpKind::kPlain;
-  bool enclosing = false;  // around steps
-  bool waits = false;      // a call that waits for a GPU, by its name
+  bool encloses_steps = false;  // around steps
+  bool waits = false;           // a call that waits for a GPU, by its name
   bool driver = false;
-  bool apart = false;  // a wait that was recorded by itself: no call of the runtime
+  bool is_standalone_sync = false;  // a wait that was recorded by itself: no call of the runtime
 
   bool operator==(const HostKey&) const = default;
 };
@@ -62,13 +62,13 @@ enum class GpuKind : std::uint8_t { kKernel, kCopy, kSet, kGraph };
 
 /// What is equal of GPU events that count as one row.
 struct GpuKey {
-  TextId name = 0;
+  StringRef name = 0;
   GpuKind kind = GpuKind::kKernel;
   std::uint32_t device = 0;
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint32_t registers = 0, shared_bytes = 0;
   bool pageable = false, tensor_core = false, nccl = false;
-  bool on_host = false;  // a copy that the CPU makes, in its place in the stream
+  bool copy_by_cpu = false;  // a copy that the CPU makes, in its place in the stream
   double blocks_per_sm = 0, occupancy_percent = 0;
 
   bool same(const GpuKey& other) const;
@@ -98,48 +98,48 @@ struct AllocationEvent {
 };
 
 /// Samples of one thread with one stack.
-struct SampleSum {
+struct SampleTotals {
   Index thread = 0;
   StackRef stack = 0;
-  std::uint64_t running = 0, blocked = 0, cpu_ns = 0, blocked_ns = 0;
+  std::uint64_t on_cpu_samples = 0, off_cpu_samples = 0, cpu_ns = 0, off_cpu_ns = 0;
 };
 
 /// Arguments of a collective.
-struct CollectiveUse {
+struct CollectiveArgs {
   std::uint64_t id = 0;  // of its host event
   std::uint64_t bytes = 0;
-  TextId dtype = 0, group = 0;
+  StringRef dtype = 0, group = 0;
 };
 
 /// An operator that autograd numbered.
-struct Sequenced {
+struct SequencedOperator {
   std::uint64_t id = 0;
   std::int64_t sequence = 0;
   std::uint32_t tid = 0, forward_tid = 0;
   bool backward = false;
 };
 
-struct ModuleUse {
+struct ModuleCallSpan {
   Index module = 0;
   std::uint32_t tid = 0;
   std::uint64_t start_ns = 0, end_ns = 0;
 };
 
-struct RangeUse {  // of ranges that do not nest
-  TextId name = 0, domain = 0;
+struct RangeSpan {  // of ranges that do not nest
+  StringRef name = 0, domain = 0;
   std::uint64_t start_ns = 0, end_ns = 0;
 };
 
 /// Numbers of keys, texts, places and modules: one for all windows of a process.
 struct Dictionary {
   struct Module {
-    TextId path = 0, name = 0;
+    StringRef path = 0, name = 0;
     Index parent = kNoIndex;
     std::uint32_t depth = 0;
   };
 
-  TextTable texts;
-  Places places;
+  StringPool texts;
+  StackTable places;
   std::vector<HostKey> host;
   std::vector<GpuKey> gpu;
   std::vector<Module> modules;
@@ -148,12 +148,12 @@ struct Dictionary {
   Index gpu_key(const GpuKey& key);
   StackRef stack(const std::vector<FrameId>& frames);
   FrameId frame(const std::string& text, const symbols::DisplayFrame& place);
-  Index module(TextId path, TextId name, Index parent, std::uint32_t depth);
+  Index module(StringRef path, StringRef name, Index parent, std::uint32_t depth);
 
  private:
   std::unordered_multimap<std::uint64_t, Index> host_index_, gpu_index_, stack_index_;
   std::unordered_map<std::string, FrameId> frames_;
-  std::unordered_map<TextId, Index> modules_by_path_;
+  std::unordered_map<StringRef, Index> modules_by_path_;
 };
 
 struct Timeline {
@@ -161,18 +161,18 @@ struct Timeline {
   std::vector<model::Step> steps;
   std::vector<std::string> step_places;
   std::size_t warm_up =
-      0;  // steps in front that stand apart from the others (aggregation/warm_up_steps.hpp)
+      0;  // steps in front that stand apart from the others (aggregation/count_warm_up_steps.hpp)
   std::uint64_t first_ns = ~0ULL, last_ns = 0;  // of events
   std::vector<std::uint32_t> threads;           // tids
   std::vector<HostEvent> host;
   std::vector<GpuEvent> gpu;                 // in order of start
   std::vector<AllocationEvent> allocations;  // in order of time
-  std::vector<SampleSum> samples;
-  std::vector<Sequenced> sequenced;
-  std::vector<ModuleUse> modules;
-  std::vector<RangeUse> ranges;
-  std::vector<CollectiveUse> collectives;
-  FlatMap by_id;                          // host events by model::RangeId
+  std::vector<SampleTotals> samples;
+  std::vector<SequencedOperator> sequenced;
+  std::vector<ModuleCallSpan> modules;
+  std::vector<RangeSpan> ranges;
+  std::vector<CollectiveArgs> collectives;
+  FlatHashMap host_by_id;                 // host events by model::RangeId
   std::uint64_t syncs = 0, left_out = 0;  // beyond kMaxEvents
 
   /// Of one window; what comes later is counted and said.
@@ -189,7 +189,8 @@ struct Timeline {
 };
 
 /// Reads one window. `also` gets the same events; null: nobody.
-support::Result<Timeline> gather(exporter::Shown& shown, const AnalysisOptions& options,
-                                 Dictionary& dictionary, exporter::ShownSink* also);
+support::Result<Timeline> build_timeline(exporter::EventResolver& shown,
+                                         const ProcessReportOptions& options,
+                                         Dictionary& dictionary, exporter::ResolvedSink* also);
 
 }  // namespace gpuprof::report

@@ -12,17 +12,17 @@
 namespace gpuprof::report {
 namespace {
 
-using advice::StoryKind;
+using advice::StepThreadOpKind;
 
 bool has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-bool is_import(const Frame& frame) {
+bool is_import(const StackFrame& frame) {
   return frame.name == "_find_and_load" || has(frame.file, "importlib._bootstrap");
 }
 
-bool is_compiler(const Frame& frame) {
+bool is_compiler(const StackFrame& frame) {
   // What stands around every optimizer and many a module, compiled or not.
   if (has(frame.file, "_dynamo/eval_frame.py") || has(frame.file, "_dynamo/external_utils.py") ||
       has(frame.file, "_dynamo/decorators.py"))
@@ -34,11 +34,11 @@ bool is_compiler(const Frame& frame) {
                      [&](std::string_view folder) { return has(frame.file, folder); });
 }
 
-bool is_cuda_init(const Frame& frame) {
+bool is_cuda_init(const StackFrame& frame) {
   return frame.name == "_lazy_init" && has(frame.file, "torch/cuda/__init__.py");
 }
 
-bool is_saving(const Frame& frame) {
+bool is_saving(const StackFrame& frame) {
   constexpr std::array<std::string_view, 9> kFiles = {"torch/serialization.py",
                                                       "torch/distributed/checkpoint/",
                                                       "safetensors/",
@@ -70,52 +70,55 @@ bool is_evaluation(const std::string& function) {
   return false;
 }
 
-Doing doing_of(const Places& places, const std::vector<FrameId>& frames) {
+HostActivityKind classify_activity(const StackTable& places, const std::vector<FrameId>& frames) {
   bool loading = false, evaluation = false, compiling = false;
   for (const FrameId id : frames) {
-    const Frame& frame = places.frames[id];
-    if (frame.user) {
+    const StackFrame& frame = places.frames[id];
+    if (frame.is_user_code) {
       evaluation = evaluation || is_evaluation(frame.name);
       continue;
     }
-    if (is_import(frame)) return Doing::kImport;
-    if (is_cuda_init(frame)) return Doing::kCudaInit;
-    if (is_saving(frame)) return Doing::kSaving;
+    if (is_import(frame)) return HostActivityKind::kImport;
+    if (is_cuda_init(frame)) return HostActivityKind::kCudaInit;
+    if (is_saving(frame)) return HostActivityKind::kSaving;
     compiling = compiling || is_compiler(frame);
     loading = loading || has(frame.file, "torch/utils/data/");
   }
-  if (compiling) return Doing::kCompile;
-  if (evaluation) return Doing::kEvaluation;
-  return loading ? Doing::kLoading : Doing::kCode;
+  if (compiling) return HostActivityKind::kCompile;
+  if (evaluation) return HostActivityKind::kEvaluation;
+  return loading ? HostActivityKind::kLoading : HostActivityKind::kUserCode;
 }
 
-FrameId imported(const Places& places, const std::vector<FrameId>& frames) {
+FrameId imported_module_frame(const StackTable& places, const std::vector<FrameId>& frames) {
   bool importing = false;
   for (auto id = frames.rbegin(); id != frames.rend(); ++id) {
-    const Frame& frame = places.frames[*id];
+    const StackFrame& frame = places.frames[*id];
     const bool machinery = is_import(frame) || has(frame.file, "importlib");
     importing = importing || machinery;
-    if (importing && !machinery && !frame.user) return *id;
+    if (importing && !machinery && !frame.is_user_code) return *id;
   }
   return 0;
 }
 
-std::string call_name(const Frame& frame, Doing doing) {
+std::string call_name(const StackFrame& frame, HostActivityKind doing) {
   constexpr std::string_view kInit = "/__init__.py";
   std::string path = frame.file;
-  if (doing == Doing::kImport && path.ends_with(kInit)) path.resize(path.size() - kInit.size());
+  if (doing == HostActivityKind::kImport && path.ends_with(kInit))
+    path.resize(path.size() - kInit.size());
   const std::size_t slash = path.rfind('/');
   std::string file = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (doing == Doing::kImport) return file.substr(0, file.rfind(".py"));
-  return frame.user || file.empty() ? frame.name : frame.name + ", " + file;
+  if (doing == HostActivityKind::kImport) return file.substr(0, file.rfind(".py"));
+  return frame.is_user_code || file.empty() ? frame.name : frame.name + ", " + file;
 }
 
-Doing doing_of(const advice::StoryOp& op) {
-  return op.kind == StoryKind::kLoader ? Doing::kLoading : Doing::kOperators;
+HostActivityKind classify_activity(const advice::StepThreadOp& op) {
+  return op.kind == StepThreadOpKind::kLoader ? HostActivityKind::kLoading
+                                              : HostActivityKind::kOperators;
 }
 
-bool is_sequenced(const advice::StoryOp& op) {
-  return op.sequence >= 0 || op.kind == StoryKind::kEvaluate || op.kind == StoryKind::kOptimizer;
+bool has_sequence_number(const advice::StepThreadOp& op) {
+  return op.sequence >= 0 || op.kind == StepThreadOpKind::kEvaluate ||
+         op.kind == StepThreadOpKind::kOptimizer;
 }
 
 }  // namespace gpuprof::report

@@ -16,15 +16,15 @@
 namespace gpuprof::report {
 
 /// @param frames Python's, innermost first.
-Doing doing_of(const Places& places, const std::vector<FrameId>& frames);
-Doing doing_of(const advice::StoryOp& op);
+HostActivityKind classify_activity(const StackTable& places, const std::vector<FrameId>& frames);
+HostActivityKind classify_activity(const advice::StepThreadOp& op);
 /// The frame of the outermost module that is being imported, but for those of the program itself;
 /// 0: it runs no Python yet.
-FrameId imported(const Places& places, const std::vector<FrameId>& frames);
+FrameId imported_module_frame(const StackTable& places, const std::vector<FrameId>& frames);
 /// What a call is named: `evaluate`, `save, serialization.py`, of an import `torch`.
-std::string call_name(const Frame& frame, Doing doing);
+std::string call_name(const StackFrame& frame, HostActivityKind doing);
 /// Autograd numbered it, or it is one of its nodes, or an optimizer.
-bool is_sequenced(const advice::StoryOp& op);
+bool has_sequence_number(const advice::StepThreadOp& op);
 /// `evaluate`, `validation_epoch`, `run_test`: by a whole word.
 bool is_evaluation(const std::string& function);
 

@@ -13,7 +13,7 @@ namespace gpuprof::report {
 namespace {
 
 /// A line further in is named where it takes so much of what lies in it.
-constexpr double kMostOf = 0.6;
+constexpr double kDominantShare = 0.6;
 /// So many operators in a row that autograd did not number are no accident.
 constexpr std::uint64_t kEvaluationOps = 10;
 constexpr std::uint64_t kOneTime = 10;
@@ -28,8 +28,8 @@ Key most(const std::map<Key, std::uint64_t>& sums) {
 
 }  // namespace
 
-void LineSums::merge(Group& group, const Bit& bit) {
-  for (Bit& known : group.bits) {
+void LineAggregator::merge(LineTotals& group, const TimeShare& bit) {
+  for (TimeShare& known : group.bits) {
     if (known.chain != bit.chain || known.doing != bit.doing || known.name != bit.name ||
         known.callee != bit.callee || known.seen != bit.seen || known.gap != bit.gap ||
         known.sequenced != bit.sequenced)
@@ -43,24 +43,25 @@ void LineSums::merge(Group& group, const Bit& bit) {
 }
 
 /// How often and when; what took less than a tenth of the longest one is no time of its own.
-void LineSums::count(const Group& group, Stretch& stretch) {
-  for (const Time& time : group.times) stretch.longest_ns = std::max(stretch.longest_ns, time.ns);
+void LineAggregator::count(const LineTotals& group, SlowSpot& stretch) {
+  for (const LabeledTime& time : group.times)
+    stretch.longest_ns = std::max(stretch.longest_ns, time.ns);
   std::vector<std::uint64_t> labels;
-  for (const Time& time : group.times) {
+  for (const LabeledTime& time : group.times) {
     if (time.ns < stretch.longest_ns / kOneTime) continue;
     ++stretch.count;
     labels.push_back(time.label);
   }
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
-  labels.resize(std::min(labels.size(), Stretch::kMostLabels));
+  labels.resize(std::min(labels.size(), SlowSpot::kMaxLabels));
   stretch.labels = std::move(labels);
 }
 
-void LineSums::add(const Look& look, std::uint64_t label) {
-  std::map<PlaceKey, std::uint64_t> sums;
-  for (const Bit& bit : look.bits) {
-    const PlaceKey home = e_.home(bit);
+void LineAggregator::add(const Attribution& look, std::uint64_t label) {
+  std::map<LineKey, std::uint64_t> sums;
+  for (const TimeShare& bit : look.bits) {
+    const LineKey home = e_.loop_line(bit);
     merge(groups_[home], bit);
     sums[home] += bit.ns;
   }
@@ -70,36 +71,37 @@ void LineSums::add(const Look& look, std::uint64_t label) {
   }
 }
 
-void LineSums::add(const Look& look, const PlaceKey& home, std::uint64_t ns, std::uint64_t label) {
-  Group& group = groups_[home];
-  for (const Bit& bit : look.bits)
-    if (e_.home(bit) == home) merge(group, bit);
+void LineAggregator::add(const Attribution& look, const LineKey& home, std::uint64_t ns,
+                         std::uint64_t label) {
+  LineTotals& group = groups_[home];
+  for (const TimeShare& bit : look.bits)
+    if (e_.loop_line(bit) == home) merge(group, bit);
   group.ns += ns;
   group.times.push_back({label, ns});
 }
 
-void LineSums::add_unseen(std::uint64_t ns, std::uint64_t label) {
+void LineAggregator::add_unknown(std::uint64_t ns, std::uint64_t label) {
   groups_[{}].ns += ns;
   groups_[{}].times.push_back({label, ns});
 }
 
 /// Time between two lines, in which no sample was taken, belongs to the line there that samples saw
 /// at other times.
-void LineSums::join_gaps() {
+void LineAggregator::merge_gaps_into_lines() {
   const auto& frames = e_.story().places.frames;
   for (auto gap = groups_.begin(); gap != groups_.end();) {
     const auto [from, to] = gap->first;
-    PlaceKey best;
+    LineKey best;
     std::uint64_t most_ns = 0;
     for (const auto& [key, group] : groups_) {
       if (to == 0 || key.frame == 0 || key.after != 0) continue;
-      const Frame &left = frames[from], &right = frames[to], &line = frames[key.frame];
+      const StackFrame &left = frames[from], &right = frames[to], &line = frames[key.frame];
       if (line.file != left.file || line.name != left.name) continue;
       const bool within = left.line < right.line
                               ? line.line >= left.line && line.line <= right.line
                               : line.line >= left.line || line.line <= right.line;
       std::uint64_t seen_ns = 0;
-      for (const Bit& bit : group.bits) seen_ns += bit.gap && bit.seen ? bit.ns : 0;
+      for (const TimeShare& bit : group.bits) seen_ns += bit.gap && bit.seen ? bit.ns : 0;
       if (!within || seen_ns <= most_ns) continue;
       most_ns = seen_ns;
       best = key;
@@ -108,7 +110,7 @@ void LineSums::join_gaps() {
       ++gap;
       continue;
     }
-    Group& into = groups_[best];
+    LineTotals& into = groups_[best];
     into.ns += gap->second.ns;
     into.times.insert(into.times.end(), gap->second.times.begin(), gap->second.times.end());
     gap = groups_.erase(gap);
@@ -116,22 +118,23 @@ void LineSums::join_gaps() {
 }
 
 /// The line of a group: that of the loop's level, or the one further in that takes most of it.
-void LineSums::place(const PlaceKey& home, const Group& group, Told& told) {
+void LineAggregator::set_location(const LineKey& home, const LineTotals& group,
+                                  HostActivity& told) {
   const auto& frames = e_.story().places.frames;
-  PlaceKey at = home;
-  std::vector<const Bit*> bits;
+  LineKey at = home;
+  std::vector<const TimeShare*> bits;
   std::uint64_t all = 0;
-  for (const Bit& bit : group.bits) {
+  for (const TimeShare& bit : group.bits) {
     bits.push_back(&bit);
     all += bit.ns;
   }
   std::map<std::string, std::uint64_t> names;
   for (std::size_t depth = 1;; ++depth) {
-    std::map<PlaceKey, std::uint64_t> next;
+    std::map<LineKey, std::uint64_t> next;
     names.clear();
-    for (const Bit* bit : bits) {
-      const Chain& chain = e_.chain(*bit);
-      const std::size_t i = e_.home_depth(*bit) + depth;
+    for (const TimeShare* bit : bits) {
+      const UserFrames& chain = e_.chain(*bit);
+      const std::size_t i = e_.loop_depth(*bit) + depth;
       if (i < chain.size()) {
         next[chain[i]] += bit->ns;
         names[frames[chain[i].frame].name] += bit->ns;
@@ -142,38 +145,39 @@ void LineSums::place(const PlaceKey& home, const Group& group, Told& told) {
       }
     }
     // Who evaluates less looks at the call, not at what is called.
-    if (next.empty() || told.doing == Doing::kEvaluation) break;
-    const PlaceKey deeper = most(next);
-    if (static_cast<double>(next[deeper]) < kMostOf * static_cast<double>(all)) break;
+    if (next.empty() || told.kind == HostActivityKind::kEvaluation) break;
+    const LineKey deeper = most(next);
+    if (static_cast<double>(next[deeper]) < kDominantShare * static_cast<double>(all)) break;
     at = deeper;
-    std::erase_if(bits, [&](const Bit* bit) {
-      const Chain& chain = e_.chain(*bit);
-      const std::size_t i = e_.home_depth(*bit) + depth;
+    std::erase_if(bits, [&](const TimeShare* bit) {
+      const UserFrames& chain = e_.chain(*bit);
+      const std::size_t i = e_.loop_depth(*bit) + depth;
       return i >= chain.size() || chain[i] != at;
     });
   }
   if (!names.empty()) told.what = most(names);
   if (at.frame == 0) return;
-  const Frame& frame = frames[at.frame];
+  const StackFrame& frame = frames[at.frame];
   told.file = frame.file;
   told.function = frame.name;
   told.line = told.last_line = frame.line;
-  told.line_by = told.doing == Doing::kLock ? "samples of another thread" : "";
+  told.line_source = told.kind == HostActivityKind::kGilWait ? "samples of another thread" : "";
   if (at.after == 0) return;
-  const advice::SourceLines::Span span =
-      e_.sources().between(frame.file, frame.line, frames[at.after].line);
+  const advice::SourceLines::LineSpan span =
+      e_.sources().lines_between(frame.file, frame.line, frames[at.after].line);
   told.line = span.first;
   told.last_line = span.last;
-  told.line_by = span.from_text ? "the program's text" : "operators around it";
-  if (span.waits && told.doing == Doing::kCode) told.doing = Doing::kWaiting;
+  told.line_source = span.from_text ? "the program's text" : "operators around it";
+  if (span.waits && told.kind == HostActivityKind::kUserCode)
+    told.kind = HostActivityKind::kWaiting;
 }
 
-Told LineSums::tell(const PlaceKey& home, const Group& group) {
-  Told told;
+HostActivity LineAggregator::make_activity(const LineKey& home, const LineTotals& group) {
+  HostActivity told;
   told.ns = group.ns;
-  std::map<Doing, std::uint64_t> doing;
+  std::map<HostActivityKind, std::uint64_t> doing;
   std::uint64_t all = 0, seen = 0, weights = 0, sampled = 0, free_ops = 0, numbered = 0;
-  for (const Bit& bit : group.bits) {
+  for (const TimeShare& bit : group.bits) {
     doing[bit.doing] += bit.ns;
     all += bit.ns;
     if (bit.seen) seen += bit.ns;
@@ -182,31 +186,32 @@ Told LineSums::tell(const PlaceKey& home, const Group& group) {
     (bit.sequenced ? numbered : free_ops) += bit.ops;
   }
   if (all == 0) return told;
-  told.doing = most(doing);
+  told.kind = most(doing);
   const bool no_grad =
       numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.times.size());
-  if (told.doing == Doing::kOperators && no_grad && e_.trains()) told.doing = Doing::kEvaluation;
-  told.seen = static_cast<double>(seen) / static_cast<double>(all);
-  told.sampled = static_cast<double>(weights) / static_cast<double>(all);
-  place(home, group, told);
-  if (told.line_by.empty() && told.line != 0)
-    told.line_by = 2 * sampled >= all ? "samples" : "operators";
+  if (told.kind == HostActivityKind::kOperators && no_grad && e_.runs_backward())
+    told.kind = HostActivityKind::kEvaluation;
+  told.observed_share = static_cast<double>(seen) / static_cast<double>(all);
+  told.sampled_share = static_cast<double>(weights) / static_cast<double>(all);
+  set_location(home, group, told);
+  if (told.line_source.empty() && told.line != 0)
+    told.line_source = 2 * sampled >= all ? "samples" : "operators";
   return told;
 }
 
-std::vector<Stretch> LineSums::finish(std::size_t most_lines) {
-  join_gaps();
-  std::vector<Stretch> found;
+std::vector<SlowSpot> LineAggregator::finish(std::size_t most_lines) {
+  merge_gaps_into_lines();
+  std::vector<SlowSpot> found;
   for (auto& [home, group] : groups_) {
     if (group.ns == 0) continue;
-    Stretch stretch;
+    SlowSpot stretch;
     stretch.part = part_;
-    stretch.told = tell(home, group);
+    stretch.activity = make_activity(home, group);
     count(group, stretch);
     found.push_back(std::move(stretch));
   }
   std::sort(found.begin(), found.end(),
-            [](const Stretch& a, const Stretch& b) { return a.told.ns > b.told.ns; });
+            [](const SlowSpot& a, const SlowSpot& b) { return a.activity.ns > b.activity.ns; });
   if (found.size() > most_lines) found.resize(most_lines);
   return found;
 }

@@ -11,15 +11,15 @@
 namespace gpuprof::report {
 namespace {
 
-using advice::Story;
-using advice::StoryStep;
+using advice::StepThread;
+using advice::TimedStep;
 
 constexpr double kToSigma = 1.4826;  // of the median of distances, in a normal distribution
 /// Of what a step takes longer: what one line takes longer, to be told.
 constexpr double kPart = 0.25;
 /// Usual steps that are looked at, and long ones.
-constexpr std::size_t kUsual = 200, kMostLong = 20'000;
-constexpr std::size_t kFewestSteps = 3;
+constexpr std::size_t kUsual = 200, kMaxLongSteps = 20'000;
+constexpr std::size_t kMinSteps = 3;
 constexpr std::size_t kAllLines = 100;
 
 std::uint64_t median(std::vector<std::uint64_t> values) {
@@ -28,23 +28,23 @@ std::uint64_t median(std::vector<std::uint64_t> values) {
   return *middle;
 }
 
-using Homes = std::map<PlaceKey, std::uint64_t>;
-Homes by_home(const Explainer& explainer, const Look& look) {
+using Homes = std::map<LineKey, std::uint64_t>;
+Homes by_home(const TimeAttributor& explainer, const Attribution& look) {
   Homes homes;
-  for (const Bit& bit : look.bits) homes[explainer.home(bit)] += bit.ns;
+  for (const TimeShare& bit : look.bits) homes[explainer.loop_line(bit)] += bit.ns;
   return homes;
 }
 
 /// What a line usually takes of a step.
-std::map<PlaceKey, double> usual_homes(const std::vector<const StoryStep*>& steps,
-                                       Explainer& explainer) {
-  std::map<PlaceKey, double> sums;
+std::map<LineKey, double> usual_homes(const std::vector<const TimedStep*>& steps,
+                                      TimeAttributor& explainer) {
+  std::map<LineKey, double> sums;
   if (steps.empty()) return sums;
   const std::size_t every = (steps.size() + kUsual - 1) / kUsual;
   std::size_t asked = 0;
   for (std::size_t i = 0; i < steps.size(); i += every, ++asked)
     for (const auto& [home, ns] :
-         by_home(explainer, explainer.look(steps[i]->start_ns, steps[i]->end_ns)))
+         by_home(explainer, explainer.attribute_interval(steps[i]->start_ns, steps[i]->end_ns)))
       sums[home] += static_cast<double>(ns);
   for (auto& [home, ns] : sums) ns /= static_cast<double>(asked);
   return sums;
@@ -52,33 +52,34 @@ std::map<PlaceKey, double> usual_homes(const std::vector<const StoryStep*>& step
 
 }  // namespace
 
-std::vector<Stretch> stalls_of(const Story& story, Explainer& explainer, std::uint64_t* usual_ns) {
+std::vector<SlowSpot> find_stalls(const StepThread& story, TimeAttributor& explainer,
+                                  std::uint64_t* usual_ns) {
   *usual_ns = 0;
-  if (story.made_up || story.steps.empty()) return {};
+  if (story.is_synthetic || story.steps.empty()) return {};
   std::vector<std::uint64_t> lengths, distances;
-  for (const StoryStep& step : story.steps) lengths.push_back(step.length_ns());
+  for (const TimedStep& step : story.steps) lengths.push_back(step.length_ns());
   const std::uint64_t usual = *usual_ns = median(lengths);
-  if (story.steps.size() < kFewestSteps) return {};
+  if (story.steps.size() < kMinSteps) return {};
   for (const std::uint64_t ns : lengths) distances.push_back(ns > usual ? ns - usual : usual - ns);
   const auto spread = static_cast<std::uint64_t>(kStallSpreads * kToSigma *
                                                  static_cast<double>(median(std::move(distances))));
-  const std::uint64_t least = std::max({usual, spread, kLeastStallNs});
-  std::vector<const StoryStep*> stalled, others;
-  for (const StoryStep& step : story.steps)
+  const std::uint64_t least = std::max({usual, spread, kMinStallNs});
+  std::vector<const TimedStep*> stalled, others;
+  for (const TimedStep& step : story.steps)
     (step.length_ns() >= usual + least ? stalled : others).push_back(&step);
   if (stalled.empty() || stalled.size() * 3 > story.steps.size()) return {};
-  if (stalled.size() > kMostLong) {
-    std::nth_element(stalled.begin(), stalled.begin() + kMostLong, stalled.end(),
+  if (stalled.size() > kMaxLongSteps) {
+    std::nth_element(stalled.begin(), stalled.begin() + kMaxLongSteps, stalled.end(),
                      [](const auto* a, const auto* b) { return a->length_ns() > b->length_ns(); });
-    stalled.resize(kMostLong);
+    stalled.resize(kMaxLongSteps);
     std::sort(stalled.begin(), stalled.end(),
               [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
   }
-  const std::map<PlaceKey, double> homes = usual_homes(others, explainer);
-  LineSums lines(explainer, WallPart::kSteps);
-  for (const StoryStep* step : stalled) {
+  const std::map<LineKey, double> homes = usual_homes(others, explainer);
+  LineAggregator lines(explainer, WallPhase::kSteps);
+  for (const TimedStep* step : stalled) {
     const std::uint64_t more = step->length_ns() - usual;
-    const Look look = explainer.look(step->start_ns, step->end_ns);
+    const Attribution look = explainer.attribute_interval(step->start_ns, step->end_ns);
     bool told = false;
     for (const auto& [home, ns] : by_home(explainer, look)) {
       const auto known = homes.find(home);
@@ -88,7 +89,7 @@ std::vector<Stretch> stalls_of(const Story& story, Explainer& explainer, std::ui
       lines.add(look, home, ns - usually, step->label);
       told = true;
     }
-    if (!told) lines.add_unseen(more, step->label);
+    if (!told) lines.add_unknown(more, step->label);
   }
   return lines.finish(kAllLines);
 }

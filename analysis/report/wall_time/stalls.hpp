@@ -15,12 +15,12 @@
 namespace gpuprof::report {
 
 /// Steps beyond the median by as much as that again, by kSpreads times the usual spread and by
-/// kLeastStallNs. Where more than a third of all is so long there is no usual step, and no stall.
+/// kMinStallNs. Where more than a third of all is so long there is no usual step, and no stall.
 inline constexpr double kStallSpreads = 6;
-inline constexpr std::uint64_t kLeastStallNs = 2'000'000;
+inline constexpr std::uint64_t kMinStallNs = 2'000'000;
 
 /// @param usual_ns The median of the steps that count; 0: there are none.
-std::vector<Stretch> stalls_of(const advice::Story& story, Explainer& explainer,
-                               std::uint64_t* usual_ns);
+std::vector<SlowSpot> find_stalls(const advice::StepThread& story, TimeAttributor& explainer,
+                                  std::uint64_t* usual_ns);
 
 }  // namespace gpuprof::report

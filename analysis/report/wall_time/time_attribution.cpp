@@ -12,9 +12,9 @@
 namespace gpuprof::report {
 namespace {
 
-using advice::StoryKind;
-using advice::StoryOp;
-using advice::StorySample;
+using advice::StepThreadOp;
+using advice::StepThreadOpKind;
+using advice::ThreadSample;
 
 /// Shorter parts are not asked for samples.
 constexpr std::uint64_t kSampledOpNs = 2'000'000, kSampledGapNs = 20'000;
@@ -23,10 +23,10 @@ constexpr double kLockShare = 0.5;
 constexpr std::uint64_t kLockNs = 5'000'000;
 /// Of the operators in steps, how many have the functions around the loop on their stack.
 constexpr double kLevelShare = 0.9;
-constexpr std::size_t kMostAsked = 20'000;
+constexpr std::size_t kMaxSampledStacks = 20'000;
 
 using Function = std::pair<std::string, std::string>;
-Function function_of(const Frame& frame) { return {frame.file, frame.name}; }
+Function function_of(const StackFrame& frame) { return {frame.file, frame.name}; }
 
 template <typename Events>
 auto first_ending_after(const Events& events, std::uint64_t ns) {
@@ -41,25 +41,26 @@ auto first_from(const Samples& samples, std::uint64_t ns) {
 
 }  // namespace
 
-Explainer::Explainer(const advice::Story& story) : story_(story), sources_(story.start_real_ns) {
+TimeAttributor::TimeAttributor(const advice::StepThread& story)
+    : story_(story), sources_(story.start_real_ns) {
   lock_seen_ = std::any_of(story.samples.begin(), story.samples.end(),
-                           [](const StorySample& s) { return s.wants_lock; });
+                           [](const ThreadSample& s) { return s.waits_for_gil; });
   trains_ = !story.backward.empty() ||
-            std::any_of(story.ops.begin(), story.ops.end(), [](const StoryOp& op) {
-              return op.kind == StoryKind::kEvaluate || op.sequence >= 0;
+            std::any_of(story.ops.begin(), story.ops.end(), [](const StepThreadOp& op) {
+              return op.kind == StepThreadOpKind::kEvaluate || op.sequence >= 0;
             });
-  find_level();
+  find_loop_level();
 }
 
 /// The functions, from outside in, that nearly all operators in steps were called in: the last one
 /// holds the loop.
-void Explainer::find_level() {
+void TimeAttributor::find_loop_level() {
   std::vector<std::uint32_t> asked;
-  const std::size_t every = story_.ops.size() / kMostAsked + 1;
+  const std::size_t every = story_.ops.size() / kMaxSampledStacks + 1;
   std::size_t at = 0;
   for (std::size_t i = 0; i < story_.ops.size(); i += every) {
-    const StoryOp& op = story_.ops[i];
-    if (op.stack != 0 && inside_steps(story_, &at, op.start_ns, op.end_ns) != 0)
+    const StepThreadOp& op = story_.ops[i];
+    if (op.stack != 0 && overlap_with_steps(story_, &at, op.start_ns, op.end_ns) != 0)
       asked.push_back(op.stack);
   }
   std::map<std::uint32_t, std::size_t> counts;
@@ -67,7 +68,7 @@ void Explainer::find_level() {
   for (;;) {
     std::map<Function, std::size_t> next;
     for (const auto& [stack, count] : counts) {
-      const Chain& chain = chains_[of(stack).chain];
+      const UserFrames& chain = chains_[of(stack).chain];
       if (chain.size() <= level_.size()) continue;
       bool same = true;
       for (std::size_t d = 0; d < level_.size() && same; ++d)
@@ -83,10 +84,10 @@ void Explainer::find_level() {
   }
   // Chains were made before the level was known.
   homes_.clear();
-  for (const Chain& chain : chains_) homes_.push_back(home_index(chain));
+  for (const UserFrames& chain : chains_) homes_.push_back(loop_index(chain));
 }
 
-std::size_t Explainer::home_index(const Chain& chain) const {
+std::size_t TimeAttributor::loop_index(const UserFrames& chain) const {
   std::size_t depth = 0;
   while (depth < chain.size() && depth < level_.size() &&
          function_of(story_.places.frames[chain[depth].frame]) == level_[depth])
@@ -94,44 +95,45 @@ std::size_t Explainer::home_index(const Chain& chain) const {
   return depth == 0 ? 0 : depth - 1;
 }
 
-std::uint32_t Explainer::chain_id(Chain chain) {
+std::uint32_t TimeAttributor::chain_id(UserFrames chain) {
   const auto [at, fresh] =
       chain_ids_.try_emplace(std::move(chain), static_cast<std::uint32_t>(chains_.size()));
   if (fresh && at->first.empty()) return at->second = 0;
   if (fresh) {
     chains_.push_back(at->first);
-    homes_.push_back(home_index(at->first));
+    homes_.push_back(loop_index(at->first));
   }
   return at->second;
 }
 
-PlaceKey Explainer::home(const Bit& bit) const {
-  const Chain& chain = chains_[bit.chain];
-  return chain.empty() ? PlaceKey{} : chain[homes_[bit.chain]];
+LineKey TimeAttributor::loop_line(const TimeShare& bit) const {
+  const UserFrames& chain = chains_[bit.chain];
+  return chain.empty() ? LineKey{} : chain[homes_[bit.chain]];
 }
 
-Explainer::StackSaid Explainer::read(std::uint32_t stack) {
-  StackSaid said;
+TimeAttributor::StackInfo TimeAttributor::classify_stack(std::uint32_t stack) {
+  StackInfo said;
   const auto& frames = story_.places.stacks[stack];
-  Chain chain;
+  UserFrames chain;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-    if (story_.places.frames[*frame].user) chain.push_back({*frame, 0});
+    if (story_.places.frames[*frame].is_user_code) chain.push_back({*frame, 0});
   // Innermost first: what the last one of the program's own called.
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (!story_.places.frames[frames[i]].user) continue;
+    if (!story_.places.frames[frames[i]].is_user_code) continue;
     said.callee = i == 0 ? 0 : frames[i - 1];
     break;
   }
-  said.doing = doing_of(story_.places, frames);
-  if (said.doing == Doing::kImport) said.callee = imported(story_.places, frames);
+  said.doing = classify_activity(story_.places, frames);
+  if (said.doing == HostActivityKind::kImport)
+    said.callee = imported_module_frame(story_.places, frames);
   said.chain = chain_id(std::move(chain));
   return said;
 }
 
-const Explainer::StackSaid& Explainer::of(std::uint32_t stack) {
+const TimeAttributor::StackInfo& TimeAttributor::of(std::uint32_t stack) {
   const auto [at, fresh] = stacks_.try_emplace(stack);
   if (fresh) {
-    const StackSaid said = read(stack);
+    const StackInfo said = classify_stack(stack);
     return stacks_[stack] = said;
   }
   return at->second;
@@ -139,11 +141,11 @@ const Explainer::StackSaid& Explainer::of(std::uint32_t stack) {
 
 /// Where two operators' stacks part in one function, that is the place; else the innermost call
 /// both lie in.
-std::uint32_t Explainer::gap_chain(std::uint32_t before, std::uint32_t after) {
+std::uint32_t TimeAttributor::gap_chain(std::uint32_t before, std::uint32_t after) {
   const auto [at, fresh] = gaps_.try_emplace(std::uint64_t{before} << 32 | after, 0);
   if (!fresh) return at->second;
-  const Chain left = chains_[of(before).chain], right = chains_[of(after).chain];
-  Chain common;
+  const UserFrames left = chains_[of(before).chain], right = chains_[of(after).chain];
+  UserFrames common;
   std::size_t d = 0;
   for (; d < left.size() && d < right.size() && left[d] == right[d]; ++d) common.push_back(left[d]);
   if (d < left.size() && d < right.size() &&
@@ -153,12 +155,12 @@ std::uint32_t Explainer::gap_chain(std::uint32_t before, std::uint32_t after) {
   return gaps_[std::uint64_t{before} << 32 | after] = chain_id(std::move(common));
 }
 
-FrameId Explainer::other_line(std::uint64_t start_ns, std::uint64_t end_ns) const {
+FrameId TimeAttributor::line_of_lock_holder(std::uint64_t start_ns, std::uint64_t end_ns) const {
   std::map<FrameId, std::uint64_t> running, blocked;
-  for (auto s = first_from(story_.others, start_ns); s != story_.others.end() && s->ts_ns < end_ns;
-       ++s) {
+  for (auto s = first_from(story_.other_thread_samples, start_ns);
+       s != story_.other_thread_samples.end() && s->ts_ns < end_ns; ++s) {
     const FrameId line = story_.places.user_frame(s->stack);
-    if (line != 0 && !s->wants_lock)
+    if (line != 0 && !s->waits_for_gil)
       (s->blocked ? blocked : running)[line] += std::max<std::uint64_t>(1, s->weight_ns);
   }
   const auto most = [](const auto& lines) {
@@ -173,58 +175,60 @@ FrameId Explainer::other_line(std::uint64_t start_ns, std::uint64_t end_ns) cons
 
 /// Time in which the thread waits for the interpreter's lock counts for the line of the thread that
 /// has it.
-bool Explainer::add_lock(Look& look, std::uint64_t start_ns, std::uint64_t end_ns, bool wanted) {
-  const FrameId other = other_line(start_ns, end_ns);
+bool TimeAttributor::add_lock(Attribution& attribute_interval, std::uint64_t start_ns,
+                              std::uint64_t end_ns, bool wanted) {
+  const FrameId other = line_of_lock_holder(start_ns, end_ns);
   if (!wanted) {
     if (!lock_seen_ || other == 0 || end_ns - start_ns < kLockNs) return false;
     std::uint64_t ran_ns = 0;
-    for (auto s = first_from(story_.others, start_ns);
-         s != story_.others.end() && s->ts_ns < end_ns; ++s)
+    for (auto s = first_from(story_.other_thread_samples, start_ns);
+         s != story_.other_thread_samples.end() && s->ts_ns < end_ns; ++s)
       if (!s->blocked) ran_ns += s->weight_ns;
     if (static_cast<double>(ran_ns) < kLockShare * static_cast<double>(end_ns - start_ns))
       return false;
   }
-  Bit bit;
-  bit.doing = Doing::kLock;
+  TimeShare bit;
+  bit.doing = HostActivityKind::kGilWait;
   bit.seen = bit.gap = true;
   bit.ns = bit.weight_ns = end_ns - start_ns;
   if (other != 0) bit.chain = chain_id({{other, 0}});
-  look.bits.push_back(bit);
+  attribute_interval.bits.push_back(bit);
   return true;
 }
 
-bool Explainer::add_samples(Look& look, const StoryOp* op, std::uint64_t since_ns,
-                            std::uint64_t start_ns, std::uint64_t end_ns) {
+bool TimeAttributor::add_samples(Attribution& attribute_interval, const StepThreadOp* op,
+                                 std::uint64_t since_ns, std::uint64_t start_ns,
+                                 std::uint64_t end_ns) {
   auto first = first_from(story_.samples, start_ns);
   auto last = first;
   std::uint64_t asleep = 0, wanted = 0;
   for (; last != story_.samples.end() && last->ts_ns < end_ns; ++last)
-    ++(last->wants_lock ? wanted : asleep);
+    ++(last->waits_for_gil ? wanted : asleep);
   if (first == last) {
     // A stretch of one stack that began before, at the same, may reach over most of this.
     if (first == story_.samples.begin()) return false;
     --first;
     if (first->ts_ns < since_ns) return false;
     if (first->ts_ns + first->weight_ns < start_ns + (end_ns - start_ns) / 2) return false;
-    ++(first->wants_lock ? wanted : asleep);
+    ++(first->waits_for_gil ? wanted : asleep);
   }
-  if (wanted > asleep && add_lock(look, start_ns, end_ns, true)) return true;
-  deal(look, op, std::span(first, last), end_ns - start_ns);
+  if (wanted > asleep && add_lock(attribute_interval, start_ns, end_ns, true)) return true;
+  distribute(attribute_interval, op, std::span(first, last), end_ns - start_ns);
   return true;
 }
 
 /// Deals `ns` out among samples, by what they weigh.
-void Explainer::deal(Look& look, const StoryOp* op, std::span<const StorySample> samples,
-                     std::uint64_t ns) {
+void TimeAttributor::distribute(Attribution& attribute_interval, const StepThreadOp* op,
+                                std::span<const ThreadSample> samples, std::uint64_t ns) {
   double weights = 0;
-  const auto weight = [](const StorySample& s) {
+  const auto weight = [](const ThreadSample& s) {
     return static_cast<double>(std::max<std::uint64_t>(1, s.weight_ns));
   };
-  for (const StorySample& sample : samples) weights += weight(sample);
+  for (const ThreadSample& sample : samples) weights += weight(sample);
   std::uint64_t left = ns;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const StackSaid said = of(samples[i].stack);
-    Bit bit;
+    const StackInfo said = of(samples[i].stack);
+    TimeShare bit;
     bit.chain = said.chain;
     bit.callee = said.callee;
     bit.doing = said.doing;
@@ -233,81 +237,84 @@ void Explainer::deal(Look& look, const StoryOp* op, std::span<const StorySample>
     if (op != nullptr) {
       bit.name = op->name;
       bit.ops = i == 0 ? 1 : 0;
-      bit.sequenced = is_sequenced(*op);
-      if (bit.doing == Doing::kCode) bit.doing = doing_of(*op);
-    } else if (bit.doing == Doing::kCode && samples[i].blocked) {
-      bit.doing = Doing::kWaiting;
+      bit.sequenced = has_sequence_number(*op);
+      if (bit.doing == HostActivityKind::kUserCode) bit.doing = classify_activity(*op);
+    } else if (bit.doing == HostActivityKind::kUserCode && samples[i].blocked) {
+      bit.doing = HostActivityKind::kWaiting;
     }
     const auto share =
         static_cast<std::uint64_t>(static_cast<double>(ns) * weight(samples[i]) / weights);
     bit.ns = i + 1 == samples.size() ? left : std::min(left, share);
     left -= bit.ns;
     bit.weight_ns = samples[i].weight_ns;
-    look.bits.push_back(bit);
+    attribute_interval.bits.push_back(bit);
   }
 }
 
-void Explainer::add_op(Look& look, std::size_t i, std::uint64_t start_ns, std::uint64_t end_ns) {
-  const StoryOp& op = story_.ops[i];
+void TimeAttributor::add_op(Attribution& attribute_interval, std::size_t i, std::uint64_t start_ns,
+                            std::uint64_t end_ns) {
+  const StepThreadOp& op = story_.ops[i];
   if (end_ns - start_ns >= kSampledOpNs) {
-    if (op.wait_ns * 2 < end_ns - start_ns && add_samples(look, &op, op.start_ns, start_ns, end_ns))
+    if (op.wait_ns * 2 < end_ns - start_ns &&
+        add_samples(attribute_interval, &op, op.start_ns, start_ns, end_ns))
       return;
-    if (op.wait_ns == 0 && add_lock(look, start_ns, end_ns, false)) return;
+    if (op.wait_ns == 0 && add_lock(attribute_interval, start_ns, end_ns, false)) return;
   }
-  const StackSaid said = of(op.stack);
-  Bit bit;
+  const StackInfo said = of(op.stack);
+  TimeShare bit;
   bit.chain = said.chain;
   bit.callee = said.callee;
-  bit.doing = op.wait_ns * 2 >= end_ns - start_ns && op.wait_ns != 0 ? Doing::kGpuWait
-              : said.doing == Doing::kCode                           ? doing_of(op)
+  bit.doing = op.wait_ns * 2 >= end_ns - start_ns && op.wait_ns != 0 ? HostActivityKind::kGpuWait
+              : said.doing == HostActivityKind::kUserCode            ? classify_activity(op)
                                                                      : said.doing;
   bit.name = op.name;
   bit.seen = true;
-  bit.sequenced = is_sequenced(op);
+  bit.sequenced = has_sequence_number(op);
   bit.ns = end_ns - start_ns;
   bit.ops = 1;
-  look.bits.push_back(bit);
+  attribute_interval.bits.push_back(bit);
 }
 
-void Explainer::add_gap(Look& look, std::size_t next, std::uint64_t start_ns,
-                        std::uint64_t end_ns) {
+void TimeAttributor::add_gap(Attribution& attribute_interval, std::size_t next,
+                             std::uint64_t start_ns, std::uint64_t end_ns) {
   if (end_ns - start_ns >= kSampledGapNs) {
     const std::uint64_t since_ns = next == 0 ? 0 : story_.ops[next - 1].end_ns;
-    if (add_samples(look, nullptr, since_ns, start_ns, end_ns)) return;
-    if (add_lock(look, start_ns, end_ns, false)) return;
+    if (add_samples(attribute_interval, nullptr, since_ns, start_ns, end_ns)) return;
+    if (add_lock(attribute_interval, start_ns, end_ns, false)) return;
   }
-  Bit bit;
+  TimeShare bit;
   bit.gap = true;
   bit.ns = end_ns - start_ns;
   const auto wait = first_ending_after(story_.waits, start_ns);
   if (wait != story_.waits.end() && wait->start_ns < end_ns &&
       2 * (std::min(wait->end_ns, end_ns) - std::max(wait->start_ns, start_ns)) >= bit.ns) {
-    const StackSaid& said = of(wait->stack);
-    bit.doing = Doing::kGpuWait;
+    const StackInfo& said = of(wait->stack);
+    bit.doing = HostActivityKind::kGpuWait;
     bit.chain = said.chain;
     bit.name = wait->name;
     bit.seen = true;
   } else if (next != 0 && next < story_.ops.size()) {
     bit.chain = gap_chain(story_.ops[next - 1].stack, story_.ops[next].stack);
-    bit.doing = bit.chain == 0 ? Doing::kUnseen : Doing::kCode;
+    bit.doing = bit.chain == 0 ? HostActivityKind::kUnknown : HostActivityKind::kUserCode;
   }
-  look.bits.push_back(bit);
+  attribute_interval.bits.push_back(bit);
 }
 
-Look Explainer::look(std::uint64_t start_ns, std::uint64_t end_ns) {
-  Look look;
-  look.ns = end_ns - start_ns;
+Attribution TimeAttributor::attribute_interval(std::uint64_t start_ns, std::uint64_t end_ns) {
+  Attribution attribute_interval;
+  attribute_interval.ns = end_ns - start_ns;
   std::uint64_t at = start_ns;
   auto op = first_ending_after(story_.ops, start_ns);
   for (; op != story_.ops.end() && op->start_ns < end_ns; ++op) {
     const auto i = static_cast<std::size_t>(op - story_.ops.begin());
-    if (op->start_ns > at) add_gap(look, i, at, op->start_ns);
+    if (op->start_ns > at) add_gap(attribute_interval, i, at, op->start_ns);
     const std::uint64_t from = std::max(at, op->start_ns), until = std::min(op->end_ns, end_ns);
-    if (until > from) add_op(look, i, from, until);
+    if (until > from) add_op(attribute_interval, i, from, until);
     at = std::max(at, until);
   }
-  if (at < end_ns) add_gap(look, static_cast<std::size_t>(op - story_.ops.begin()), at, end_ns);
-  return look;
+  if (at < end_ns)
+    add_gap(attribute_interval, static_cast<std::size_t>(op - story_.ops.begin()), at, end_ns);
+  return attribute_interval;
 }
 
 }  // namespace gpuprof::report

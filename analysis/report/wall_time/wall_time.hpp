@@ -22,24 +22,24 @@
 
 namespace gpuprof::report {
 
-enum class WallPart : std::uint8_t {
-  kWhole,    // no step was recorded: everything
-  kStart,    // before the first step
-  kWarmUp,   // the program's first steps, which take longer than the others
-  kSteps,    // those that count
-  kTorn,     // the last ones, torn by the recording's end
-  kBetween,  // steps
-  kEnd,      // after the last step
-  kNoStep,   // windows without a step, where others have some
+enum class WallPhase : std::uint8_t {
+  kNoStepsAtAll,        // no step was recorded: everything
+  kStart,               // before the first step
+  kWarmUp,              // the program's first steps, which take longer than the others
+  kSteps,               // those that count
+  kTruncated,           // the last ones, torn by the recording's end
+  kBetween,             // steps
+  kEnd,                 // after the last step
+  kWindowWithoutSteps,  // windows without a step, where others have some
   kCount
 };
 /// `first_step`: in JSON. `First step`: for a person.
-std::string_view key_of(WallPart part);
-std::string_view title_of(WallPart part);
+std::string_view key_of(WallPhase part);
+std::string_view title_of(WallPhase part);
 
 /// What a thread did for a while.
-enum class Doing : std::uint8_t {
-  kUnseen,  // neither an operator nor a sample
+enum class HostActivityKind : std::uint8_t {
+  kUnknown,  // neither an operator nor a sample
   kImport,
   kCudaInit,
   kCompile,
@@ -47,26 +47,26 @@ enum class Doing : std::uint8_t {
   kEvaluation,  // operators without a backward pass, or a function called so
   kLoading,     // of data
   kGpuWait,
-  kLock,     // Python's, which another thread holds
+  kGilWait,  // Python's, which another thread holds
   kWaiting,  // asleep, for whatever
   kOperators,
-  kCode,  // the program's own
+  kUserCode,  // the program's own
   kCount
 };
 /// "importing", "saving", "waiting"; in JSON "import", "saving", "waiting".
-std::string_view words_of(Doing doing);
-std::string_view key_of(Doing doing);
+std::string_view label_of(HostActivityKind kind);
+std::string_view key_of(HostActivityKind kind);
 
 /// What ran in some stretch of time, as far as operators and samples tell.
-struct Told {
-  Doing doing = Doing::kUnseen;
+struct HostActivity {
+  HostActivityKind kind = HostActivityKind::kUnknown;
   std::string what;  // function that was called, operator or call with most time; empty: not known
   std::string file, function;  // of the program's own line; empty: not known
   int line = 0, last_line = 0;
-  std::string line_by;   // who knew it: "samples", "operators", "the program's text", …
-  std::uint64_t ns = 0;  // that it took of the stretch
-  double seen = 0;       // 0..1, of `ns`: by samples or operators, not by what lies around it
-  double sampled = 0;    // 0..1, of `ns`: what the samples in it weigh
+  std::string line_source;    // who knew it: "samples", "operators", "the program's text", …
+  std::uint64_t ns = 0;       // that it took of the stretch
+  double observed_share = 0;  // 0..1, of `ns`: by samples or operators, not by what lies around it
+  double sampled_share = 0;   // 0..1, of `ns`: what the samples in it weigh
 
   /// `train.py:41`, `train.py:41-44` or "".
   std::string place() const;
@@ -74,33 +74,33 @@ struct Told {
   std::string text() const;
 };
 
-struct WallRow {
-  WallPart part = WallPart::kWhole;
+struct WallTimeRow {
+  WallPhase part = WallPhase::kNoStepsAtAll;
   std::uint64_t ns = 0;
   std::uint64_t count = 0;  // of steps, or of stretches
-  Told told;                // what took most of it; of kSteps none
+  HostActivity activity;    // what took most of it; of kSteps none
 };
 
 /// What took long at one line, apart from what steps usually do.
-struct Stretch {
-  WallPart part = WallPart::kWhole;
-  Told told;                // `ns` is the sum
+struct SlowSpot {
+  WallPhase part = WallPhase::kNoStepsAtAll;
+  HostActivity activity;    // `ns` is the sum
   std::uint64_t count = 0;  // in how many steps or pauses
   std::uint64_t longest_ns = 0;
-  std::vector<std::uint64_t> labels;  // of the first kMostLabels steps, or those before pauses
-  static constexpr std::size_t kMostLabels = 8;
+  std::vector<std::uint64_t> labels;  // of the first kMaxLabels steps, or those before pauses
+  static constexpr std::size_t kMaxLabels = 8;
 };
 
-struct Wall {
+struct WallTime {
   std::uint64_t recorded_ns = 0;
-  std::vector<WallRow> rows;        // in order of time; only those with time in them
-  std::vector<Stretch> stretches;   // by part, most time first
-  std::uint64_t usual_step_ns = 0;  // the steps that count, their median, on the host
+  std::vector<WallTimeRow> rows;     // in order of time; only those with time in them
+  std::vector<SlowSpot> slow_spots;  // by part, most time first
+  std::uint64_t usual_step_ns = 0;   // the steps that count, their median, on the host
 };
 
 /// @param windows    Those the steps are of.
 /// @param only_steps Of each window from its first step to its last one: only some were asked for.
-Wall wall_of(const Steps& steps, const std::vector<WindowMeta>& windows, const advice::Story& story,
-             bool only_steps);
+WallTime compute_wall_time(const Steps& steps, const std::vector<WindowMeta>& windows,
+                           const advice::StepThread& story, bool only_steps);
 
 }  // namespace gpuprof::report

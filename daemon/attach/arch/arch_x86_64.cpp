@@ -26,7 +26,7 @@ const std::uint64_t kBreakpointBytes = sizeof(long);
 
 namespace {
 
-constexpr std::size_t kRedZone = 128, kMostVectors = 64 << 10;
+constexpr std::size_t kRedZone = 128, kMaxVectors = 64 << 10;
 constexpr std::uint64_t kUserCode = 0x33;  // code segment of 64-bit programs
 // The kernel's own answers of an interrupted system call, seen by tracers only.
 constexpr std::int64_t kRestartSys = -512, kRestartNoHandler = -514, kRestartBlock = -516;
@@ -152,7 +152,7 @@ user_regs_struct plain(const Saved& saved) {
 
 bool save(pid_t tid, Saved& saved) {
   if (!read_registers(tid, saved.registers)) return false;
-  std::size_t bytes = kMostVectors;
+  std::size_t bytes = kMaxVectors;
   saved.vectors.resize(bytes);
   if (!get_set(tid, NT_X86_XSTATE, saved.vectors.data(), bytes)) return false;
   saved.vectors.resize(bytes);

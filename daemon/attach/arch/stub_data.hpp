@@ -12,12 +12,12 @@
 
 namespace gpuprof::attach {
 
-enum BlockState : std::uint64_t { kRunning = 0, kEnded = 2 };
+enum StubState : std::uint64_t { kRunning = 0, kEnded = 2 };
 
 /// Addresses are the process's.
-struct Block {
+struct StubData {
   std::uint64_t state = kRunning;
-  std::uint64_t go = 0;            // set by us once the file is written; without it: back at once
+  std::uint64_t proceed = 0;       // set by us once the file is written; without it: back at once
   std::int64_t file = -1;          // memfd_create's answer
   std::uint64_t make_file = 0;     // whether to make one
   std::uint64_t file_name = 0;     // for memfd_create
@@ -29,7 +29,7 @@ struct Block {
   std::uint64_t argument = 0;
   std::uint64_t handle = 0;      // dlopen's answer
   std::uint64_t error_text = 0;  // dlerror's answer
-  std::int64_t answer = 0;       // gpuprof_attach's
+  std::int64_t result = 0;       // gpuprof_attach's
   std::uint64_t scratch = 0, scratch_bytes = 0;
   std::uint64_t frame = 0;  // arch::Frame::address
   std::uint64_t call = 0;   // arch::Gadgets::call
@@ -39,9 +39,9 @@ struct Block {
   std::uint64_t restore = 0;  // arch::Gadgets::restore, for processors that return by register
 };
 
-static_assert(offsetof(Block, file) == 16 && offsetof(Block, entry) == 72 &&
-              offsetof(Block, answer) == 104 && offsetof(Block, call) == 136 &&
-              offsetof(Block, wait_s) == 144 && offsetof(Block, entered) == 160 &&
-              offsetof(Block, restore) == 168);
+static_assert(offsetof(StubData, file) == 16 && offsetof(StubData, entry) == 72 &&
+              offsetof(StubData, result) == 104 && offsetof(StubData, call) == 136 &&
+              offsetof(StubData, wait_s) == 144 && offsetof(StubData, entered) == 160 &&
+              offsetof(StubData, restore) == 168);
 
 }  // namespace gpuprof::attach

@@ -31,12 +31,12 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{10};
-constexpr int kMostLooks = 50;
+constexpr std::chrono::milliseconds kPollPeriod{10};
+constexpr int kMaxPolls = 50;
 // For a moment between two programs there is neither a loader nor what it has brought.
-constexpr int kLooksWithoutLoader = 3;
+constexpr int kPollsWithoutLoader = 3;
 // A process that ends looks like one without its main thread until its last thread is gone.
-constexpr int kLooksAtHeadless = 10;
+constexpr int kPollsAtHeadless = 10;
 
 /// The words behind `key:` in a status text.
 std::vector<std::string> words_of(std::string_view text, std::string_view key) {
@@ -62,8 +62,8 @@ std::uint64_t mask_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-ProcessStatus parse_status(std::string_view text) {
-  ProcessStatus status;
+ProcStatus parse_status(std::string_view text) {
+  ProcStatus status;
   const std::vector<std::string> state = words_of(text, "State");
   if (state.empty()) return status;
   status.there = true;
@@ -95,20 +95,20 @@ ProcessStatus parse_status(std::string_view text) {
   return status;
 }
 
-ProcessStatus read_status(pid_t pid) {
+ProcStatus read_status(pid_t pid) {
   return parse_status(support::read_small_file(fmt::format("/proc/{}/status", pid)));
 }
 
-ProcessStatus settled_status(pid_t pid) {
-  ProcessStatus status = read_status(pid);
-  for (int turn = 0; status.headless && turn < kLooksAtHeadless; ++turn) {
-    std::this_thread::sleep_for(kBetweenLooks);
+ProcStatus stable_status(pid_t pid) {
+  ProcStatus status = read_status(pid);
+  for (int turn = 0; status.headless && turn < kPollsAtHeadless; ++turn) {
+    std::this_thread::sleep_for(kPollPeriod);
     status = read_status(pid);
   }
   return status;
 }
 
-std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const ProcessStatus& tracer,
+std::string refusal_by_status(pid_t pid, const ProcStatus& status, const ProcStatus& tracer,
                               bool ignore_seccomp) {
   if (!status.there)
     return fmt::format(
@@ -163,7 +163,7 @@ std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const Proc
   return "";
 }
 
-std::string why_not_by_image(pid_t pid, const Maps& maps, int elf_class) {
+std::string refusal_by_image(pid_t pid, const Maps& maps, int elf_class) {
   if (elf_class == ELFCLASS32)
     return fmt::format(
         "process {} is a 32-bit program, and gpuprof's library exists for 64 bits "
@@ -186,7 +186,7 @@ std::string why_not_by_image(pid_t pid, const Maps& maps, int elf_class) {
   return "";
 }
 
-std::string why_denied(pid_t pid, const Denied& denied) {
+std::string denial_message(pid_t pid, const PtraceDenial& denied) {
   if (denied.error == ESRCH || denied.error == ENOENT)
     return fmt::format("process {} has ended", pid);
   if (denied.own_uid != 0 && denied.other_user)
@@ -222,11 +222,11 @@ std::string why_denied(pid_t pid, const Denied& denied) {
                             "program with `gpuprof run`");
 }
 
-Denied look_why_denied(pid_t pid, int error) {
-  Denied denied;
+PtraceDenial inspect_denial(pid_t pid, int error) {
+  PtraceDenial denied;
   denied.error = error;
   denied.own_uid = geteuid();
-  const ProcessStatus status = read_status(pid);
+  const ProcStatus status = read_status(pid);
   for (const unsigned uid : {status.real_uid, status.effective_uid, status.saved_uid})
     denied.other_user = denied.other_user || uid != denied.own_uid;
   struct stat about {};
@@ -250,10 +250,10 @@ bool is_in_memory_of(pid_t pid, pid_t parent) {
 
 /// Most children start their program at once.
 support::Result<void> wait_until_on_its_own(pid_t pid) {
-  for (int turn = 0; turn < kMostLooks; ++turn) {
-    const ProcessStatus status = read_status(pid);
+  for (int turn = 0; turn < kMaxPolls; ++turn) {
+    const ProcStatus status = read_status(pid);
     if (status.parent <= 0 || !is_in_memory_of(pid, status.parent)) return {};
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kPollPeriod);
   }
   return support::error(fmt::format(
       "process {} still runs in the memory of its parent, which has made it by vfork: attach when "
@@ -264,35 +264,35 @@ support::Result<void> wait_until_on_its_own(pid_t pid) {
 /// A program that has just been started has not loaded everything yet.
 support::Result<void> wait_until_loaded(pid_t pid, std::uint64_t until_ns) {
   for (int without_loader = 0;;) {
-    const bool works = loader_works(pid);
-    const std::string why = why_not_by_image(pid, read_maps(pid), program_file(pid).elf_class);
+    const bool works = is_loader_busy(pid);
+    const std::string why = refusal_by_image(pid, read_maps(pid), program_file(pid).elf_class);
     if (why.empty()) return {};
     without_loader = works ? 0 : without_loader + 1;
-    if (without_loader > kLooksWithoutLoader) return support::error(why);
-    if (works && base::mono_ns() >= until_ns) return why_loader_works(pid);
-    std::this_thread::sleep_for(kBetweenLooks);
+    if (without_loader > kPollsWithoutLoader) return support::error(why);
+    if (works && base::mono_ns() >= until_ns) return loader_busy_error(pid);
+    std::this_thread::sleep_for(kPollPeriod);
   }
 }
 
 }  // namespace
 
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
-  return may_attach(pid, ignore_seccomp, base::mono_ns() + kAttachNs);
+  return may_attach(pid, ignore_seccomp, base::mono_ns() + kAttachTimeoutNs);
 }
 
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp, std::uint64_t until_ns) {
   if (pid == getpid())
     return support::error("gpuprof cannot attach to itself: name the process of your program");
-  const ProcessStatus status = settled_status(pid);
-  std::string why = why_not_by_status(pid, status, read_status(status.tracer), ignore_seccomp);
+  const ProcStatus status = stable_status(pid);
+  std::string why = refusal_by_status(pid, status, read_status(status.tracer), ignore_seccomp);
   if (!why.empty()) return support::error(why);
   const base::UniqueFd memory(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
+  if (!memory) return support::error(denial_message(pid, inspect_denial(pid, errno)));
   GPUPROF_CHECK(wait_until_on_its_own(pid));
   auto loaded = wait_until_loaded(pid, until_ns);
   if (loaded) return loaded;
   // One that ended meanwhile has no libraries either.
-  why = why_not_by_status(pid, settled_status(pid), {}, true);
+  why = refusal_by_status(pid, stable_status(pid), {}, true);
   return why.empty() ? loaded : support::error(why);
 }
 

@@ -18,7 +18,7 @@
 namespace gpuprof::attach {
 
 /// Of /proc/PID/status.
-struct ProcessStatus {
+struct ProcStatus {
   bool there = false;
   std::string name;
   char state = '?';
@@ -34,31 +34,31 @@ struct ProcessStatus {
   std::uint64_t blocked = 0, caught = 0, pending = 0;  // signals, bit 0 is signal 1
   std::string inner_pid;                               // in its own pid namespace
 };
-ProcessStatus parse_status(std::string_view text);
-ProcessStatus read_status(pid_t pid);
+ProcStatus parse_status(std::string_view text);
+ProcStatus read_status(pid_t pid);
 /// A process that is about to end is not taken for one that has lost its main thread only: waits
 /// for the end, 0.1 s at most.
-ProcessStatus settled_status(pid_t pid);
+ProcStatus stable_status(pid_t pid);
 
 /// Why a process with this status is refused; "" if it is not. `tracer` is the status of the thread
 /// that traces it, if one does.
-std::string why_not_by_status(pid_t pid, const ProcessStatus& status, const ProcessStatus& tracer,
+std::string refusal_by_status(pid_t pid, const ProcStatus& status, const ProcStatus& tracer,
                               bool ignore_seccomp);
 
 /// Why its image is refused: 32-bit, static, another C library; "" if it is not.
 /// @param elf_class EI_CLASS of its program, 0 if that cannot be read.
-std::string why_not_by_image(pid_t pid, const Maps& maps, int elf_class);
+std::string refusal_by_image(pid_t pid, const Maps& maps, int elf_class);
 
 /// What is known when the kernel forbids to look into a process.
-struct Denied {
+struct PtraceDenial {
   int error = 0;             // errno
   unsigned own_uid = 0;      // effective
   bool other_user = false;   // any of its user numbers differs
   bool own_by_root = false;  // /proc/PID belongs to root, the process does not: not dumpable
   int yama = 0;              // ptrace_scope, 0 where there is no Yama
 };
-std::string why_denied(pid_t pid, const Denied& denied);
+std::string denial_message(pid_t pid, const PtraceDenial& denied);
 /// Gathers that for a process that cannot be traced (`error`: errno).
-Denied look_why_denied(pid_t pid, int error);
+PtraceDenial inspect_denial(pid_t pid, int error);
 
 }  // namespace gpuprof::attach

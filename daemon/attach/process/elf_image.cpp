@@ -16,10 +16,10 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr unsigned kMostHeaders = 64;
-constexpr std::uint64_t kMostNotes = 64 << 10;
-constexpr std::uint64_t kMostDynamic = 4096;   // entries
-constexpr std::uint32_t kLongestChain = 4096;  // symbols of one bucket
+constexpr unsigned kMaxHeaders = 64;
+constexpr std::uint64_t kMaxNotes = 64 << 10;
+constexpr std::uint64_t kMaxDynamic = 4096;  // entries
+constexpr std::uint32_t kMaxChain = 4096;    // symbols of one bucket
 
 std::uint32_t gnu_hash(const std::string& name) {
   std::uint32_t hash = 5381;
@@ -31,7 +31,7 @@ constexpr std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 3) & ~std
 
 }  // namespace
 
-std::optional<ElfImage> ElfImage::at(std::uint64_t base, Reader reader) {
+std::optional<ElfImage> ElfImage::at(std::uint64_t base, MemoryReader reader) {
   ElfImage image(std::move(reader));
   if (!image.read_headers(base)) return std::nullopt;
   return image;
@@ -42,7 +42,7 @@ bool ElfImage::read_headers(std::uint64_t base) {
   Elf64_Ehdr head;
   if (!read(base, head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
       head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != arch::kElfMachine ||
-      head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > kMostHeaders)
+      head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum == 0 || head.e_phnum > kMaxHeaders)
     return false;
   std::vector<Elf64_Phdr> parts(head.e_phnum);
   if (!reader_(base + head.e_phoff, parts.data(), parts.size() * sizeof(Elf64_Phdr))) return false;
@@ -65,7 +65,7 @@ std::uint64_t ElfImage::placed(std::uint64_t pointer) const {
 }
 
 void ElfImage::read_dynamic(std::uint64_t address, std::uint64_t bytes) {
-  bytes = std::min(bytes, kMostDynamic * sizeof(Elf64_Dyn));
+  bytes = std::min(bytes, kMaxDynamic * sizeof(Elf64_Dyn));
   for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= bytes; at += sizeof(Elf64_Dyn)) {
     Elf64_Dyn entry;
     if (!read(address + at, entry) || entry.d_tag == DT_NULL) return;
@@ -76,7 +76,7 @@ void ElfImage::read_dynamic(std::uint64_t address, std::uint64_t bytes) {
 }
 
 void ElfImage::read_notes(std::uint64_t address, std::uint64_t bytes) {
-  if (bytes > kMostNotes || bytes < sizeof(Elf64_Nhdr)) return;
+  if (bytes > kMaxNotes || bytes < sizeof(Elf64_Nhdr)) return;
   std::vector<char> notes(bytes);
   if (!reader_(address, notes.data(), notes.size())) return;
   for (std::uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= bytes;) {
@@ -114,7 +114,7 @@ std::optional<ElfImage::Function> ElfImage::function(const std::string& name) co
   std::uint32_t index = 0, hash = 0;
   if (!read(buckets + std::uint64_t{wanted % table.buckets} * 4, index) || index < table.first)
     return std::nullopt;
-  for (std::uint32_t looked = 0; looked < kLongestChain; ++looked, ++index) {
+  for (std::uint32_t looked = 0; looked < kMaxChain; ++looked, ++index) {
     if (!read(chains + std::uint64_t{index - table.first} * 4, hash)) return std::nullopt;
     Elf64_Sym symbol;
     if ((hash | 1) == (wanted | 1) && read(symbols_ + index * sizeof symbol, symbol) &&

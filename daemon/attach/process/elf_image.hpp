@@ -16,13 +16,13 @@
 namespace gpuprof::attach {
 
 /// Copies `bytes` from an address; false if they are not all there.
-using Reader = std::function<bool(std::uint64_t address, void* to, std::size_t bytes)>;
+using MemoryReader = std::function<bool(std::uint64_t address, void* to, std::size_t bytes)>;
 
 class ElfImage {
  public:
   /// @param base Where the object's first byte lies.
   /// Nothing if no 64-bit little-endian ELF object of this machine's architecture lies there.
-  static std::optional<ElfImage> at(std::uint64_t base, Reader reader);
+  static std::optional<ElfImage> at(std::uint64_t base, MemoryReader reader);
 
   /// Address of an exported symbol (DT_GNU_HASH); of several versions any.
   std::optional<std::uint64_t> symbol(const std::string& name) const;
@@ -36,7 +36,7 @@ class ElfImage {
   std::uint64_t bias() const { return bias_; }
 
  private:
-  explicit ElfImage(Reader reader) : reader_(std::move(reader)) {}
+  explicit ElfImage(MemoryReader reader) : reader_(std::move(reader)) {}
   bool read_headers(std::uint64_t base);
   void read_dynamic(std::uint64_t address, std::uint64_t bytes);
   void read_notes(std::uint64_t address, std::uint64_t bytes);
@@ -47,7 +47,7 @@ class ElfImage {
   }
   bool named(std::uint32_t text, const std::string& name) const;
 
-  Reader reader_;
+  MemoryReader reader_;
   std::uint64_t base_ = 0, bias_ = 0, end_ = 0;
   std::uint64_t symbols_ = 0, texts_ = 0, hash_ = 0;
   std::string build_id_;

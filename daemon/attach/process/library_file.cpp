@@ -21,13 +21,13 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr std::uint64_t kMostBytes = 256 << 20;
+constexpr std::uint64_t kMaxBytes = 256 << 20;
 
 std::vector<std::uint8_t> read_file(const std::string& path) {
   const base::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!fd || fstat(fd.get(), &about) != 0) return {};
-  std::vector<std::uint8_t> bytes(std::min(static_cast<std::uint64_t>(about.st_size), kMostBytes));
+  std::vector<std::uint8_t> bytes(std::min(static_cast<std::uint64_t>(about.st_size), kMaxBytes));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = read(fd.get(), bytes.data() + done, bytes.size() - done);
@@ -56,7 +56,8 @@ std::vector<Elf64_Phdr> parts_of(const std::vector<std::uint8_t>& file) {
 }
 
 /// Addresses of the file, found in its parts.
-Reader reader_of(const std::vector<std::uint8_t>& file, const std::vector<Elf64_Phdr>& parts) {
+MemoryReader reader_of(const std::vector<std::uint8_t>& file,
+                       const std::vector<Elf64_Phdr>& parts) {
   return [&file, &parts](std::uint64_t address, void* to, std::size_t bytes) {
     for (const Elf64_Phdr& part : parts) {
       if (address < part.p_vaddr || address - part.p_vaddr > part.p_filesz ||

@@ -21,7 +21,7 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr int kMostParts = 64;
+constexpr int kMaxParts = 64;
 // What debuggers read of a loader.
 constexpr const char* kStateName = "_r_debug";
 
@@ -40,7 +40,7 @@ std::string text_at(int fd, std::uint64_t offset, std::uint64_t bytes) {
 std::string loader_in(int fd) {
   Elf64_Ehdr head;
   if (!read_at(fd, 0, head) || head.e_phentsize != sizeof(Elf64_Phdr)) return "";
-  for (int i = 0; i < std::min<int>(head.e_phnum, kMostParts); ++i) {
+  for (int i = 0; i < std::min<int>(head.e_phnum, kMaxParts); ++i) {
     Elf64_Phdr part;
     if (!read_at(fd, head.e_phoff + static_cast<std::uint64_t>(i) * sizeof part, part)) return "";
     if (part.p_type != PT_INTERP) continue;
@@ -50,7 +50,7 @@ std::string loader_in(int fd) {
   return "";
 }
 
-Reader reader_of(const Memory& memory) {
+MemoryReader reader_of(const ProcessMemory& memory) {
   return [&memory](std::uint64_t address, void* to, std::size_t bytes) {
     return memory.read(address, to, bytes);
   };
@@ -68,7 +68,7 @@ ProgramFile program_file(pid_t pid) {
   return program;
 }
 
-bool loader_works(const Maps& maps, const ProgramFile& program, const Reader& reader) {
+bool is_loader_busy(const Maps& maps, const ProgramFile& program, const MemoryReader& reader) {
   if (program.elf_class == ELFCLASS32) return false;
   const auto loader = std::find_if(maps.begin(), maps.end(), [](const Mapping& mapping) {
     return mapping.offset == 0 && mapping.readable && is_loader(file_name(mapping));
@@ -82,12 +82,12 @@ bool loader_works(const Maps& maps, const ProgramFile& program, const Reader& re
          state.r_state != r_debug::RT_CONSISTENT;
 }
 
-bool loader_works(pid_t pid) {
-  const Memory memory(pid);
-  return memory && loader_works(read_maps(pid), program_file(pid), reader_of(memory));
+bool is_loader_busy(pid_t pid) {
+  const ProcessMemory memory(pid);
+  return memory && is_loader_busy(read_maps(pid), program_file(pid), reader_of(memory));
 }
 
-support::Error why_loader_works(pid_t pid) {
+support::Error loader_busy_error(pid_t pid) {
   const Maps maps = read_maps(pid);
   const bool has_libc = std::any_of(maps.begin(), maps.end(), [](const Mapping& mapping) {
     return is_glibc(file_name(mapping));

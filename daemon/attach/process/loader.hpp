@@ -27,10 +27,10 @@ ProgramFile program_file(pid_t pid);
 /// Whether the loader brings libraries right now: those of a program that has just been started, or
 /// of a dlopen. True as well where the program asks for it and the kernel has not brought it
 /// completely; false for other loaders.
-bool loader_works(const Maps& maps, const ProgramFile& program, const Reader& reader);
-bool loader_works(pid_t pid);
+bool is_loader_busy(const Maps& maps, const ProgramFile& program, const MemoryReader& reader);
+bool is_loader_busy(pid_t pid);
 
 /// The sentence for one whose loader has worked for as long as we could wait.
-support::Error why_loader_works(pid_t pid);
+support::Error loader_busy_error(pid_t pid);
 
 }  // namespace gpuprof::attach

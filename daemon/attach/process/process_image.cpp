@@ -18,7 +18,7 @@
 namespace gpuprof::attach {
 namespace {
 
-std::optional<ElfImage> image_at(const Target& target, const Mapping& mapping) {
+std::optional<ElfImage> image_at(const ProcessImage& target, const Mapping& mapping) {
   return ElfImage::at(mapping.start,
                       [memory = target.memory](std::uint64_t address, void* to, std::size_t bytes) {
                         return memory->read(address, to, bytes);
@@ -31,7 +31,7 @@ const Mapping* first_of(const Maps& maps, const std::function<bool(std::string_v
   return nullptr;
 }
 
-void find_gadgets(Target& target, const Mapping& libc) {
+void find_gadgets(ProcessImage& target, const Mapping& libc) {
   for (const Mapping& mapping : target.maps) {
     // aarch64 returns from signal handlers through the vdso.
     const bool wanted =
@@ -42,9 +42,9 @@ void find_gadgets(Target& target, const Mapping& libc) {
   }
 }
 
-support::Result<void> find_functions(Target& target) {
+support::Result<void> find_functions(ProcessImage& target) {
   const Mapping* libc = first_of(target.maps, is_glibc);
-  if (libc == nullptr) return support::error(why_not_by_image(target.pid, target.maps, 0));
+  if (libc == nullptr) return support::error(refusal_by_image(target.pid, target.maps, 0));
   find_gadgets(target, *libc);
   std::vector<ElfImage> images;
   if (auto image = image_at(target, *libc)) images.push_back(*std::move(image));
@@ -74,7 +74,7 @@ support::Result<void> find_functions(Target& target) {
   return {};
 }
 
-support::Result<void> find_our_library(Target& target, const LibraryFile& library) {
+support::Result<void> find_our_library(ProcessImage& target, const LibraryFile& library) {
   const Mapping* ours =
       first_of(target.maps, [](std::string_view name) { return name.ends_with(kLibraryName); });
   if (ours == nullptr) return {};
@@ -91,12 +91,12 @@ support::Result<void> find_our_library(Target& target, const LibraryFile& librar
 
 }  // namespace
 
-support::Result<Target> look_at(pid_t pid, const LibraryFile& library) {
-  Target target;
+support::Result<ProcessImage> read_process_image(pid_t pid, const LibraryFile& library) {
+  ProcessImage target;
   target.pid = pid;
-  target.memory = std::make_shared<Memory>(pid);
-  if (!*target.memory) return support::error(why_denied(pid, look_why_denied(pid, errno)));
-  target.program = support::program_mark(pid);
+  target.memory = std::make_shared<ProcessMemory>(pid);
+  if (!*target.memory) return support::error(denial_message(pid, inspect_denial(pid, errno)));
+  target.program = support::exec_fingerprint(pid);
   target.maps = read_maps(pid);
   GPUPROF_CHECK(find_functions(target));
   GPUPROF_CHECK(find_our_library(target, library));

@@ -19,10 +19,10 @@
 
 namespace gpuprof::attach {
 
-struct Target {
+struct ProcessImage {
   pid_t pid = 0;
-  std::shared_ptr<Memory> memory;
-  std::uint32_t program = 0;  // support::program_mark()
+  std::shared_ptr<ProcessMemory> memory;
+  std::uint32_t program = 0;  // support::exec_fingerprint()
   Maps maps;
   arch::Gadgets gadgets;
   std::uint64_t open_library = 0, last_error = 0, error_number = 0;  // in its C library
@@ -31,6 +31,6 @@ struct Target {
 
 /// Errors: what may_attach may not see yet, such as a C library without dlopen, or another build of
 /// our library in the process.
-support::Result<Target> look_at(pid_t pid, const LibraryFile& library);
+support::Result<ProcessImage> read_process_image(pid_t pid, const LibraryFile& library);
 
 }  // namespace gpuprof::attach

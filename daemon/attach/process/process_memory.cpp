@@ -41,9 +41,9 @@ bool poke(pid_t tid, std::uint64_t address, std::span<const std::uint8_t> bytes)
 
 }  // namespace
 
-Memory::Memory(pid_t pid) : fd_(open_memory(pid)) {}
+ProcessMemory::ProcessMemory(pid_t pid) : fd_(open_memory(pid)) {}
 
-bool Memory::read(std::uint64_t address, void* to, std::size_t bytes) const {
+bool ProcessMemory::read(std::uint64_t address, void* to, std::size_t bytes) const {
   auto* out = static_cast<std::uint8_t*>(to);
   while (bytes != 0) {
     const ssize_t got = pread(fd_.get(), out, bytes, static_cast<off_t>(address));
@@ -55,7 +55,8 @@ bool Memory::read(std::uint64_t address, void* to, std::size_t bytes) const {
   return true;
 }
 
-bool Memory::write(std::uint64_t address, std::span<const std::uint8_t> bytes, pid_t tid) const {
+bool ProcessMemory::write(std::uint64_t address, std::span<const std::uint8_t> bytes,
+                          pid_t tid) const {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t put = pwrite(fd_.get(), bytes.data() + done, bytes.size() - done,
@@ -66,7 +67,7 @@ bool Memory::write(std::uint64_t address, std::span<const std::uint8_t> bytes, p
   return true;
 }
 
-std::vector<std::uint8_t> Memory::read_some(std::uint64_t address, std::size_t bytes) const {
+std::vector<std::uint8_t> ProcessMemory::read_some(std::uint64_t address, std::size_t bytes) const {
   std::vector<std::uint8_t> data(bytes);
   std::size_t done = 0;
   while (done < bytes) {
@@ -79,7 +80,7 @@ std::vector<std::uint8_t> Memory::read_some(std::uint64_t address, std::size_t b
   return data;
 }
 
-std::string Memory::read_text(std::uint64_t address, std::size_t most) const {
+std::string ProcessMemory::read_text(std::uint64_t address, std::size_t most) const {
   const std::vector<std::uint8_t> data = read_some(address, most);
   const auto end = std::find(data.begin(), data.end(), std::uint8_t{0});
   return {data.begin(), end};

@@ -18,9 +18,9 @@
 
 namespace gpuprof::attach {
 
-class Memory {
+class ProcessMemory {
  public:
-  explicit Memory(pid_t pid);
+  explicit ProcessMemory(pid_t pid);
   /// False: we may not look into that process (errno says why).
   explicit operator bool() const { return static_cast<bool>(fd_); }
 

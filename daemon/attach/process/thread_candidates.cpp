@@ -51,7 +51,7 @@ constexpr const char* kOwnThread = "gpuprof\n";
 std::string folder_of(pid_t pid, pid_t tid) { return fmt::format("/proc/{}/task/{}/", pid, tid); }
 
 char state_in(const std::string& folder) {
-  return support::parse_stat(support::read_small_file(folder + "stat")).state;
+  return support::parse_process_stat(support::read_small_file(folder + "stat")).state;
 }
 
 bool holds(std::span<const long> calls, long number) {
@@ -73,7 +73,7 @@ std::vector<pid_t> threads_of(pid_t pid) {
 
 struct Ranked {
   int demerit;  // lower is better
-  Candidate candidate;
+  ThreadCandidate candidate;
 };
 
 /// Demerit below 0: not at all.
@@ -85,8 +85,8 @@ Ranked rank(pid_t pid, pid_t tid) {
   const char state = state_in(folder);
   if (state == 'Z' || state == 'X' || state == '?') return {-1, {}};
   if (state == 'D') return {6, {tid, 0}};
-  const SleepingCall call = parse_call(support::read_small_file(folder + "syscall"));
-  if (state == 'S' && call.amid_transfer) return {5, {tid, call.stack_pointer, true}};
+  const BlockedSyscall call = parse_syscall(support::read_small_file(folder + "syscall"));
+  if (state == 'S' && call.in_transfer) return {5, {tid, call.stack_pointer, true}};
   if (state == 'S' && call.number >= 0)
     return {holds(kContinued, call.number) ? 0 : 1, {tid, call.stack_pointer}};
   return {tid == pid ? 4 : 3, {tid, 0}};
@@ -96,17 +96,17 @@ Ranked rank(pid_t pid, pid_t tid) {
 
 // number, six arguments, stack pointer, program counter; `running` or `-1 ...` where it is in no
 // call
-SleepingCall parse_call(std::string_view line) {
+BlockedSyscall parse_syscall(std::string_view line) {
   const std::vector<std::string> words = support::split(line, ' ');
   constexpr std::size_t kNumber = 0, kMessageFlags = 3, kFlags = 4, kStackPointer = 7;
-  SleepingCall call;
+  BlockedSyscall call;
   if (words.size() <= kStackPointer) return call;
   call.number = strtol(words[kNumber].c_str(), nullptr, 10);
   call.stack_pointer = strtoull(words[kStackPointer].c_str(), nullptr, 16);
   const std::size_t flags = call.number == SYS_recvfrom  ? kFlags
                             : call.number == SYS_recvmsg ? kMessageFlags
                                                          : kNumber;
-  call.amid_transfer =
+  call.in_transfer =
       holds(kSends, call.number) ||
       (flags != kNumber && (strtoull(words[flags].c_str(), nullptr, 16) & MSG_WAITALL) != 0);
   return call;
@@ -115,7 +115,7 @@ SleepingCall parse_call(std::string_view line) {
 bool waits_for_child(pid_t pid, pid_t tid) {
   const std::string folder = folder_of(pid, tid);
   return state_in(folder) == 'D' &&
-         holds(kMakesChild, parse_call(support::read_small_file(folder + "syscall")).number);
+         holds(kMakesChild, parse_syscall(support::read_small_file(folder + "syscall")).number);
 }
 
 bool any_waits_for_child(pid_t pid) {
@@ -124,7 +124,7 @@ bool any_waits_for_child(pid_t pid) {
                      [pid](pid_t tid) { return waits_for_child(pid, tid); });
 }
 
-std::vector<Candidate> threads_by_merit(pid_t pid) {
+std::vector<ThreadCandidate> threads_by_stop_cost(pid_t pid) {
   std::vector<Ranked> ranked;
   for (const pid_t tid : threads_of(pid)) {
     const Ranked one = rank(pid, tid);
@@ -132,7 +132,7 @@ std::vector<Candidate> threads_by_merit(pid_t pid) {
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const Ranked& a, const Ranked& b) { return a.demerit < b.demerit; });
-  std::vector<Candidate> threads;
+  std::vector<ThreadCandidate> threads;
   for (const Ranked& one : ranked) threads.push_back(one.candidate);
   return threads;
 }

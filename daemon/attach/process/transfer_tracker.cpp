@@ -16,8 +16,8 @@ constexpr std::uint64_t kOutNs = 5'000'000;  // a pipe that is read is filled in
 
 }  // namespace
 
-bool Transfers::amid(const Candidate& thread) {
-  if (thread.amid_transfer) {
+bool TransferTracker::in_transfer(const ThreadCandidate& thread) {
+  if (thread.in_transfer) {
     ran_ns_[thread.tid] = ran_ns(thread.tid);
     return true;
   }
@@ -30,8 +30,8 @@ bool Transfers::amid(const Candidate& thread) {
 }
 
 /// By the clock on the wall where the kernel does not count.
-std::uint64_t Transfers::ran_ns(pid_t tid) const {
-  return support::thread_ran_ns(pid_, tid).value_or(base::mono_ns());
+std::uint64_t TransferTracker::ran_ns(pid_t tid) const {
+  return support::thread_runtime_ns(pid_, tid).value_or(base::mono_ns());
 }
 
 }  // namespace gpuprof::attach

@@ -17,14 +17,14 @@
 
 namespace gpuprof::attach {
 
-class Transfers {
+class TransferTracker {
  public:
-  explicit Transfers(pid_t pid) : pid_(pid) {}
+  explicit TransferTracker(pid_t pid) : pid_(pid) {}
 
   /// Whether a stop may now cut a call of the thread short. Which call a running thread is in, the
   /// kernel does not tell: one that was amid a transfer has come out of it when it sleeps in
   /// another call, or has run for 5 ms without waiting for room again.
-  bool amid(const Candidate& thread);
+  bool in_transfer(const ThreadCandidate& thread);
 
  private:
   std::uint64_t ran_ns(pid_t tid) const;

@@ -33,7 +33,7 @@ itimerspec first_and_again(std::uint64_t until_ns) {
 
 }  // namespace
 
-Alarm::Alarm() {
+CallTimeout::CallTimeout() {
   static const bool installed = install();
   sigset_t ours;
   sigemptyset(&ours);
@@ -47,17 +47,17 @@ Alarm::Alarm() {
           timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
 }
 
-Alarm::~Alarm() {
+CallTimeout::~CallTimeout() {
   if (made_) timer_delete(timer_);
 }
 
-bool Alarm::set(std::uint64_t until_ns) {
+bool CallTimeout::set(std::uint64_t until_ns) {
   // 0 would switch it off.
   const itimerspec when = first_and_again(until_ns == 0 ? 1 : until_ns);
   return made_ && timer_settime(timer_, TIMER_ABSTIME, &when, nullptr) == 0;
 }
 
-void Alarm::off() {
+void CallTimeout::off() {
   const itimerspec never{};
   if (made_) timer_settime(timer_, 0, &never, nullptr);
 }

@@ -13,12 +13,12 @@
 namespace gpuprof::attach {
 
 /// Used by the thread that made it.
-class Alarm {
+class CallTimeout {
  public:
-  Alarm();
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-  ~Alarm();
+  CallTimeout();
+  CallTimeout(const CallTimeout&) = delete;
+  CallTimeout& operator=(const CallTimeout&) = delete;
+  ~CallTimeout();
 
   /// System calls of this thread fail with EINTR from the time on at which CLOCK_MONOTONIC reads
   /// `until_ns`, every millisecond, until off(). False: they will not; there is no timer.

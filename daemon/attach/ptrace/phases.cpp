@@ -14,52 +14,52 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr std::pair<Step, const char*> kNames[] = {
-    {Step::kChecked, "checked"},
-    {Step::kSeized, "seized"},
-    {Step::kStopped, "stopped"},
-    {Step::kBreakpoint, "breakpoint"},
-    {Step::kSteppedOut, "stepped-out"},
-    {Step::kFrameWritten, "frame-written"},
-    {Step::kMapCall, "map-call"},
-    {Step::kMasked, "masked"},
-    {Step::kMapEntered, "map-entered"},
-    {Step::kMapped, "mapped"},
-    {Step::kCodeMapped, "code-mapped"},
-    {Step::kCodeWritten, "code-written"},
-    {Step::kStarted, "started"},
-    {Step::kFileMade, "file-made"},
-    {Step::kFileWritten, "file-written"},
-    {Step::kLoading, "loading"},
-    {Step::kCalled, "called"},
-    {Step::kHeld, "held"},
-    {Step::kUnmapCall, "unmap-call"},
-    {Step::kUnmapped, "unmapped"},
-    {Step::kAtRest, "at-rest"},
-    {Step::kVectors, "vectors"},
-    {Step::kMask, "mask"},
-    {Step::kRegisters, "registers"},
-    {Step::kDetached, "detached"},
+constexpr std::pair<Phase, const char*> kNames[] = {
+    {Phase::kChecked, "checked"},
+    {Phase::kSeized, "seized"},
+    {Phase::kStopped, "stopped"},
+    {Phase::kBreakpoint, "breakpoint"},
+    {Phase::kSteppedOut, "stepped-out"},
+    {Phase::kFrameWritten, "frame-written"},
+    {Phase::kMapCall, "map-call"},
+    {Phase::kMasked, "masked"},
+    {Phase::kMapEntered, "map-entered"},
+    {Phase::kMapped, "mapped"},
+    {Phase::kCodeMapped, "code-mapped"},
+    {Phase::kCodeWritten, "code-written"},
+    {Phase::kStarted, "started"},
+    {Phase::kFileMade, "file-made"},
+    {Phase::kFileWritten, "file-written"},
+    {Phase::kLoading, "loading"},
+    {Phase::kCalled, "called"},
+    {Phase::kHeld, "held"},
+    {Phase::kUnmapCall, "unmap-call"},
+    {Phase::kUnmapped, "unmapped"},
+    {Phase::kAtRest, "at-rest"},
+    {Phase::kVectors, "vectors"},
+    {Phase::kMask, "mask"},
+    {Phase::kRegisters, "registers"},
+    {Phase::kDetached, "detached"},
 };
 
 }  // namespace
 
-const char* step_name(Step step) {
+const char* phase_name(Phase step) {
   for (const auto& [known, name] : kNames)
     if (known == step) return name;
   return "";
 }
 
-std::vector<Step> all_steps() {
-  std::vector<Step> steps;
+std::vector<Phase> all_phases() {
+  std::vector<Phase> steps;
   for (const auto& [step, name] : kNames) steps.push_back(step);
   return steps;
 }
 
-void stop_here_if_asked(Step step) {
+void stop_if_requested(Phase step) {
   const char* asked = getenv("GPUPROF_ATTACH_STOP_AT");
   // To this thread: it stops before it does anything else.
-  if (asked != nullptr && strcmp(asked, step_name(step)) == 0) raise(SIGSTOP);
+  if (asked != nullptr && strcmp(asked, phase_name(step)) == 0) raise(SIGSTOP);
 }
 
 }  // namespace gpuprof::attach

@@ -12,7 +12,7 @@
 namespace gpuprof::attach {
 
 /// In the order in which they are passed; each is announced when it is done.
-enum class Step {
+enum class Phase {
   kChecked,       // everything was read, nothing is stopped
   kSeized,        // we are the tracer; the thread runs
   kStopped,       // the thread is stopped, unchanged
@@ -41,11 +41,11 @@ enum class Step {
 };
 
 /// `frame-written`, ...
-const char* step_name(Step step);
+const char* phase_name(Phase step);
 /// All of them in order.
-std::vector<Step> all_steps();
+std::vector<Phase> all_phases();
 
 /// For tests, when GPUPROF_ATTACH_STOP_AT names this step: stops this whole process (SIGSTOP).
-void stop_here_if_asked(Step step);
+void stop_if_requested(Phase step);
 
 }  // namespace gpuprof::attach

@@ -89,7 +89,7 @@ bool waits_for_lock(const arch::Registers& registers) {
 
 }  // namespace
 
-bool dispatches_calls(pid_t tid) {
+bool uses_syscall_user_dispatch(pid_t tid) {
   struct {
     std::uint64_t mode, selector, offset, bytes;
   } how{};
@@ -98,14 +98,14 @@ bool dispatches_calls(pid_t tid) {
          how.mode != 0;
 }
 
-SafePoint::SafePoint(const Target& target)
+SafePoint::SafePoint(const ProcessImage& target)
     : memory_(target.memory),
       maps_(target.maps),
       unwinder_(std::make_unique<Unwinder>(target.pid, target.maps, target.memory)) {
   for (const Mapping& mapping : maps_) {
     const std::string_view name = file_name(mapping);
     if (!mapping.executable) continue;
-    fragile_ = fragile_ || base::is_fragile_file(name);
+    fragile_ = fragile_ || base::is_red_zone_file(name);
     if (is_loader(name)) ranges_.push_back({mapping.start, mapping.end, "in the loader"});
     if (is_allocator(name))
       ranges_.push_back({mapping.start, mapping.end, "in the memory allocator"});
@@ -121,7 +121,7 @@ SafePoint::SafePoint(const Target& target)
     if (is_loader(file_name(mapping))) unwinder_->prepare(mapping.start);
 }
 
-void SafePoint::add_functions(const Target& target) {
+void SafePoint::add_functions(const ProcessImage& target) {
   for (const Mapping& mapping : target.maps) {
     if (mapping.offset != 0 || mapping.inode == 0 || !mapping.readable) continue;
     const auto image = ElfImage::at(
@@ -142,7 +142,7 @@ void SafePoint::add_functions(const Target& target) {
   }
 }
 
-const SafePoint::Range* SafePoint::in_the_way(std::uint64_t address) const {
+const SafePoint::Range* SafePoint::forbidden_range(std::uint64_t address) const {
   const auto behind =
       std::upper_bound(ranges_.begin(), ranges_.end(), address,
                        [](std::uint64_t value, const Range& one) { return value < one.start; });
@@ -151,7 +151,7 @@ const SafePoint::Range* SafePoint::in_the_way(std::uint64_t address) const {
   return address < range.end ? &range : nullptr;
 }
 
-bool SafePoint::between_functions(std::uint64_t address) const {
+bool SafePoint::in_c_library(std::uint64_t address) const {
   return std::any_of(library_.begin(), library_.end(), [address](const Range& range) {
     return address >= range.start && address < range.end;
   });
@@ -164,12 +164,12 @@ const SafePoint::Range* SafePoint::found_on_stack(std::uint64_t stack_pointer) c
        at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     memcpy(&word, bytes.data() + at, sizeof word);
-    if (const Range* range = in_the_way(word)) return range;
+    if (const Range* range = forbidden_range(word)) return range;
   }
   return nullptr;
 }
 
-bool SafePoint::in_sequence(pid_t tid, std::uint64_t pc) const {
+bool SafePoint::in_rseq(pid_t tid, std::uint64_t pc) const {
   struct {
     std::uint64_t area;
     std::uint32_t bytes, signature, flags, pad;
@@ -189,20 +189,20 @@ bool SafePoint::in_sequence(pid_t tid, std::uint64_t pc) const {
 }
 
 /// By registers alone; null: nothing is against it so far.
-const char* SafePoint::why_not_here(pid_t tid, const arch::Registers& registers) const {
+const char* SafePoint::refusal_by_registers(pid_t tid, const arch::Registers& registers) const {
   const std::uint64_t pc = arch::pc(registers);
   if (!arch::is_native(registers)) return "in 32-bit code";
   if (!arch::has_thread_block(registers, [this](std::uint64_t at, std::uint64_t& word) {
         return memory_->read(at, word);
       }))
     return "without the C library's thread-local block";
-  if (const Range* range = in_the_way(pc)) return range->what;
+  if (const Range* range = forbidden_range(pc)) return range->what;
   const bool calling = registers.call >= 0;
-  if (between_functions(pc) && !calling) return "in the C library";
-  if (calling && between_functions(pc) && one_of(registers.call))
+  if (in_c_library(pc) && !calling) return "in the C library";
+  if (calling && in_c_library(pc) && one_of(registers.call))
     return "in a call the C library may make with locks held";
   if (calling && waits_for_lock(registers)) return "waiting for a lock";
-  if (!calling && in_sequence(tid, pc)) return "in a restartable sequence";
+  if (!calling && in_rseq(tid, pc)) return "in a restartable sequence";
   return nullptr;
 }
 
@@ -217,9 +217,9 @@ void SafePoint::prepare(std::uint64_t stack_pointer) {
   }
 }
 
-Verdict SafePoint::judge(pid_t tid, const arch::Registers& registers) {
+Verdict SafePoint::check(pid_t tid, const arch::Registers& registers) {
   Verdict verdict;
-  const char* here = why_not_here(tid, registers);
+  const char* here = refusal_by_registers(tid, registers);
   if (here == nullptr && !fragile_ && found_on_stack(arch::sp(registers)) == nullptr) {
     verdict.safe = true;
     return verdict;
@@ -228,22 +228,22 @@ Verdict SafePoint::judge(pid_t tid, const arch::Registers& registers) {
   // The innermost functions that belong to the C library, and all up to the outermost bad one.
   std::size_t bad = here == nullptr ? 0 : 1;
   if (here != nullptr)
-    while (bad < stack.addresses.size() && between_functions(stack.addresses[bad])) ++bad;
+    while (bad < stack.addresses.size() && in_c_library(stack.addresses[bad])) ++bad;
   const Range* worst = nullptr;
   for (std::size_t i = 1; i < stack.addresses.size(); ++i) {
-    const Range* range = in_the_way(stack.addresses[i] - 1);
-    if (range == nullptr) range = in_the_way(stack.addresses[i]);
+    const Range* range = forbidden_range(stack.addresses[i] - 1);
+    if (range == nullptr) range = forbidden_range(stack.addresses[i]);
     if (range == nullptr) continue;
     worst = range;
     bad = i + 1;
   }
-  while (bad != 0 && bad < stack.addresses.size() && between_functions(stack.addresses[bad])) ++bad;
-  verdict.safe = bad == 0 && stack.whole;
+  while (bad != 0 && bad < stack.addresses.size() && in_c_library(stack.addresses[bad])) ++bad;
+  verdict.safe = bad == 0 && stack.complete;
   if (verdict.safe) return verdict;
   verdict.why = worst != nullptr  ? worst->what
                 : here != nullptr ? here
                                   : "on a stack that cannot be followed";
-  if (bad != 0 && bad < stack.addresses.size()) verdict.way_out = stack.addresses[bad];
+  if (bad != 0 && bad < stack.addresses.size()) verdict.exit_address = stack.addresses[bad];
   return verdict;
 }
 

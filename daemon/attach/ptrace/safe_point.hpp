@@ -25,36 +25,36 @@ struct Verdict {
   bool safe = false;
   std::string why;  // for people: "in the memory allocator"
   /// Where it will be safe: the return address out of all that is in the way; 0: not known.
-  std::uint64_t way_out = 0;
+  std::uint64_t exit_address = 0;
 };
 
 /// Whether system calls of this thread, ours too, come back to the program as signals (Syscall User
 /// Dispatch). False where the kernel does not tell (before Linux 6.4). Of a thread that stands
 /// still.
-bool dispatches_calls(pid_t tid);
+bool uses_syscall_user_dispatch(pid_t tid);
 
 class SafePoint {
  public:
-  explicit SafePoint(const Target& target);
+  explicit SafePoint(const ProcessImage& target);
 
   /// What a walk through this thread's stack will need is opened; the thread may run.
   void prepare(std::uint64_t stack_pointer);
   /// Of a thread that stands still.
-  Verdict judge(pid_t tid, const arch::Registers& registers);
+  Verdict check(pid_t tid, const arch::Registers& registers);
 
  private:
   struct Range {
     std::uint64_t start, end;
     const char* what;
   };
-  const Range* in_the_way(std::uint64_t address) const;
+  const Range* forbidden_range(std::uint64_t address) const;
   const Range* found_on_stack(std::uint64_t stack_pointer) const;
-  bool in_sequence(pid_t tid, std::uint64_t pc) const;
-  bool between_functions(std::uint64_t address) const;
-  const char* why_not_here(pid_t tid, const arch::Registers& registers) const;
-  void add_functions(const Target& target);
+  bool in_rseq(pid_t tid, std::uint64_t pc) const;
+  bool in_c_library(std::uint64_t address) const;
+  const char* refusal_by_registers(pid_t tid, const arch::Registers& registers) const;
+  void add_functions(const ProcessImage& target);
 
-  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<ProcessMemory> memory_;
   Maps maps_;
   std::vector<Range> ranges_;   // by start, apart from each other
   std::vector<Range> library_;  // C library and vdso: not outside of a system call

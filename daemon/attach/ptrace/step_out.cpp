@@ -53,7 +53,7 @@ base::UniqueFd perf_breakpoint(pid_t tid, std::uint64_t address, int signal) {
 class Breakpoint {
  public:
   Breakpoint(Tracee& tracee, std::uint64_t address) : tracee_(tracee) {
-    const ProcessStatus status = read_status(tracee.tid());
+    const ProcStatus status = read_status(tracee.tid());
     signal_ = harmless_signal(status.blocked, status.caught);
     if (signal_ != 0) event_ = perf_breakpoint(tracee.tid(), address, signal_);
     if (event_) return;
@@ -72,7 +72,7 @@ class Breakpoint {
   bool outlives_us() const { return registers_; }
   void clear() {
     event_.reset();
-    if (registers_ && tracee_.stands()) arch::set_breakpoint(tracee_.tid(), 0);
+    if (registers_ && tracee_.is_stopped()) arch::set_breakpoint(tracee_.tid(), 0);
     registers_ = false;
   }
 
@@ -86,7 +86,7 @@ class Breakpoint {
 /// The signal is taken from the thread, and it stands in a stop that is no signal's.
 bool drop_signal(Tracee& tracee) {
   return tracee.interrupt() && tracee.resume(false, 0) &&
-         tracee.wait(base::mono_ns() + kStepOutNs) == Stop::kTrap;
+         tracee.wait(base::mono_ns() + kStepOutNs) == StopReason::kTrap;
 }
 
 }  // namespace
@@ -98,28 +98,28 @@ int harmless_signal(std::uint64_t blocked, std::uint64_t caught) {
 }
 
 bool step_out(Tracee& tracee, std::uint64_t address, std::uint64_t until_ns,
-              const std::function<void(Step)>& passed) {
+              const std::function<void(Phase)>& passed) {
   Breakpoint breakpoint(tracee, address);
   if (!breakpoint.set() || !tracee.resume(false)) return false;
-  passed(Step::kBreakpoint);
+  passed(Phase::kBreakpoint);
   bool late = false;
   for (;;) {
     const std::uint64_t more_ns = breakpoint.outlives_us() ? kTakeBackNs : kStepOutNs;
-    const Stop how = tracee.wait(late ? base::mono_ns() + more_ns : until_ns);
-    if (how == Stop::kSignal && tracee.signal() == breakpoint.signal()) {
+    const StopReason how = tracee.wait(late ? base::mono_ns() + more_ns : until_ns);
+    if (how == StopReason::kSignal && tracee.signal() == breakpoint.signal()) {
       breakpoint.clear();
       if (!drop_signal(tracee)) return false;
-      passed(Step::kSteppedOut);
+      passed(Phase::kSteppedOut);
       return true;
     }
     // The signal may come before the stop that is asked for here.
-    if (how == Stop::kNone && !late && tracee.interrupt()) {
+    if (how == StopReason::kNone && !late && tracee.interrupt()) {
       late = true;
       continue;
     }
-    if (how == Stop::kTrap && late) return false;
-    if (how != Stop::kSignal && how != Stop::kTrap) return false;
-    if (!tracee.resume(false, how == Stop::kSignal ? tracee.signal() : 0)) return false;
+    if (how == StopReason::kTrap && late) return false;
+    if (how != StopReason::kSignal && how != StopReason::kTrap) return false;
+    if (!tracee.resume(false, how == StopReason::kSignal ? tracee.signal() : 0)) return false;
   }
 }
 

@@ -26,7 +26,7 @@ namespace gpuprof::attach {
 /// time; it stands still where it is, or cannot be stopped (Tracee::stands). A breakpoint that
 /// would end the process after us is taken back first, for which a minute is waited besides.
 bool step_out(Tracee& tracee, std::uint64_t address, std::uint64_t until_ns,
-              const std::function<void(Step)>& passed);
+              const std::function<void(Phase)>& passed);
 
 /// A signal that does nothing by default and that a thread neither blocks nor has a handler for; 0
 /// if there is none. The masks are those of /proc/PID/task/TID/status, bit 0 is signal 1.

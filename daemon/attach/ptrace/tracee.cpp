@@ -20,7 +20,7 @@ namespace {
 
 constexpr timespec kPause{0, 50'000};  // where there is no timer
 // Nobody is told that a thread is gone because another one of its process made an exec.
-constexpr std::uint64_t kLookAgainNs = 50'000'000;
+constexpr std::uint64_t kRepollNs = 50'000'000;
 
 }  // namespace
 
@@ -51,55 +51,55 @@ bool Tracee::detach() {
                 reinterpret_cast<void*>(static_cast<long>(undelivered_))) == 0;
 }
 
-Stop Tracee::classify(int status) {
+StopReason Tracee::classify(int status) {
   if (WIFEXITED(status) || WIFSIGNALED(status)) {
     tid_ = 0;
-    return Stop::kGone;
+    return StopReason::kGone;
   }
-  if (!WIFSTOPPED(status)) return Stop::kFailure;
+  if (!WIFSTOPPED(status)) return StopReason::kFailure;
   stands_ = true;
   signal_ = WSTOPSIG(status);
   undelivered_ = 0;
-  if (status >> 16 == PTRACE_EVENT_STOP) return Stop::kTrap;
-  if (signal_ == (SIGTRAP | 0x80)) return Stop::kCall;
+  if (status >> 16 == PTRACE_EVENT_STOP) return StopReason::kTrap;
+  if (signal_ == (SIGTRAP | 0x80)) return StopReason::kCall;
   undelivered_ = signal_;
-  return Stop::kSignal;
+  return StopReason::kSignal;
 }
 
-Stop Tracee::wait(std::uint64_t until_ns) {
-  const Stop now = look(WNOHANG);
-  if (now != Stop::kNone) return now;
+StopReason Tracee::wait(std::uint64_t until_ns) {
+  const StopReason now = poll_status(WNOHANG);
+  if (now != StopReason::kNone) return now;
   // Asleep: a tracer that looks again and again takes the processor from the thread it waits for.
-  Stop how = Stop::kNone;
-  for (std::uint64_t now_ns = base::mono_ns(); how == Stop::kNone && now_ns < until_ns;
+  StopReason how = StopReason::kNone;
+  for (std::uint64_t now_ns = base::mono_ns(); how == StopReason::kNone && now_ns < until_ns;
        now_ns = base::mono_ns()) {
-    const bool rings = alarm_.set(std::min(until_ns, now_ns + kLookAgainNs));
-    how = look(rings ? 0 : WNOHANG);
-    if (how == Stop::kNone && !rings) nanosleep(&kPause, nullptr);
+    const bool rings = alarm_.set(std::min(until_ns, now_ns + kRepollNs));
+    how = poll_status(rings ? 0 : WNOHANG);
+    if (how == StopReason::kNone && !rings) nanosleep(&kPause, nullptr);
   }
   alarm_.off();
   return how;
 }
 
 /// kNone: nothing yet.
-Stop Tracee::look(int flags) {
+StopReason Tracee::poll_status(int flags) {
   int status = 0;
   const pid_t got = waitpid(tid_, &status, __WALL | flags);
   if (got == tid_) return classify(status);
-  if (got == 0 || errno == EINTR) return Stop::kNone;
-  return errno == ECHILD ? Stop::kGone : Stop::kFailure;
+  if (got == 0 || errno == EINTR) return StopReason::kNone;
+  return errno == ECHILD ? StopReason::kGone : StopReason::kFailure;
 }
 
-Stop Tracee::stop(std::uint64_t until_ns) {
-  if (!interrupt()) return errno == ESRCH ? Stop::kGone : Stop::kFailure;
+StopReason Tracee::stop(std::uint64_t until_ns) {
+  if (!interrupt()) return errno == ESRCH ? StopReason::kGone : StopReason::kFailure;
   return wait_for_trap(until_ns);
 }
 
-Stop Tracee::wait_for_trap(std::uint64_t until_ns) {
+StopReason Tracee::wait_for_trap(std::uint64_t until_ns) {
   for (;;) {
-    const Stop how = wait(until_ns);
-    if (how == Stop::kSignal || how == Stop::kCall) {
-      if (!resume(false, how == Stop::kSignal ? signal_ : 0)) return Stop::kGone;
+    const StopReason how = wait(until_ns);
+    if (how == StopReason::kSignal || how == StopReason::kCall) {
+      if (!resume(false, how == StopReason::kSignal ? signal_ : 0)) return StopReason::kGone;
       continue;
     }
     return how;

@@ -17,7 +17,7 @@
 namespace gpuprof::attach {
 
 /// Why a traced thread stands still, or that it does not.
-enum class Stop {
+enum class StopReason {
   kNone,     // it still runs: the time is over
   kGone,     // it ended
   kTrap,     // as asked by interrupt(), or together with its stopped process
@@ -40,22 +40,22 @@ class Tracee {
   /// Lets it run, to the next begin or end of a system call if asked; `signal` is delivered.
   bool resume(bool to_system_call, int signal = 0);
   /// Waits until CLOCK_MONOTONIC reads `until_ns`.
-  Stop wait(std::uint64_t until_ns);
+  StopReason wait(std::uint64_t until_ns);
   /// Interrupts and waits; signals that come first are delivered.
-  Stop stop(std::uint64_t until_ns);
+  StopReason stop(std::uint64_t until_ns);
   /// Goes on waiting so where that was over too soon.
-  Stop wait_for_trap(std::uint64_t until_ns);
+  StopReason wait_for_trap(std::uint64_t until_ns);
   /// A signal that was about to be delivered is.
   bool detach();
 
   pid_t tid() const { return tid_; }
   int signal() const { return signal_; }
-  bool stands() const { return stands_; }
+  bool is_stopped() const { return stands_; }
 
  private:
-  Stop look(int flags);
-  Stop classify(int status);
-  Alarm alarm_;
+  StopReason poll_status(int flags);
+  StopReason classify(int status);
+  CallTimeout alarm_;
   pid_t tid_ = 0;
   int signal_ = 0, undelivered_ = 0;
   bool stands_ = false;

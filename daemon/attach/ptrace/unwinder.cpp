@@ -17,14 +17,14 @@
 namespace gpuprof::attach {
 namespace {
 
-constexpr std::size_t kMostFrames = 512;
+constexpr std::size_t kMaxFrames = 512;
 
 }  // namespace
 
 struct Unwinder::State {
   pid_t pid;
   Maps maps;
-  std::shared_ptr<Memory> memory;
+  std::shared_ptr<ProcessMemory> memory;
   Dwfl* dwfl = nullptr;
   bool attached = false;
   const arch::Registers* registers = nullptr;  // of the walk in progress
@@ -97,12 +97,12 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   bool activation = false;
   if (!dwfl_frame_pc(frame, &pc, &activation)) return DWARF_CB_ABORT;
   stack.addresses.push_back(pc);
-  return stack.addresses.size() < kMostFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
+  return stack.addresses.size() < kMaxFrames ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 }  // namespace
 
-Unwinder::Unwinder(pid_t pid, const Maps& maps, std::shared_ptr<Memory> memory)
+Unwinder::Unwinder(pid_t pid, const Maps& maps, std::shared_ptr<ProcessMemory> memory)
     : state_(new State{pid, maps, std::move(memory)}) {
   static constexpr Dwfl_Callbacks kFiles{find_elf<State>, no_debug_file, nullptr, nullptr};
   static constexpr Dwfl_Thread_Callbacks kThreads{
@@ -152,7 +152,7 @@ Stack Unwinder::walk(pid_t tid, const arch::Registers& registers) {
   }
   state_->registers = &registers;
   state_->tid = tid;
-  stack.whole = dwfl_getthread_frames(state_->dwfl, tid, add_frame, &stack) == 0;
+  stack.complete = dwfl_getthread_frames(state_->dwfl, tid, add_frame, &stack) == 0;
   if (stack.addresses.empty()) stack.addresses.push_back(arch::pc(registers));
   return stack;
 }

@@ -21,12 +21,12 @@ namespace gpuprof::attach {
 
 struct Stack {
   std::vector<std::uint64_t> addresses;  // innermost first; return addresses but for the first
-  bool whole = false;                    // the last one is the thread's first function
+  bool complete = false;                 // the last one is the thread's first function
 };
 
 class Unwinder {
  public:
-  Unwinder(pid_t pid, const Maps& maps, std::shared_ptr<Memory> memory);
+  Unwinder(pid_t pid, const Maps& maps, std::shared_ptr<ProcessMemory> memory);
   ~Unwinder();
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;

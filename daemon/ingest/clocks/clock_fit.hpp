@@ -14,7 +14,7 @@
 
 namespace gpuprof::ingest {
 
-class RateFit {
+class ClockFit {
  public:
   /// A reading of both clocks that took `gap_ns`.
   void add(std::uint64_t ticks, std::uint64_t mono_ns, std::uint64_t gap_ns);

@@ -17,18 +17,18 @@
 namespace gpuprof::ingest {
 
 /// One clock in words.
-std::string describe(const Era& era);
+std::string describe_clock(const ClockSegment& era);
 
 class ClockReport {
  public:
   /// After a reading. @param stepped  by how much CLOCK_REALTIME was set, 0: it was not.
-  void reading(model::EventSink& sink, const Clocks& clocks, std::uint64_t ts_ns,
+  void reading(model::EventSink& sink, const ClockTracker& clocks, std::uint64_t ts_ns,
                std::int64_t stepped);
-  void round_done(model::EventSink& sink, const Clocks& clocks);
-  void finish(model::EventSink& sink, const Clocks& clocks);
+  void round_done(model::EventSink& sink, const ClockTracker& clocks);
+  void finish(model::EventSink& sink, const ClockTracker& clocks);
 
  private:
-  void write_latest(model::EventSink& sink, const Clocks& clocks);
+  void write_latest(model::EventSink& sink, const ClockTracker& clocks);
 
   std::uint32_t numbered_ = 0;           // clocks so far
   std::uint32_t place_ = ~0U;            // of the latest

@@ -11,7 +11,7 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::size_t kMostEras = 64;
+constexpr std::size_t kMaxEras = 64;
 constexpr std::int64_t kStepNs = 1'000'000;
 /// GPU times are themselves converted, by the driver, from a clock of the device.
 constexpr std::uint64_t kJitterNs = 200'000;
@@ -27,13 +27,13 @@ std::uint64_t beyond(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 
 
 }  // namespace
 
-void Clocks::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
+void ClockTracker::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
   if (known()) return;
-  eras_.push_back(Era::seeded(mono_ns, real_ns));
+  eras_.push_back(ClockSegment::seeded(mono_ns, real_ns));
   seeded_ = true;
 }
 
-std::int64_t Clocks::step_of(const wire::ClockSync& sync) {
+std::int64_t ClockTracker::clock_step(const wire::ClockSync& sync) {
   // Modulo 2^64: what a process says may be any number.
   const auto moved =
       static_cast<std::int64_t>(sync.real_ns - sync.mono_ns - (last_real_ns_ - last_mono_ns_));
@@ -44,9 +44,9 @@ std::int64_t Clocks::step_of(const wire::ClockSync& sync) {
   return comparable && (moved > kStepNs || moved < -kStepNs) ? moved : 0;
 }
 
-std::int64_t Clocks::add(const wire::ClockSync& sync) {
-  const std::int64_t stepped = step_of(sync);
-  if (sync.tsc != 0) counter_.add(sync.tsc, sync.mono_ns, sync.gap_ns);
+std::int64_t ClockTracker::add(const wire::ClockSync& sync) {
+  const std::int64_t stepped = clock_step(sync);
+  if (sync.tsc != 0) counter_.add(sync.tsc, sync.mono_ns, sync.uncertainty_ns);
   if (sync.cupti_ns == 0) return stepped;
   times_[readings_ % kTimesKept] = sync.mono_ns;
   if (seeded_) eras_.clear();
@@ -59,53 +59,55 @@ std::int64_t Clocks::add(const wire::ClockSync& sync) {
   return stepped;
 }
 
-void Clocks::begin(const wire::ClockSync& sync) {
-  if (eras_.size() == kMostEras) eras_.erase(eras_.begin());
-  eras_.emplace_back(source_of(sync), sync, readings_);
+void ClockTracker::begin(const wire::ClockSync& sync) {
+  if (eras_.size() == kMaxEras) eras_.erase(eras_.begin());
+  eras_.emplace_back(classify_clock(sync), sync, readings_);
   eras_.back().begin(counter_);
 }
 
 /// The era in force at a reading; of one yet to come, the latest.
-std::size_t Clocks::era_at(std::uint32_t reading) const {
+std::size_t ClockTracker::segment_at(std::uint32_t reading) const {
   std::size_t i = eras_.size() - 1;
-  while (i > 0 && eras_[i].place() > reading) --i;
+  while (i > 0 && eras_[i].first_reading() > reading) --i;
   return i;
 }
 
-bool Clocks::ready(Place place) const {
+bool ClockTracker::is_settled(ReadingPosition place) const {
   if (seeded_) return true;
   const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
   if (readings_ <= next) return false;
-  const std::size_t era = era_at(next);
+  const std::size_t era = segment_at(next);
   return era + 1 < eras_.size() || eras_[era].has_good_rate();
 }
 
 /// A record ended before the first reading that certainly came after it.
-std::uint64_t Clocks::arrival_ns(Place place) const {
+std::uint64_t ClockTracker::arrival_ns(ReadingPosition place) const {
   const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
   if (next >= readings_ || readings_ - next > kTimesKept) return now_ns_;
   return std::min(times_[next % kTimesKept], now_ns_);
 }
 
 /// How far these times are from possible.
-std::uint64_t Clocks::miss_ns(const Span& span, Place place, const Bounds& bounds) const {
-  return std::max({beyond(bounds.launched_ns, span.start_ns),
-                   beyond(span.start_ns, bounds.begun_by_ns),
-                   beyond(bounds.open_at_ns, span.end_ns), beyond(span.end_ns, arrival_ns(place))});
+std::uint64_t ClockTracker::violation_ns(const TimeSpan& span, ReadingPosition place,
+                                         const TimeBounds& bounds) const {
+  return std::max({beyond(bounds.earliest_start_ns, span.start_ns),
+                   beyond(span.start_ns, bounds.latest_start_ns),
+                   beyond(bounds.earliest_end_ns, span.end_ns),
+                   beyond(span.end_ns, arrival_ns(place))});
 }
 
-void Clocks::used(const Era& era) {
+void ClockTracker::used(const ClockSegment& era) {
   if (era.has_good_rate()) return;
   ++rough_;
   rough_error_ = std::max(rough_error_, era.rate_error());
 }
 
-bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
-  const Era& latest = eras_.back();
-  const bool settled = place.readings >= latest.place() + kLateReadings;
+bool ClockTracker::to_mono(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds) {
+  const ClockSegment& latest = eras_.back();
+  const bool settled = place.readings >= latest.first_reading() + kLateReadings;
   if ((settled || eras_.size() == 1) && latest.has_rate()) {
-    const Span span = latest.to_mono(times->start_ns, times->end_ns);
-    if (eras_.size() == 1 || miss_ns(span, place, bounds) <= kJitterNs) {
+    const TimeSpan span = latest.to_mono(times->start_ns, times->end_ns);
+    if (eras_.size() == 1 || violation_ns(span, place, bounds) <= kJitterNs) {
       *times = span;
       used(latest);
       return true;
@@ -114,22 +116,22 @@ bool Clocks::to_mono(Span* times, Place place, const Bounds& bounds) {
   return choose(times, place, bounds);
 }
 
-bool Clocks::near_change(std::size_t placed, std::size_t other, Place place) const {
+bool ClockTracker::near_change(std::size_t placed, std::size_t other, ReadingPosition place) const {
   if (placed + 1 < other || other + 1 < placed) return false;
-  const std::uint32_t change = eras_[std::max(placed, other)].place();
+  const std::uint32_t change = eras_[std::max(placed, other)].first_reading();
   const std::uint32_t near = kNearReadings + (place.exact ? 0 : kInexactReadings);
   return place.readings <= change + near && change <= place.readings + near;
 }
 
 // The era of the reading before it, unless its times are impossible there and possible in another.
 // Possible in none, by what a thread lost the processor for: the one that comes nearest.
-bool Clocks::choose(Span* times, Place place, const Bounds& bounds) {
-  const std::size_t placed = era_at(place.readings == 0 ? 0 : place.readings - 1);
+bool ClockTracker::choose(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds) {
+  const std::size_t placed = segment_at(place.readings == 0 ? 0 : place.readings - 1);
   const auto of = [&](std::size_t era) {
     return eras_[era].to_mono(times->start_ns, times->end_ns);
   };
   const auto miss = [&](std::size_t era) {
-    return eras_[era].has_rate() ? miss_ns(of(era), place, bounds) : ~std::uint64_t{0};
+    return eras_[era].has_rate() ? violation_ns(of(era), place, bounds) : ~std::uint64_t{0};
   };
   std::size_t chosen = placed;
   std::uint64_t least_ns = miss(placed), off_ns = 0;

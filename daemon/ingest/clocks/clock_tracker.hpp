@@ -23,19 +23,19 @@
 namespace gpuprof::ingest {
 
 /// Where a record stands among the clock readings of its process.
-struct Place {
+struct ReadingPosition {
   std::uint32_t readings = 0;  // that came before it
   bool exact = false;          // in one lane with them; else a few more or less
 };
 
 /// What is known of a record's time without its clock, CLOCK_MONOTONIC.
-struct Bounds {
-  std::uint64_t launched_ns = 0;                  // nothing starts before its launch; 0: not known
-  std::uint64_t begun_by_ns = ~std::uint64_t{0};  // of a host call whose callback was seen
-  std::uint64_t open_at_ns = 0;                   // the same: it had not ended then
+struct TimeBounds {
+  std::uint64_t earliest_start_ns = 0;  // nothing starts before its launch; 0: not known
+  std::uint64_t latest_start_ns = ~std::uint64_t{0};  // of a host call whose callback was seen
+  std::uint64_t earliest_end_ns = 0;                  // the same: it had not ended then
 };
 
-class Clocks {
+class ClockTracker {
  public:
   /// A pair to start with, from Hello: good while CUPTI counts CLOCK_REALTIME, replaced by the
   /// first real reading.
@@ -46,39 +46,40 @@ class Clocks {
   std::int64_t add(const wire::ClockSync& sync);
 
   /// What is converted from now on was there before.
-  void reached(std::uint64_t now_ns) { now_ns_ = now_ns; }
+  void set_now(std::uint64_t now_ns) { now_ns_ = now_ns; }
 
   bool known() const { return !eras_.empty(); }
   /// The place of a record that comes now.
-  Place place(bool exact) const { return {readings_, exact}; }
+  ReadingPosition place(bool exact) const { return {readings_, exact}; }
   /// Whether waiting for another reading would tell nothing more of a record there.
-  bool ready(Place place) const;
+  bool is_settled(ReadingPosition place) const;
 
   /// Converts both ends; false: no rate is known. `known()` must be true.
-  bool to_mono(Span* times, Place place, const Bounds& bounds);
+  bool to_mono(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds);
 
-  const std::vector<Era>& eras() const { return eras_; }
+  const std::vector<ClockSegment>& segments() const { return eras_; }
   /// Records that more than one clock was possible for, and by how much they may be off at most.
   std::uint64_t ambiguous() const { return ambiguous_; }
   std::uint64_t ambiguous_by_ns() const { return ambiguous_by_ns_; }
   /// Records that could wait no longer for a good rate, and the largest relative error of theirs.
-  std::uint64_t rough() const { return rough_; }
+  std::uint64_t imprecise() const { return rough_; }
   double rough_error() const { return rough_error_; }
 
  private:
   static constexpr std::uint32_t kTimesKept = 1024;
 
-  std::int64_t step_of(const wire::ClockSync& sync);
+  std::int64_t clock_step(const wire::ClockSync& sync);
   void begin(const wire::ClockSync& sync);
-  std::size_t era_at(std::uint32_t reading) const;
-  std::uint64_t arrival_ns(Place place) const;
-  std::uint64_t miss_ns(const Span& span, Place place, const Bounds& bounds) const;
-  bool choose(Span* times, Place place, const Bounds& bounds);
-  void used(const Era& era);
-  bool near_change(std::size_t placed, std::size_t other, Place place) const;
+  std::size_t segment_at(std::uint32_t reading) const;
+  std::uint64_t arrival_ns(ReadingPosition place) const;
+  std::uint64_t violation_ns(const TimeSpan& span, ReadingPosition place,
+                             const TimeBounds& bounds) const;
+  bool choose(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds);
+  void used(const ClockSegment& era);
+  bool near_change(std::size_t placed, std::size_t other, ReadingPosition place) const;
 
-  std::vector<Era> eras_;
-  RateFit counter_;
+  std::vector<ClockSegment> eras_;
+  ClockFit counter_;
   std::array<std::uint64_t, kTimesKept> times_{};  // of the latest readings
   std::uint32_t readings_ = 0;
   bool seeded_ = false, have_real_ = false;

@@ -42,16 +42,16 @@ inline constexpr std::uint16_t kLaunchRuns = 16;     // of a kernel or a graph
 inline constexpr std::uint16_t kLaunchFailed = 32;   // its host call came first, and was refused
 inline constexpr std::uint16_t kLaunchOwnCall = 64;  // its host call is from our callbacks
 
-class Launches {
+class CorrelationTable {
  public:
-  explicit Launches(const Limits& limits) : mask_(limits.launches - 1) {
+  explicit CorrelationTable(const Limits& limits) : mask_(limits.launches - 1) {
     pieces_.resize((limits.launches + kPiece - 1) / kPiece);
   }
 
   /// A Launch record. The driver's call inside a runtime call has the same id: the outer stays.
   void add(const wire::Launch& launch, model::RangeId range, model::StackId stack) {
     if (launch.correlation == 0) return;
-    follow(launch);
+    note_call_order(launch);
     LaunchEntry& entry = slot(launch.correlation);
     const bool same = (entry.flags & kLaunchUsed) != 0 && entry.correlation == launch.correlation;
     if (same && (entry.flags & kLaunchSeen) != 0 && entry.tid == launch.tid &&
@@ -62,26 +62,27 @@ class Launches {
     constexpr std::uint16_t kKept = kLaunchApiOut | kLaunchRan | kLaunchFailed;
     const auto kept = static_cast<std::uint16_t>(
         same && (entry.flags & kLaunchSeen) == 0 ? entry.flags & kKept : 0);
-    entry = LaunchEntry{
-        range,
-        launch.ts_ns,
-        launch.correlation,
-        launch.tid,
-        stack,
-        launch.api,
-        static_cast<std::uint16_t>(kLaunchUsed | kLaunchSeen | kept |
-                                   ((launch.flags & wire::kLaunchRuns) != 0 ? kLaunchRuns : 0))};
-    if ((launch.flags & wire::kLaunchRuns) == 0) return;
+    entry = LaunchEntry{range,
+                        launch.ts_ns,
+                        launch.correlation,
+                        launch.tid,
+                        stack,
+                        launch.api,
+                        static_cast<std::uint16_t>(
+                            kLaunchUsed | kLaunchSeen | kept |
+                            ((launch.flags & wire::kLaunchDeviceWork) != 0 ? kLaunchRuns : 0))};
+    if ((launch.flags & wire::kLaunchDeviceWork) == 0) return;
     answers_.launched(launch.ts_ns, (launch.flags & wire::kLaunchCaptured) != 0);
-    if ((kept & kLaunchApiOut) != 0) answers_.called(launch.ts_ns, (kept & kLaunchFailed) != 0);
-    if ((kept & kLaunchRan) != 0) answers_.ran(launch.ts_ns);
+    if ((kept & kLaunchApiOut) != 0)
+      answers_.on_api_record(launch.ts_ns, (kept & kLaunchFailed) != 0);
+    if ((kept & kLaunchRan) != 0) answers_.on_gpu_record(launch.ts_ns);
   }
 
   /// Its host call has come.
   void called(LaunchEntry& entry, bool failed) {
     entry.flags |= kLaunchApiOut;
     if ((entry.flags & kLaunchRuns) != 0)
-      answers_.called(entry.ts_ns, failed);
+      answers_.on_api_record(entry.ts_ns, failed);
     else if (failed)
       entry.flags |= kLaunchFailed;
   }
@@ -92,12 +93,13 @@ class Launches {
     const bool first = (entry.flags & kLaunchRan) == 0;
     entry.flags |= kLaunchRan;
     constexpr std::uint16_t kBoth = kLaunchApiOut | kLaunchSeen;
-    if (first && (entry.flags & kLaunchRuns) != 0) answers_.ran(entry.ts_ns);
-    if (first && alone && (entry.flags & kBoth) == kLaunchApiOut) answers_.unseen(entry.ts_ns);
+    if (first && (entry.flags & kLaunchRuns) != 0) answers_.on_gpu_record(entry.ts_ns);
+    if (first && alone && (entry.flags & kBoth) == kLaunchApiOut)
+      answers_.on_unseen_launch(entry.ts_ns);
   }
 
-  Answers& answers() { return answers_; }
-  const Answers& answers() const { return answers_; }
+  DeliveryMonitor& answers() { return answers_; }
+  const DeliveryMonitor& answers() const { return answers_; }
 
   /// The entry of this id, or null.
   LaunchEntry* find(std::uint32_t correlation) {
@@ -147,30 +149,30 @@ class Launches {
 
  private:
   /// A thread that makes a call has returned from the one before it.
-  void follow(const wire::Launch& launch) {
-    constexpr std::size_t kMostThreads = 4096;
-    if (newest_.size() > kMostThreads) newest_.clear();
+  void note_call_order(const wire::Launch& launch) {
+    constexpr std::size_t kMaxThreads = 4096;
+    if (newest_.size() > kMaxThreads) newest_.clear();
     const std::uint32_t before = std::exchange(newest_[launch.tid], launch.correlation);
     constexpr std::uint16_t kUnanswered = kLaunchSeen | kLaunchRuns;
     const LaunchEntry* entry = before == launch.correlation ? nullptr : find(before);
     if (entry != nullptr && entry->tid == launch.tid &&
         (entry->flags & (kUnanswered | kLaunchApiOut)) == kUnanswered)
-      answers_.left(entry->ts_ns, launch.ts_ns);
+      answers_.on_next_call(entry->ts_ns, launch.ts_ns);
   }
 
   static constexpr std::uint32_t kPiece = 1024;
-  using Piece = std::array<LaunchEntry, kPiece>;
+  using Chunk = std::array<LaunchEntry, kPiece>;
 
   LaunchEntry& slot(std::uint32_t correlation) {
     auto& piece = pieces_[(correlation & mask_) / kPiece];
-    if (!piece) piece = std::make_unique<Piece>();
+    if (!piece) piece = std::make_unique<Chunk>();
     return (*piece)[(correlation & mask_) % kPiece];
   }
 
-  Answers answers_;
+  DeliveryMonitor answers_;
   std::unordered_map<std::uint32_t, std::uint32_t> newest_;  // call of each thread, by its id
   std::uint32_t mask_;
-  std::vector<std::unique_ptr<Piece>> pieces_;
+  std::vector<std::unique_ptr<Chunk>> pieces_;
 };
 
 }  // namespace gpuprof::ingest

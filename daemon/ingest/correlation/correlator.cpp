@@ -20,21 +20,21 @@ constexpr std::uint16_t kKernelBadTime = wire::kGpuBadTime;
 constexpr std::uint8_t kCopyAsync = 1, kCopyBadTime = 2;
 constexpr std::uint16_t kSetBadTime = 2;
 /// A driver call whose runtime call was announced but has not come waits this many rounds.
-constexpr std::uint32_t kMostRounds = 8;
+constexpr std::uint32_t kMaxRounds = 8;
 /// GPU work whose call comes as a record too waits this many for it: CUPTI's buffers of calls and
 /// of work are delivered each in its own time, the last of them at the next flush.
-constexpr std::uint32_t kMostRoundsForCall = 16;
+constexpr std::uint32_t kMaxRoundsForCall = 16;
 /// A second without a record of a call: none is waited for any more.
 constexpr std::uint32_t kRecordRounds = 200;
 /// A fifth of a second: then another reading is not to be expected, and the clock is used as known.
-constexpr std::uint32_t kMostStalledRounds = 40;
+constexpr std::uint32_t kMaxStalledRounds = 40;
 /// One takes what came, one joins it, and one is spare.
 constexpr std::uint32_t kHurriedRounds = 3;
 constexpr auto kRuntime = static_cast<std::uint32_t>(wire::ApiDomain::kRuntime);
 
 }  // namespace
 
-bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged) {
+bool Correlator::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged) {
   if (!flagged && start_ns != 0 && end_ns != 0 && end_ns >= start_ns) return true;
   const bool runs_on = start_ns != 0 && end_ns == 0;
   losses_.add(runs_on ? LossReason::kCuptiIncomplete : LossReason::kCuptiBadTime, 0, 1, 0, 0);
@@ -42,54 +42,54 @@ bool Joins::good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagge
 }
 
 /// False: the process did not run then, or no rate of its clock is known; counted.
-bool Joins::convert(Span* times, Place place, const Bounds& bounds) {
+bool Correlator::convert(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds) {
   if (!clocks_.to_mono(times, place, bounds)) {
     losses_.add(LossReason::kGpuNoClock, 0, 1, 0, 0);
     return false;
   }
-  if (life_.holds(times->start_ns, times->end_ns)) return true;
+  if (life_.contains(times->start_ns, times->end_ns)) return true;
   losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
   return false;
 }
 
 /// Calls without a callback of their own lie between their neighbours. That matters only where
 /// more than one clock is possible.
-Bounds Joins::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
-  if (launch != nullptr && (launch->flags & kLaunchSeen) != 0) return Bounds{launch->ts_ns};
-  Bounds bounds{life_.from_ns};
-  if (correlation == 0 || clocks_.eras().size() < 2) return bounds;
+TimeBounds Correlator::bounds_of(std::uint32_t correlation, const LaunchEntry* launch) {
+  if (launch != nullptr && (launch->flags & kLaunchSeen) != 0) return TimeBounds{launch->ts_ns};
+  TimeBounds bounds{life_.from_ns};
+  if (correlation == 0 || clocks_.segments().size() < 2) return bounds;
   const std::uint64_t before_ns = launches_.neighbour_ns(correlation, -1);
-  bounds.launched_ns = std::max(bounds.launched_ns, before_ns);
+  bounds.earliest_start_ns = std::max(bounds.earliest_start_ns, before_ns);
   return bounds;
 }
 
-void Joins::add(const wire::ApiCall& call, Place place) {
-  if ((call.flags & wire::kApiOwnClock) != 0) return join_own_call(call);
+void Correlator::add(const wire::ApiCall& call, ReadingPosition place) {
+  if ((call.flags & wire::kApiMonotonicClock) != 0) return correlate_own_call(call);
   record_rounds_ = kRecordRounds;
   api_.push_back({call, place, 0});
 }
 
-void Joins::add(const wire::KernelExec& kernel, Place place) {
+void Correlator::add(const wire::KernelExec& kernel, ReadingPosition place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
     return kernels_.push_back({kernel, place});
   // It is told as what it is, and not as silence.
   if (LaunchEntry* launch = launches_.find(kernel.correlation)) launches_.ran(*launch, false);
 }
-void Joins::add(const wire::MemCopy& copy, Place place) {
+void Correlator::add(const wire::MemCopy& copy, ReadingPosition place) {
   if (good_times(copy.start_ns, copy.end_ns, (copy.flags & kCopyBadTime) != 0))
     copies_.push_back({copy, place});
 }
-void Joins::add(const wire::MemSet& set, Place place) {
+void Correlator::add(const wire::MemSet& set, ReadingPosition place) {
   if (good_times(set.start_ns, set.end_ns, (set.flags & kSetBadTime) != 0))
     sets_.push_back({set, place});
 }
-void Joins::add(const wire::Sync& sync, Place place) {
+void Correlator::add(const wire::Sync& sync, ReadingPosition place) {
   if (good_times(sync.start_ns, sync.end_ns, false)) syncs_.push_back({sync, place});
 }
-void Joins::add(const wire::GraphExec& graph, Place place) {
+void Correlator::add(const wire::GraphExec& graph, ReadingPosition place) {
   if (good_times(graph.start_ns, graph.end_ns, false)) graphs_.push_back({graph, place});
 }
-void Joins::add(const wire::Overhead& overhead, Place place) {
+void Correlator::add(const wire::Overhead& overhead, ReadingPosition place) {
   if (good_times(overhead.start_ns, overhead.end_ns, false))
     overheads_.push_back({overhead, place});
 }
@@ -97,23 +97,24 @@ void Joins::add(const wire::Overhead& overhead, Place place) {
 /// How many of the ripe ones need not wait for another clock reading. Places never fall within a
 /// queue.
 template <typename Q>
-std::size_t Joins::settled(const Q& queue, std::size_t ripe) {
-  if (hurried_rounds_ != 0 || ripe == 0 || clocks_.ready(queue[ripe - 1].place)) return ripe;
+std::size_t Correlator::ready_count(const Q& queue, std::size_t ripe) {
+  if (hurried_rounds_ != 0 || ripe == 0 || clocks_.is_settled(queue[ripe - 1].place)) return ripe;
   stalled_ = true;
   const auto end = queue.begin() + static_cast<std::ptrdiff_t>(ripe);
-  const auto waits = std::partition_point(
-      queue.begin(), end, [this](const auto& waiting) { return clocks_.ready(waiting.place); });
+  const auto waits = std::partition_point(queue.begin(), end, [this](const auto& waiting) {
+    return clocks_.is_settled(waiting.place);
+  });
   return static_cast<std::size_t>(waits - queue.begin());
 }
 
-bool Joins::awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const {
+bool Correlator::awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const {
   return correlation != 0 && record_rounds_ != 0 && hurried_rounds_ == 0 &&
-         rounds < kMostRoundsForCall;
+         rounds < kMaxRoundsForCall;
 }
 
 template <typename R>
-void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
-  ripe = settled(queue, ripe);
+void Correlator::release(std::vector<Pending<R>>& queue, std::size_t ripe) {
+  ripe = ready_count(queue, ripe);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < ripe; ++i) {
     const auto& [record, place, rounds] = queue[i];
@@ -127,16 +128,16 @@ void Joins::release(std::vector<Waiting<R>>& queue, std::size_t ripe) {
     bool alone = false;
     if constexpr (kIsKernel) alone = record.graph_node == 0;
     if (launch != nullptr && !kOnHost) launches_.ran(*launch, alone);
-    Span times{record.start_ns, record.end_ns};
-    if (convert(&times, place, bounds_of(record.correlation, launch))) out(record, launch, times);
+    TimeSpan times{record.start_ns, record.end_ns};
+    if (convert(&times, place, bounds_of(record.correlation, launch))) emit(record, launch, times);
   }
   queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(kept),
               queue.begin() + static_cast<std::ptrdiff_t>(ripe));
 }
 
-void Joins::release_all(bool last) {
+void Correlator::release_all(bool last) {
   stalled_ = false;
-  join_calls(ripe_.api, last);
+  correlate_calls(ripe_.api, last);
   release(kernels_, ripe_.kernels);
   release(copies_, ripe_.copies);
   release(sets_, ripe_.sets);
@@ -146,22 +147,22 @@ void Joins::release_all(bool last) {
   stalled_rounds_ = stalled_ ? stalled_rounds_ + 1 : 0;
 }
 
-void Joins::round_done() {
-  if (stalled_rounds_ >= kMostStalledRounds) hurried_rounds_ = std::max(hurried_rounds_, 1u);
+void Correlator::round_done() {
+  if (stalled_rounds_ >= kMaxStalledRounds) hurried_rounds_ = std::max(hurried_rounds_, 1u);
   if (clocks_.known()) release_all(false);
   if (hurried_rounds_ != 0) --hurried_rounds_;
   if (record_rounds_ != 0) --record_rounds_;
-  ripe_ = Ripe{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
-               syncs_.size(), graphs_.size(),  overheads_.size()};
+  ripe_ = AgedCounts{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
+                     syncs_.size(), graphs_.size(),  overheads_.size()};
 }
 
-void Joins::hurry() { hurried_rounds_ = kHurriedRounds; }
+void Correlator::hurry() { hurried_rounds_ = kHurriedRounds; }
 
-void Joins::finish() {
+void Correlator::finish() {
   hurry();
   round_done();
   round_done();
-  if (clocks_.known()) return join_calls(api_.size(), true);
+  if (clocks_.known()) return correlate_calls(api_.size(), true);
   losses_.add(LossReason::kGpuNoClock, 0,
               api_.size() + kernels_.size() + copies_.size() + sets_.size() + syncs_.size() +
                   graphs_.size() + overheads_.size(),
@@ -169,15 +170,15 @@ void Joins::finish() {
 }
 
 // Runtime calls first: the driver's call inside one carries the same id and is left out.
-void Joins::join_calls(std::size_t ripe, bool last) {
-  ripe = settled(api_, ripe);
+void Correlator::correlate_calls(std::size_t ripe, bool last) {
+  ripe = ready_count(api_, ripe);
   for (std::size_t i = 0; i < ripe; ++i)
-    if (api_[i].record.api == kRuntime) join_call(api_[i], false);
+    if (api_[i].record.api == kRuntime) correlate_call(api_[i], false);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < ripe; ++i) {
-    HeldCall& held = api_[i];
+    PendingCall& held = api_[i];
     if (held.record.api == kRuntime) continue;
-    if (!join_call(held, !last && held.rounds < kMostRounds)) {
+    if (!correlate_call(held, !last && held.rounds < kMaxRounds)) {
       ++held.rounds;
       api_[kept++] = held;
     }
@@ -187,7 +188,7 @@ void Joins::join_calls(std::size_t ripe, bool last) {
 }
 
 /// False: not yet, its outer call is still expected.
-bool Joins::join_call(const HeldCall& held, bool wait) {
+bool Correlator::correlate_call(const PendingCall& held, bool wait) {
   const wire::ApiCall& call = held.record;
   LaunchEntry* entry =
       call.correlation != 0 ? &launches_.find_or_add(call.correlation, call.tid) : nullptr;
@@ -202,7 +203,7 @@ bool Joins::join_call(const HeldCall& held, bool wait) {
       return false;
     launches_.called(*entry, call.result != 0);
   }
-  Span times{};
+  TimeSpan times{};
   if (good_times(call.start_ns, call.end_ns, false) && times_of(held, entry, &times))
     write_call(call, entry, times);
   return true;
@@ -210,31 +211,31 @@ bool Joins::join_call(const HeldCall& held, bool wait) {
 
 // It stands behind its launch in one lane, on our clock, and is the outermost one: nothing more is
 // to come.
-void Joins::join_own_call(const wire::ApiCall& call) {
+void Correlator::correlate_own_call(const wire::ApiCall& call) {
   LaunchEntry& entry = launches_.find_or_add(call.correlation, call.tid);
   if ((entry.flags & kLaunchApiOut) != 0) return;
   entry.flags |= kLaunchOwnCall;
   launches_.called(entry, call.result != 0);
-  if (!life_.holds(call.start_ns, call.end_ns))
+  if (!life_.contains(call.start_ns, call.end_ns))
     return losses_.add(LossReason::kTimeImplausible, 0, 1, 0, 0);
   write_call(call, &entry, {call.start_ns, call.end_ns});
 }
 
-bool Joins::times_of(const HeldCall& held, const LaunchEntry* entry, Span* times) {
+bool Correlator::times_of(const PendingCall& held, const LaunchEntry* entry, TimeSpan* times) {
   const wire::ApiCall& call = held.record;
-  Bounds bounds = bounds_of(call.correlation, entry);
+  TimeBounds bounds = bounds_of(call.correlation, entry);
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
     // The callback comes in the midst of its call, long after the begin if others ran meanwhile.
     if (entry->api == call.api) bounds = {life_.from_ns, entry->ts_ns, entry->ts_ns};
-  } else if (call.correlation != 0 && clocks_.eras().size() > 1) {
+  } else if (call.correlation != 0 && clocks_.segments().size() > 1) {
     const std::uint64_t after_ns = launches_.neighbour_ns(call.correlation, 1);
-    if (after_ns != 0) bounds.begun_by_ns = after_ns;
+    if (after_ns != 0) bounds.latest_start_ns = after_ns;
   }
   *times = {call.start_ns, call.end_ns};
   return convert(times, held.place, bounds);
 }
 
-void Joins::write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times) {
+void Correlator::write_call(const wire::ApiCall& call, LaunchEntry* entry, const TimeSpan& times) {
   model::ApiCall event{};
   if (entry != nullptr && (entry->flags & kLaunchSeen) != 0) {
     event.range = entry->range, event.stack = entry->stack;
@@ -251,15 +252,15 @@ void Joins::write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span
   event.api = call.api;
   event.correlation = call.correlation;
   event.result = call.result;
-  names_.settle_string(event.name);
-  names_.settle_stack(event.stack);
+  names_.resolve_string(event.name);
+  names_.resolve_stack(event.stack);
   ++counts_.api_calls;
   sink_.on(event);
 }
 
 /// What GPU records have in common: times on our clock, the launch, the place.
 template <typename E, typename R>
-E Joins::joined(const R& record, const LaunchEntry* launch, const Span& times) {
+E Correlator::make_event(const R& record, const LaunchEntry* launch, const TimeSpan& times) {
   E event{};
   event.start_ns = times.start_ns;
   event.end_ns = times.end_ns;
@@ -276,8 +277,8 @@ E Joins::joined(const R& record, const LaunchEntry* launch, const Span& times) {
   return event;
 }
 
-void Joins::out(const wire::KernelExec& k, const LaunchEntry* launch, const Span& times) {
-  auto event = joined<model::Kernel>(k, launch, times);
+void Correlator::emit(const wire::KernelExec& k, const LaunchEntry* launch, const TimeSpan& times) {
+  auto event = make_event<model::Kernel>(k, launch, times);
   event.name = names_.string(k.name_id);
   event.grid = {k.grid_x, k.grid_y, k.grid_z};
   event.block = {k.block_x, k.block_y, k.block_z};
@@ -287,13 +288,13 @@ void Joins::out(const wire::KernelExec& k, const LaunchEntry* launch, const Span
   event.shared_executed_bytes = k.shared_executed_bytes;
   event.registers = k.registers;
   event.channel = k.channel;
-  names_.settle_string(event.name);
+  names_.resolve_string(event.name);
   if (launch != nullptr && event.start_ns < launch->ts_ns) ++counts_.kernels_before_launch;
   sink_.on(event);
 }
 
-void Joins::out(const wire::MemCopy& c, const LaunchEntry* launch, const Span& times) {
-  auto event = joined<model::MemCopy>(c, launch, times);
+void Correlator::emit(const wire::MemCopy& c, const LaunchEntry* launch, const TimeSpan& times) {
+  auto event = make_event<model::MemCopy>(c, launch, times);
   event.bytes = c.bytes;
   event.dst_device = c.dst_device;
   event.copy_kind = c.copy_kind, event.src_kind = c.src_kind, event.dst_kind = c.dst_kind;
@@ -301,29 +302,29 @@ void Joins::out(const wire::MemCopy& c, const LaunchEntry* launch, const Span& t
   sink_.on(event);
 }
 
-void Joins::out(const wire::MemSet& m, const LaunchEntry* launch, const Span& times) {
-  auto event = joined<model::MemSet>(m, launch, times);
+void Correlator::emit(const wire::MemSet& m, const LaunchEntry* launch, const TimeSpan& times) {
+  auto event = make_event<model::MemSet>(m, launch, times);
   event.bytes = m.bytes;
   event.value = m.value;
   event.memory_kind = m.memory_kind;
   sink_.on(event);
 }
 
-void Joins::out(const wire::Sync& s, const LaunchEntry* launch, const Span& times) {
-  auto event = joined<model::Sync>(s, launch, times);
+void Correlator::emit(const wire::Sync& s, const LaunchEntry* launch, const TimeSpan& times) {
+  auto event = make_event<model::Sync>(s, launch, times);
   event.type = s.type;
   event.event = s.event;
   constexpr std::uint32_t kStream = 3, kContext = 4;  // CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_…
-  if (s.type == kContext) launches_.answers().waited(event.start_ns);
-  if (s.type == kStream) launches_.answers().waited_for_stream(event.start_ns);
+  if (s.type == kContext) launches_.answers().on_context_sync(event.start_ns);
+  if (s.type == kStream) launches_.answers().on_stream_sync(event.start_ns);
   sink_.on(event);
 }
 
-void Joins::out(const wire::GraphExec& g, const LaunchEntry* launch, const Span& times) {
-  sink_.on(joined<model::GraphExec>(g, launch, times));
+void Correlator::emit(const wire::GraphExec& g, const LaunchEntry* launch, const TimeSpan& times) {
+  sink_.on(make_event<model::GraphExec>(g, launch, times));
 }
 
-void Joins::out(const wire::Overhead& o, const LaunchEntry*, const Span& times) {
+void Correlator::emit(const wire::Overhead& o, const LaunchEntry*, const TimeSpan& times) {
   sink_.on(model::Overhead{times.start_ns, times.end_ns, o.overhead_kind, o.object_kind,
                            o.process_or_thread, o.correlation});
 }

@@ -23,10 +23,11 @@
 
 namespace gpuprof::ingest {
 
-class Joins {
+class Correlator {
  public:
-  Joins(Names& names, model::EventSink& sink, LossBook& losses, Clocks& clocks,
-        const Lifetime& life, Launches& launches, const OwnerTrail& owners, EventCounts& counts)
+  Correlator(Definitions& names, model::EventSink& sink, LossCounters& losses, ClockTracker& clocks,
+             const Lifetime& life, CorrelationTable& launches, const RangeHistory& owners,
+             EventCounts& counts)
       : names_(names),
         sink_(sink),
         losses_(losses),
@@ -37,13 +38,13 @@ class Joins {
         counts_(counts) {}
 
   /// @param place  where it stands among the clock readings.
-  void add(const wire::ApiCall& call, Place place);
-  void add(const wire::KernelExec& kernel, Place place);
-  void add(const wire::MemCopy& copy, Place place);
-  void add(const wire::MemSet& set, Place place);
-  void add(const wire::Sync& sync, Place place);
-  void add(const wire::GraphExec& graph, Place place);
-  void add(const wire::Overhead& overhead, Place place);
+  void add(const wire::ApiCall& call, ReadingPosition place);
+  void add(const wire::KernelExec& kernel, ReadingPosition place);
+  void add(const wire::MemCopy& copy, ReadingPosition place);
+  void add(const wire::MemSet& set, ReadingPosition place);
+  void add(const wire::Sync& sync, ReadingPosition place);
+  void add(const wire::GraphExec& graph, ReadingPosition place);
+  void add(const wire::Overhead& overhead, ReadingPosition place);
 
   /// A drain round is over: what came before it is joined and goes out.
   void round_done();
@@ -54,63 +55,63 @@ class Joins {
 
  private:
   template <typename R>
-  struct Waiting {
+  struct Pending {
     R record;
-    Place place;
+    ReadingPosition place;
     std::uint32_t rounds = 0;
   };
-  struct HeldCall {
+  struct PendingCall {
     wire::ApiCall record;
-    Place place;
+    ReadingPosition place;
     std::uint32_t rounds;
   };
-  struct Ripe {
+  struct AgedCounts {
     std::size_t api = 0, kernels = 0, copies = 0, sets = 0, syncs = 0, graphs = 0, overheads = 0;
   };
 
   void release_all(bool last);
-  void join_calls(std::size_t ripe, bool last);
-  bool join_call(const HeldCall& held, bool wait);
+  void correlate_calls(std::size_t ripe, bool last);
+  bool correlate_call(const PendingCall& held, bool wait);
   bool awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const;
   bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
-  void join_own_call(const wire::ApiCall& call);
-  bool times_of(const HeldCall& held, const LaunchEntry* entry, Span* times);
-  void write_call(const wire::ApiCall& call, LaunchEntry* entry, const Span& times);
-  void out(const wire::KernelExec& kernel, const LaunchEntry* launch, const Span& times);
-  void out(const wire::MemCopy& copy, const LaunchEntry* launch, const Span& times);
-  void out(const wire::MemSet& set, const LaunchEntry* launch, const Span& times);
-  void out(const wire::Sync& sync, const LaunchEntry* launch, const Span& times);
-  void out(const wire::GraphExec& graph, const LaunchEntry* launch, const Span& times);
-  void out(const wire::Overhead& overhead, const LaunchEntry* launch, const Span& times);
+  void correlate_own_call(const wire::ApiCall& call);
+  bool times_of(const PendingCall& held, const LaunchEntry* entry, TimeSpan* times);
+  void write_call(const wire::ApiCall& call, LaunchEntry* entry, const TimeSpan& times);
+  void emit(const wire::KernelExec& kernel, const LaunchEntry* launch, const TimeSpan& times);
+  void emit(const wire::MemCopy& copy, const LaunchEntry* launch, const TimeSpan& times);
+  void emit(const wire::MemSet& set, const LaunchEntry* launch, const TimeSpan& times);
+  void emit(const wire::Sync& sync, const LaunchEntry* launch, const TimeSpan& times);
+  void emit(const wire::GraphExec& graph, const LaunchEntry* launch, const TimeSpan& times);
+  void emit(const wire::Overhead& overhead, const LaunchEntry* launch, const TimeSpan& times);
   bool good_times(std::uint64_t start_ns, std::uint64_t end_ns, bool flagged);
-  bool convert(Span* times, Place place, const Bounds& bounds);
-  Bounds bounds_of(std::uint32_t correlation, const LaunchEntry* launch);
+  bool convert(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds);
+  TimeBounds bounds_of(std::uint32_t correlation, const LaunchEntry* launch);
   template <typename E, typename R>
-  E joined(const R& record, const LaunchEntry* launch, const Span& times);
+  E make_event(const R& record, const LaunchEntry* launch, const TimeSpan& times);
   template <typename Q>
-  std::size_t settled(const Q& queue, std::size_t ripe);
+  std::size_t ready_count(const Q& queue, std::size_t ripe);
   template <typename R>
-  void release(std::vector<Waiting<R>>& queue, std::size_t ripe);
+  void release(std::vector<Pending<R>>& queue, std::size_t ripe);
 
-  Names& names_;
+  Definitions& names_;
   model::EventSink& sink_;
-  LossBook& losses_;
-  Clocks& clocks_;
+  LossCounters& losses_;
+  ClockTracker& clocks_;
   const Lifetime& life_;
-  Launches& launches_;
-  const OwnerTrail& owners_;
+  CorrelationTable& launches_;
+  const RangeHistory& owners_;
   EventCounts& counts_;
-  Ripe ripe_;
+  AgedCounts ripe_;
   std::uint32_t stalled_rounds_ = 0, hurried_rounds_ = 0;
   std::uint32_t record_rounds_ = 0;  // for so many rounds calls are thought to come as records
   bool stalled_ = false;
-  std::vector<HeldCall> api_;
-  std::vector<Waiting<wire::KernelExec>> kernels_;
-  std::vector<Waiting<wire::MemCopy>> copies_;
-  std::vector<Waiting<wire::MemSet>> sets_;
-  std::vector<Waiting<wire::Sync>> syncs_;
-  std::vector<Waiting<wire::GraphExec>> graphs_;
-  std::vector<Waiting<wire::Overhead>> overheads_;
+  std::vector<PendingCall> api_;
+  std::vector<Pending<wire::KernelExec>> kernels_;
+  std::vector<Pending<wire::MemCopy>> copies_;
+  std::vector<Pending<wire::MemSet>> sets_;
+  std::vector<Pending<wire::Sync>> syncs_;
+  std::vector<Pending<wire::GraphExec>> graphs_;
+  std::vector<Pending<wire::Overhead>> overheads_;
 };
 
 }  // namespace gpuprof::ingest

@@ -15,15 +15,15 @@ constexpr std::uint64_t kDueNs = 500'000'000;
 
 }  // namespace
 
-bool Answers::silent(Source source, std::uint64_t now_ns, bool last) const {
-  const std::uint64_t since_ns = of(source).waiting_ns;
+bool DeliveryMonitor::is_silent(CuptiSource source, std::uint64_t now_ns, bool last) const {
+  const std::uint64_t since_ns = of(source).first_overdue_ns;
   if (since_ns == 0 || (!last && now_ns < since_ns + kDueNs)) return false;
   // A callback is made at once, with nobody asking.
-  if (source == Source::kCallbacks) return true;
+  if (source == CuptiSource::kCallbacks) return true;
   // The reading before the last one was the one before the last flush.
   if (since_ns >= (last ? flushes_[1] : asked_ns_)) return false;
-  if (source != Source::kGpuWork || since_ns < waited_ns_) return true;
-  return last && answers_of(source) == 0 && since_ns < last_waited_ns_;
+  if (source != CuptiSource::kGpuActivity || since_ns < waited_ns_) return true;
+  return last && delivered(source) == 0 && since_ns < last_waited_ns_;
 }
 
 }  // namespace gpuprof::ingest

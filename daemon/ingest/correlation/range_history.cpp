@@ -11,7 +11,7 @@
 namespace gpuprof::ingest {
 
 // A thread that was in none leaves nothing: programs make millions of them.
-OwnerTrail::Turns* OwnerTrail::turns_of(std::uint32_t tid, bool make) {
+RangeHistory::Turns* RangeHistory::changes_of(std::uint32_t tid, bool make) {
   if (last_ != nullptr && last_tid_ == tid) return last_;
   const auto found = make ? threads_.try_emplace(tid).first : threads_.find(tid);
   if (found == threads_.end()) return nullptr;
@@ -19,13 +19,13 @@ OwnerTrail::Turns* OwnerTrail::turns_of(std::uint32_t tid, bool make) {
   return last_ = &found->second;
 }
 
-void OwnerTrail::forget_half(Turns& turns) {
+void RangeHistory::forget_half(Turns& turns) {
   const std::size_t half = (turns.size() + 1) / 2;
   turns.erase(turns.begin(), turns.begin() + static_cast<std::ptrdiff_t>(half));
   kept_ -= half;
 }
 
-void OwnerTrail::forget_half_of_all() {
+void RangeHistory::forget_half_of_all() {
   last_ = nullptr;
   for (auto& [tid, turns] : threads_) {
     forget_half(turns);
@@ -34,18 +34,18 @@ void OwnerTrail::forget_half_of_all() {
   std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });
 }
 
-void OwnerTrail::now_in(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range) {
-  if (kept_ >= kMostOfAll) forget_half_of_all();
-  Turns* turns = turns_of(tid, range != 0);
+void RangeHistory::enter(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range) {
+  if (kept_ >= kMaxOfAll) forget_half_of_all();
+  Turns* turns = changes_of(tid, range != 0);
   if (turns == nullptr) return;
-  const Turn before = turns->empty() ? Turn{0, 0} : turns->back();
+  const RangeChange before = turns->empty() ? RangeChange{0, 0} : turns->back();
   if (before.range == range) return;
-  if (turns->size() >= kMostOfOne) forget_half(*turns);
+  if (turns->size() >= kMaxOfOne) forget_half(*turns);
   turns->push_back({std::max(ts_ns, before.ts_ns), range});
   ++kept_;
 }
 
-void OwnerTrail::left_all(std::uint64_t ts_ns) {
+void RangeHistory::leave_all(std::uint64_t ts_ns) {
   for (auto& [tid, turns] : threads_) {
     if (turns.empty() || turns.back().range == 0 || turns.back().ts_ns >= ts_ns) continue;
     turns.push_back({ts_ns, 0});
@@ -53,13 +53,13 @@ void OwnerTrail::left_all(std::uint64_t ts_ns) {
   }
 }
 
-model::RangeId OwnerTrail::at(std::uint32_t tid, std::uint64_t ts_ns) const {
+model::RangeId RangeHistory::at(std::uint32_t tid, std::uint64_t ts_ns) const {
   const auto thread = threads_.find(tid);
   if (thread == threads_.end()) return 0;
   const Turns& turns = thread->second;
   const auto later =
       std::upper_bound(turns.begin(), turns.end(), ts_ns,
-                       [](std::uint64_t ts, const Turn& turn) { return ts < turn.ts_ns; });
+                       [](std::uint64_t ts, const RangeChange& turn) { return ts < turn.ts_ns; });
   return later == turns.begin() ? 0 : std::prev(later)->range;
 }
 

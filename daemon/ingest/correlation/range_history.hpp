@@ -4,8 +4,8 @@
 // recorded without a callback of ours at their begin.
 //
 // Context:  daemon (ingest thread)
-// Owns:     up to kMostOfAll turns of all threads (8 MiB, and as much again that is reserved),
-//           kMostOfOne of each
+// Owns:     up to kMaxOfAll turns of all threads (8 MiB, and as much again that is reserved),
+//           kMaxOfOne of each
 // Promises: what is too long ago, or was lost, is none, and no other
 // Not here: launches with a callback, which name theirs (correlation_table.hpp)
 #pragma once
@@ -18,26 +18,26 @@
 
 namespace gpuprof::ingest {
 
-class OwnerTrail {
+class RangeHistory {
  public:
-  static constexpr std::size_t kMostOfOne = 32'768, kMostOfAll = 524'288;
+  static constexpr std::size_t kMaxOfOne = 32'768, kMaxOfAll = 524'288;
 
   /// From `ts_ns` on the thread is in this one; 0: in none, or in which is not known.
   /// @param ts_ns  One that is before the thread's last is taken as that one.
-  void now_in(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range);
+  void enter(std::uint32_t tid, std::uint64_t ts_ns, model::RangeId range);
   /// From `ts_ns` on no thread is in what it was in before then.
-  void left_all(std::uint64_t ts_ns);
+  void leave_all(std::uint64_t ts_ns);
   /// In which one the thread was at `ts_ns`; 0: in none, or not known (any more).
   model::RangeId at(std::uint32_t tid, std::uint64_t ts_ns) const;
 
  private:
-  struct Turn {
+  struct RangeChange {
     std::uint64_t ts_ns;
     model::RangeId range;
   };
-  using Turns = std::vector<Turn>;
+  using Turns = std::vector<RangeChange>;
 
-  Turns* turns_of(std::uint32_t tid, bool make);
+  Turns* changes_of(std::uint32_t tid, bool make);
   void forget_half(Turns& turns);
   void forget_half_of_all();
 

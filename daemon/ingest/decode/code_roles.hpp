@@ -13,7 +13,7 @@ namespace gpuprof::ingest {
 
 /// Whether only a data loader's or a compiler's worker runs this function. It runs operators, too:
 /// those of transforms and of what a spawned process repeats of its parent's script.
-inline bool is_service_code(std::string_view file, std::string_view name) {
+inline bool is_worker_entry_point(std::string_view file, std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kLoops[] = {
       {"/torch/utils/data/_utils/worker.py", "_worker_loop"},
       {"/torch/_inductor/compile_worker/__main__.py", "main"},
@@ -30,11 +30,11 @@ inline bool is_compiler_code(std::string_view file) {
 }
 
 /// Whether this runs a traced graph node by node: an iteration is a part of some model's call.
-inline bool is_graph_code(std::string_view file) {
+inline bool is_fx_interpreter_code(std::string_view file) {
   return file.ends_with("/torch/fx/interpreter.py");
 }
 
 /// Whether PyTorch names the main thread of such a process so.
-inline bool is_service_thread(std::string_view name) { return name == "pt_data_worker"; }
+inline bool is_worker_thread_name(std::string_view name) { return name == "pt_data_worker"; }
 
 }  // namespace gpuprof::ingest

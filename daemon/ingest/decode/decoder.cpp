@@ -10,26 +10,26 @@
 
 namespace gpuprof::ingest {
 
-Decoder::Decoder(const SegmentHost& segment) : segment_(&segment), lanes_(segment.lane_count()) {
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) lanes_[i].lane.index = i;
+Decoder::Decoder(const SharedSegment& segment) : segment_(&segment), lanes_(segment.ring_count()) {
+  for (std::uint32_t i = 0; i < lanes_.size(); ++i) lanes_[i].ring.index = i;
 }
 
-bool Decoder::begin_lane(std::uint32_t index) {
+bool Decoder::begin_ring(std::uint32_t index) {
   Slot& slot = lanes_[index];
-  wire::LaneEntry& entry = segment_->entry(index);
+  wire::RingEntry& entry = segment_->entry(index);
   // acquire; pairs with the target's release when it claims or retires the lane. Read before
   // published(): what a retired lane's owner pushed is then all there.
-  const auto state = static_cast<wire::LaneState>(entry.state.load(std::memory_order_acquire));
-  if (state == wire::LaneState::kFree || slot.corrupt) return false;
+  const auto state = static_cast<wire::RingState>(entry.state.load(std::memory_order_acquire));
+  if (state == wire::RingState::kFree || slot.corrupt) return false;
   if (!slot.used) {
     slot.used = true;
-    slot.reader = wire::LaneReader(segment_->lane_header(index), segment_->ring(index),
+    slot.reader = wire::RingReader(segment_->ring_header(index), segment_->ring_data(index),
                                    segment_->capacity(index));
   }
-  slot.retired = state == wire::LaneState::kRetired;
-  slot.limit = slot.reader.published();
-  slot.lane.role = entry.role.load(std::memory_order_relaxed);
-  if (slot.lane.tid == 0) slot.lane.tid = entry.tid.load(std::memory_order_relaxed);
+  slot.retired = state == wire::RingState::kRetired;
+  slot.limit = slot.reader.head_position();
+  slot.ring.role = entry.role.load(std::memory_order_relaxed);
+  if (slot.ring.tid == 0) slot.ring.tid = entry.tid.load(std::memory_order_relaxed);
   // What the target wrote there may be any number.
   const std::uint64_t bytes =
       std::min(slot.limit - slot.reader.position(), segment_->capacity(index));
@@ -38,24 +38,24 @@ bool Decoder::begin_lane(std::uint32_t index) {
 }
 
 // The position is kept as it is: the target sees a full lane and counts its drops itself.
-void Decoder::give_up(Slot& slot) {
+void Decoder::abandon(Slot& slot) {
   slot.corrupt = true;
-  ++counts_.corrupt_lanes;
+  ++counts_.corrupt_rings;
 }
 
-void Decoder::end_lane(Slot& slot) {
-  slot.reader.release();
+void Decoder::end_ring(Slot& slot) {
+  slot.reader.consume();
   if (!slot.retired) return;
-  slot.lane.tid = 0;
-  ++counts_.freed_lanes;
-  wire::LaneEntry& entry = segment_->entry(slot.lane.index);
-  auto expected = static_cast<std::uint32_t>(wire::LaneState::kRetired);
-  entry.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(wire::LaneState::kFree),
+  slot.ring.tid = 0;
+  ++counts_.freed_rings;
+  wire::RingEntry& entry = segment_->entry(slot.ring.index);
+  auto expected = static_cast<std::uint32_t>(wire::RingState::kRetired);
+  entry.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(wire::RingState::kFree),
                                       std::memory_order_release, std::memory_order_relaxed);
 }
 
 std::uint64_t Decoder::dropped_by(const Slot& slot) const {
-  return segment_->lane_header(slot.lane.index)->dropped.load(std::memory_order_relaxed);
+  return segment_->ring_header(slot.ring.index)->dropped.load(std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::ingest

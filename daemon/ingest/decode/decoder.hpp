@@ -21,9 +21,9 @@
 namespace gpuprof::ingest {
 
 /// Where a record came from.
-struct Lane {
+struct RingInfo {
   std::uint32_t index = 0;
-  std::uint32_t tid = 0;   // as its owner said in LaneOpen, else as the directory says
+  std::uint32_t tid = 0;   // as its owner said in RingOpen, else as the directory says
   std::uint32_t role = 0;  // wire::LaneRole
 };
 
@@ -36,16 +36,16 @@ struct Tail {
 struct DecoderCounts {
   std::uint64_t records = 0, bytes = 0;
   std::uint64_t unknown_kind = 0, malformed = 0;
-  std::uint64_t corrupt_lanes = 0, freed_lanes = 0;
+  std::uint64_t corrupt_rings = 0, freed_rings = 0;
 };
 
 class Decoder {
  public:
-  explicit Decoder(const SegmentHost& segment);
+  explicit Decoder(const SharedSegment& segment);
 
   /// Takes everything published, calls `sink.on(lane, record, tail)` for each record in the order
   /// of its lane, and frees retired lanes that are empty, where the sink has it after
-  /// `sink.lane_ended(lane, dropped)`.
+  /// `sink.on_ring_retired(lane, dropped)`.
   ///
   /// @return Records taken.
   template <typename Sink>
@@ -53,7 +53,7 @@ class Decoder {
     const std::uint64_t before = counts_.records;
     fullest_percent_ = 0;
     for (std::uint32_t i = 0; i < lanes_.size(); ++i)
-      if (begin_lane(i)) drain_lane(lanes_[i], sink);
+      if (begin_ring(i)) drain_ring(lanes_[i], sink);
     return counts_.records - before;
   }
 
@@ -62,62 +62,62 @@ class Decoder {
   /// How full the fullest lane was when the last drain came to it, 0 to 100.
   std::uint64_t fullest_percent() const { return fullest_percent_; }
 
-  /// Calls `sink.dropped(lane, count)` with what each lane in use says it dropped, ever.
+  /// Calls `sink.on_ring_dropped(lane, count)` with what each lane in use says it dropped, ever.
   template <typename Sink>
-  void tell_drops(Sink& sink) const {
+  void report_drops(Sink& sink) const {
     for (const Slot& slot : lanes_)
-      if (slot.used) sink.dropped(slot.lane, dropped_by(slot));
+      if (slot.used) sink.on_ring_dropped(slot.ring, dropped_by(slot));
   }
 
  private:
   static constexpr std::uint64_t kReleaseBytes = 16 << 10;
   struct Slot {
-    wire::LaneReader reader;
-    Lane lane;
+    wire::RingReader reader;
+    RingInfo ring;
     std::uint64_t limit = 0;
     bool used = false, corrupt = false, retired = false;
   };
 
-  bool begin_lane(std::uint32_t index);
-  void give_up(Slot& slot);
-  void end_lane(Slot& slot);
+  bool begin_ring(std::uint32_t index);
+  void abandon(Slot& slot);
+  void end_ring(Slot& slot);
   std::uint64_t dropped_by(const Slot& slot) const;
 
   template <typename Sink>
-  void drain_lane(Slot& slot, Sink& sink) {
-    wire::LaneReader::Frame frame;
+  void drain_ring(Slot& slot, Sink& sink) {
+    wire::RingReader::Frame frame;
     std::uint64_t released = slot.reader.position();
     for (;;) {
       const auto next = slot.reader.next(slot.limit, scratch_.data(), &frame);
-      if (next == wire::LaneReader::Next::kEmpty) break;
-      if (next == wire::LaneReader::Next::kCorrupt) return give_up(slot);
+      if (next == wire::RingReader::Next::kEmpty) break;
+      if (next == wire::RingReader::Next::kCorrupt) return abandon(slot);
       ++counts_.records;
       counts_.bytes += frame.payload_bytes;
       deliver(slot, frame, sink);
       // A full lane takes a millisecond or two, in which its owner pushes on.
       if (slot.reader.position() - released < kReleaseBytes) continue;
-      slot.reader.release();
+      slot.reader.consume();
       released = slot.reader.position();
     }
-    if constexpr (requires { sink.lane_ended(slot.lane, std::uint64_t{}); })
-      if (slot.retired) sink.lane_ended(slot.lane, dropped_by(slot));
-    end_lane(slot);
+    if constexpr (requires { sink.on_ring_retired(slot.ring, std::uint64_t{}); })
+      if (slot.retired) sink.on_ring_retired(slot.ring, dropped_by(slot));
+    end_ring(slot);
   }
 
   template <typename Sink>
-  void deliver(Slot& slot, const wire::LaneReader::Frame& frame, Sink& sink) {
+  void deliver(Slot& slot, const wire::RingReader::Frame& frame, Sink& sink) {
     const auto decoded = wire::visit_record(
         frame.kind, frame.payload, frame.payload_bytes,
         [&](const auto& record, const std::byte* tail, std::size_t bytes) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(record)>, wire::LaneOpen>)
-            slot.lane.tid = record.tid;
-          sink.on(slot.lane, record, Tail{tail, bytes});
+          if constexpr (std::is_same_v<std::decay_t<decltype(record)>, wire::RingOpen>)
+            slot.ring.tid = record.tid;
+          sink.on(slot.ring, record, Tail{tail, bytes});
         });
     if (decoded == wire::Decoded::kUnknownKind) ++counts_.unknown_kind;
     if (decoded == wire::Decoded::kMalformed) ++counts_.malformed;
   }
 
-  const SegmentHost* segment_;
+  const SharedSegment* segment_;
   std::vector<Slot> lanes_;
   DecoderCounts counts_;
   std::uint64_t fullest_percent_ = 0;

@@ -22,9 +22,10 @@
 
 namespace gpuprof::ingest {
 
-class Names {
+class Definitions {
  public:
-  Names(model::EventSink& sink, LossBook& losses, const Limits& limits, std::uint64_t salt);
+  Definitions(model::EventSink& sink, LossCounters& losses, const Limits& limits,
+              std::uint64_t salt);
 
   void define(const wire::StringDef& def, const Tail& tail);
   void define(const wire::StackDef& def, const Tail& tail);
@@ -32,37 +33,37 @@ class Names {
   void define(const wire::InputsDef& def, const Tail& tail);
   void define(const wire::TorchModuleDef& def, const Tail& tail);
 
-  model::StringId string(std::uint64_t wire_id) { return strings_.mention(wire_id); }
-  model::StackId stack(std::uint64_t wire_id) { return stacks_.mention(wire_id); }
-  model::InputsId inputs(std::uint64_t wire_id) { return inputs_.mention(wire_id); }
+  model::StringId string(std::uint64_t wire_id) { return strings_.reference(wire_id); }
+  model::StackId stack(std::uint64_t wire_id) { return stacks_.reference(wire_id); }
+  model::InputsId inputs(std::uint64_t wire_id) { return inputs_.reference(wire_id); }
 
   /// Code of a data loader's or compiler's worker was seen.
   bool serves() const { return serves_; }
 
   bool string_ready(model::StringId id) const {
-    return id == 0 || strings_.state(id) != Dictionary::State::kMentioned;
+    return id == 0 || strings_.state(id) != Dictionary::State::kReferenced;
   }
   bool stack_ready(model::StackId id) const {
-    return id == 0 || stacks_.state(id) != Dictionary::State::kMentioned;
+    return id == 0 || stacks_.state(id) != Dictionary::State::kReferenced;
   }
 
   /// A text of our own.
   model::StringId text(std::string_view text) { return intern(text); }
 
   /// Last chance: what was mentioned and never defined is defined as lost, and counted.
-  void settle_string(model::StringId id);
-  void settle_stack(model::StackId id);
-  void settle_inputs(model::InputsId id);
+  void resolve_string(model::StringId id);
+  void resolve_stack(model::StackId id);
+  void resolve_inputs(model::InputsId id);
 
  private:
   model::StringId intern(std::string_view text);
-  void look_for_backend(std::string_view text);
+  void detect_backend(std::string_view text);
   model::CodeId code(std::uint64_t wire_id);
   model::TorchModuleId torch_module(std::uint64_t wire_id);
   void refused(const Dictionary& dictionary, std::uint64_t before, model::LossReason reason);
 
   model::EventSink& sink_;
-  LossBook& losses_;
+  LossCounters& losses_;
   Dictionary strings_, stacks_, codes_, inputs_, modules_;
   std::vector<std::uint64_t> native_, words_;
   std::vector<model::PythonFrame> python_;

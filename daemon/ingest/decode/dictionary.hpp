@@ -18,15 +18,15 @@ namespace gpuprof::ingest {
 
 class Dictionary {
  public:
-  enum class State : std::uint8_t { kMentioned, kDefined, kLost };
+  enum class State : std::uint8_t { kReferenced, kDefined, kLost };
 
   Dictionary(std::uint32_t most, std::uint64_t salt) : most_(most), ids_(salt), states_(1) {}
 
   /// Dense id for a mention; 0 for 0.
-  std::uint32_t mention(std::uint64_t wire_id) {
+  std::uint32_t reference(std::uint64_t wire_id) {
     if (wire_id == 0) return 0;
     const std::uint32_t known = ids_.find(wire_id);
-    return known != 0 ? known : add(wire_id, State::kMentioned);
+    return known != 0 ? known : add(wire_id, State::kReferenced);
   }
 
   /// Dense id to define now, or 0: it is defined already, or there is no room.
@@ -39,13 +39,13 @@ class Dictionary {
     }
     if (states_[known] == State::kDefined) return 0;
     // What was already written as lost stays lost; later mentions get the real one.
-    if (states_[known] == State::kLost) return states_.size() > most_ ? 0 : renew(wire_id);
+    if (states_[known] == State::kLost) return states_.size() > most_ ? 0 : redefine(wire_id);
     states_[known] = State::kDefined;
     return known;
   }
 
   State state(std::uint32_t id) const { return states_[id]; }
-  void lose(std::uint32_t id) { states_[id] = State::kLost; }
+  void mark_lost(std::uint32_t id) { states_[id] = State::kLost; }
   bool is_overflow(std::uint32_t id) const { return id != 0 && id == overflow_; }
   /// Definitions refused because the dictionary is full.
   std::uint64_t refused() const { return refused_; }
@@ -57,7 +57,7 @@ class Dictionary {
       ++refused_;
       if (overflow_ == 0) {
         overflow_ = static_cast<std::uint32_t>(states_.size());
-        states_.push_back(State::kMentioned);
+        states_.push_back(State::kReferenced);
       }
       return overflow_;
     }
@@ -67,7 +67,7 @@ class Dictionary {
     return id;
   }
 
-  std::uint32_t renew(std::uint64_t wire_id) {
+  std::uint32_t redefine(std::uint64_t wire_id) {
     const auto id = static_cast<std::uint32_t>(states_.size());
     states_.push_back(State::kDefined);
     ids_.put(wire_id, id);

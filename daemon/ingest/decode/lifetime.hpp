@@ -19,11 +19,11 @@ struct Lifetime {
   /// The daemon may be late between reading its clock and reading a lane.
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
-  void begins(std::uint64_t ts_ns) { from_ns = ts_ns > kSlackNs ? ts_ns - kSlackNs : 0; }
-  void has_reached(std::uint64_t ts_ns) { until_ns = ts_ns + kSlackNs; }
+  void set_start(std::uint64_t ts_ns) { from_ns = ts_ns > kSlackNs ? ts_ns - kSlackNs : 0; }
+  void set_now(std::uint64_t ts_ns) { until_ns = ts_ns + kSlackNs; }
 
-  bool holds(std::uint64_t ts_ns) const { return ts_ns >= from_ns && ts_ns <= until_ns; }
-  bool holds(std::uint64_t start_ns, std::uint64_t end_ns) const {
+  bool contains(std::uint64_t ts_ns) const { return ts_ns >= from_ns && ts_ns <= until_ns; }
+  bool contains(std::uint64_t start_ns, std::uint64_t end_ns) const {
     return start_ns <= end_ns && start_ns >= from_ns && end_ns <= until_ns;
   }
 };

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     its tallies
-// Promises: bounded: beyond kMostTallies threads are no longer told apart; a count from damaged
+// Promises: bounded: beyond kMaxTallies threads are no longer told apart; a count from damaged
 //           memory is one loss of its own, never a number
 #pragma once
 
@@ -19,10 +19,10 @@
 
 namespace gpuprof::ingest {
 
-class LossBook {
+class LossCounters {
  public:
   /// Losses of unknown time added from now on happened between the last call and this one.
-  void round(std::uint64_t now_ns) {
+  void begin_round(std::uint64_t now_ns) {
     since_ns_ = now_ns_;
     now_ns_ = now_ns;
   }
@@ -31,14 +31,14 @@ class LossBook {
   void add(model::LossReason reason, std::uint32_t tid, std::uint64_t count, std::uint64_t first_ns,
            std::uint64_t last_ns) {
     if (count == 0) return;
-    if (count > kMostPlausibleCount) {
+    if (count > kMaxPlausibleCount) {
       reason = model::LossReason::kCountDamaged;
       count = 1;
     }
-    if (tallies_.size() >= kMostTallies) tid = 0;
+    if (tallies_.size() >= kMaxTallies) tid = 0;
     if (first_ns == 0) first_ns = since_ns_;
     if (last_ns == 0) last_ns = now_ns_;
-    Tally& tally = tallies_[{reason, tid}];
+    Entry& tally = tallies_[{reason, tid}];
     tally.count += count;
     if (first_ns != 0 && (tally.first_ns == 0 || first_ns < tally.first_ns))
       tally.first_ns = first_ns;
@@ -60,11 +60,11 @@ class LossBook {
   const std::map<model::LossReason, std::uint64_t>& totals() const { return totals_; }
 
  private:
-  static constexpr std::size_t kMostTallies = 4096;
-  struct Tally {
+  static constexpr std::size_t kMaxTallies = 4096;
+  struct Entry {
     std::uint64_t count = 0, first_ns = 0, last_ns = 0;
   };
-  std::map<std::pair<model::LossReason, std::uint32_t>, Tally> tallies_;
+  std::map<std::pair<model::LossReason, std::uint32_t>, Entry> tallies_;
   std::map<model::LossReason, std::uint64_t> totals_;
   std::uint64_t since_ns_ = 0, now_ns_ = 0;
 };

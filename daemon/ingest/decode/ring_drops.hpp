@@ -18,50 +18,51 @@
 
 namespace gpuprof::ingest {
 
-class LaneDrops {
+class RingDrops {
  public:
-  explicit LaneDrops(LossBook& losses) : losses_(losses) {}
+  explicit RingDrops(LossCounters& losses) : losses_(losses) {}
 
   /// The lane's own word. Times are 0 where they cannot be.
-  void told(const Lane& lane, std::uint64_t count, std::uint64_t first_ns, std::uint64_t last_ns) {
-    Slot& slot = slot_of(lane);
-    const std::uint64_t known = std::min(slot.booked, count);
-    slot.booked -= known;
-    if (count <= kMostPlausibleCount) slot.told += count;
-    if (known != 0 && first_ns != 0) first_ns = std::max(first_ns, slot.clean_ns);
-    slot.clean_ns = std::max(slot.clean_ns, last_ns);
-    losses_.add(model::LossReason::kLaneFull, lane.tid, count - known, first_ns,
+  void add_reported(const RingInfo& ring, std::uint64_t count, std::uint64_t first_ns,
+                    std::uint64_t last_ns) {
+    Slot& slot = slot_of(ring);
+    const std::uint64_t known = std::min(slot.flushed, count);
+    slot.flushed -= known;
+    if (count <= kMaxPlausibleCount) slot.add_reported += count;
+    if (known != 0 && first_ns != 0) first_ns = std::max(first_ns, slot.accounted_until_ns);
+    slot.accounted_until_ns = std::max(slot.accounted_until_ns, last_ns);
+    losses_.add(model::LossReason::kRingFull, ring.tid, count - known, first_ns,
                 std::max(first_ns, last_ns));
   }
 
   /// Its count, at `now_ns`.
-  void seen(const Lane& lane, std::uint64_t dropped, std::uint64_t now_ns) {
-    Slot& slot = slot_of(lane);
-    if (lane.tid != 0) slot.tid = lane.tid;
+  void update_counter(const RingInfo& ring, std::uint64_t dropped, std::uint64_t now_ns) {
+    Slot& slot = slot_of(ring);
+    if (ring.tid != 0) slot.tid = ring.tid;
     if (slot.damaged || dropped < slot.dropped) return;
-    if (dropped > kMostPlausibleCount) {
+    if (dropped > kMaxPlausibleCount) {
       slot.damaged = true;
-      return losses_.add(model::LossReason::kLaneFull, slot.tid, dropped, 0, 0);
+      return losses_.add(model::LossReason::kRingFull, slot.tid, dropped, 0, 0);
     }
-    if (dropped <= slot.told + slot.booked)
-      slot.clean_ns = now_ns;
+    if (dropped <= slot.add_reported + slot.flushed)
+      slot.accounted_until_ns = now_ns;
     else if (dropped != slot.dropped)
-      slot.risen_ns = now_ns;
+      slot.last_increase_ns = now_ns;
     slot.dropped = dropped;
   }
 
   /// A file is about to be written: what the lanes have not told yet is lost in its time.
-  void book() {
-    for (Slot& slot : slots_) book(slot);
+  void flush() {
+    for (Slot& slot : slots_) flush(slot);
   }
 
   /// Its thread is gone and tells no more; the lane goes to another, and its count goes on.
-  void ended(const Lane& lane, std::uint64_t dropped, std::uint64_t now_ns) {
-    seen(lane, dropped, now_ns);
-    Slot& slot = slot_of(lane);
-    book(slot);
-    slot.told += slot.booked;
-    slot.booked = 0;
+  void on_ring_retired(const RingInfo& ring, std::uint64_t dropped, std::uint64_t now_ns) {
+    update_counter(ring, dropped, now_ns);
+    Slot& slot = slot_of(ring);
+    flush(slot);
+    slot.add_reported += slot.flushed;
+    slot.flushed = 0;
   }
 
  private:
@@ -69,25 +70,26 @@ class LaneDrops {
     std::uint32_t tid = 0;
     bool damaged = false;
     std::uint64_t dropped = 0;  // as last seen
-    std::uint64_t told = 0, booked = 0;
-    std::uint64_t clean_ns = 0;  // until then nothing is open
-    std::uint64_t risen_ns = 0;  // the count was last seen to be higher
+    std::uint64_t add_reported = 0, flushed = 0;
+    std::uint64_t accounted_until_ns = 0;  // until then nothing is open
+    std::uint64_t last_increase_ns = 0;    // the count was last seen to be higher
   };
 
-  Slot& slot_of(const Lane& lane) {
-    if (lane.index >= slots_.size()) slots_.resize(lane.index + 1);
-    return slots_[lane.index];
+  Slot& slot_of(const RingInfo& ring) {
+    if (ring.index >= slots_.size()) slots_.resize(ring.index + 1);
+    return slots_[ring.index];
   }
 
-  void book(Slot& slot) {
-    if (slot.dropped <= slot.told + slot.booked) return;
-    const std::uint64_t open = slot.dropped - slot.told - slot.booked;
-    losses_.add(model::LossReason::kLaneFull, slot.tid, open, slot.clean_ns, slot.risen_ns);
-    slot.booked += open;
-    slot.clean_ns = slot.risen_ns;
+  void flush(Slot& slot) {
+    if (slot.dropped <= slot.add_reported + slot.flushed) return;
+    const std::uint64_t open = slot.dropped - slot.add_reported - slot.flushed;
+    losses_.add(model::LossReason::kRingFull, slot.tid, open, slot.accounted_until_ns,
+                slot.last_increase_ns);
+    slot.flushed += open;
+    slot.accounted_until_ns = slot.last_increase_ns;
   }
 
-  LossBook& losses_;
+  LossCounters& losses_;
   std::vector<Slot> slots_;  // by lane
 };
 

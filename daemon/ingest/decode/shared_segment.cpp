@@ -24,7 +24,7 @@ namespace bip = boost::interprocess;
 
 namespace {
 
-using LanePointer = bip::offset_ptr<wire::LaneHeader>;
+using LanePointer = bip::offset_ptr<wire::RingHeader>;
 static_assert(sizeof(LanePointer) == sizeof(wire::RelPtr));
 
 /// Constructs an offset_ptr in the place where the target reads a RelPtr.
@@ -43,25 +43,25 @@ support::Error failed(const char* what) {
 
 }  // namespace
 
-SegmentHost::Size SegmentHost::size_for(std::uint64_t bytes) {
+SharedSegment::Size SharedSegment::size_for(std::uint64_t bytes) {
   Size size;
   if (bytes == 0) return size;
   const std::uint64_t full =
-      wire::segment_layout(wire::kDefaultLargeLanes, wire::kDefaultSmallLanes).total_bytes;
+      wire::segment_layout(wire::kDefaultLargeRings, wire::kDefaultSmallRings).total_bytes;
   const auto scale = [&](std::uint32_t count, std::uint32_t least) {
     const auto scaled = static_cast<std::uint32_t>(
         static_cast<double>(count) * static_cast<double>(bytes) / static_cast<double>(full));
     return std::clamp(scaled, least, count * 4);
   };
-  size.large_lanes = scale(wire::kDefaultLargeLanes, 1);
-  size.small_lanes = scale(wire::kDefaultSmallLanes, 4);
+  size.large_rings = scale(wire::kDefaultLargeRings, 1);
+  size.small_rings = scale(wire::kDefaultSmallRings, 4);
   return size;
 }
 
-support::Result<SegmentHost> SegmentHost::create(const Size& size, std::uint32_t epoch) {
-  SegmentHost host;
+support::Result<SharedSegment> SharedSegment::create(const Size& size, std::uint32_t epoch) {
+  SharedSegment host;
   host.size_ = size;
-  host.layout_ = wire::segment_layout(size.large_lanes, size.small_lanes);
+  host.layout_ = wire::segment_layout(size.large_rings, size.small_rings);
   host.fd_.reset(::memfd_create("gpuprof-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!host.fd_) return failed("memfd_create");
   if (::ftruncate(host.fd_.get(), static_cast<off_t>(host.layout_.total_bytes)) != 0)
@@ -74,76 +74,76 @@ support::Result<SegmentHost> SegmentHost::create(const Size& size, std::uint32_t
     return support::error(std::string("Shared memory for a process could not be mapped: ") +
                           problem.what() + ".");
   }
-  host.lay_out(epoch);
+  host.initialize(epoch);
   return host;
 }
 
-bip::mapping_handle_t SegmentHost::get_mapping_handle() const {
+bip::mapping_handle_t SharedSegment::get_mapping_handle() const {
   return bip::ipcdetail::mapping_handle_from_file_handle(fd_.get());
 }
 
-std::byte* SegmentHost::at(std::uint64_t offset) const {
+std::byte* SharedSegment::at(std::uint64_t offset) const {
   return static_cast<std::byte*>(region_.get_address()) + offset;
 }
 
-wire::Plan& SegmentHost::plan() const {
+wire::Plan& SharedSegment::plan() const {
   return *std::launder(reinterpret_cast<wire::Plan*>(at(layout_.plan_offset)));
 }
 
-wire::Stats& SegmentHost::stats() const {
+wire::Stats& SharedSegment::stats() const {
   return *std::launder(reinterpret_cast<wire::Stats*>(at(layout_.stats_offset)));
 }
 
-wire::LaneEntry& SegmentHost::entry(std::uint32_t lane) const {
-  return std::launder(reinterpret_cast<wire::LaneEntry*>(at(layout_.directory_offset)))[lane];
+wire::RingEntry& SharedSegment::entry(std::uint32_t ring) const {
+  return std::launder(reinterpret_cast<wire::RingEntry*>(at(layout_.directory_offset)))[ring];
 }
 
-std::uint64_t SegmentHost::lane_offset(std::uint32_t lane) const {
-  return layout_.lanes_offset + wire::lane_offset(lane, size_.large_lanes);
+std::uint64_t SharedSegment::lane_offset(std::uint32_t ring) const {
+  return layout_.rings_offset + wire::ring_offset(ring, size_.large_rings);
 }
 
-wire::LaneHeader* SegmentHost::lane_header(std::uint32_t lane) const {
-  return std::launder(reinterpret_cast<wire::LaneHeader*>(at(lane_offset(lane))));
+wire::RingHeader* SharedSegment::ring_header(std::uint32_t ring) const {
+  return std::launder(reinterpret_cast<wire::RingHeader*>(at(lane_offset(ring))));
 }
 
-std::byte* SegmentHost::ring(std::uint32_t lane) const {
-  return at(lane_offset(lane) + wire::kRingOffset);
+std::byte* SharedSegment::ring_data(std::uint32_t ring) const {
+  return at(lane_offset(ring) + wire::kRingDataOffset);
 }
 
-std::uint64_t SegmentHost::capacity(std::uint32_t lane) const {
-  return wire::lane_bytes(lane, size_.large_lanes);
+std::uint64_t SharedSegment::capacity(std::uint32_t ring) const {
+  return wire::ring_bytes(ring, size_.large_rings);
 }
 
 // A process that is gone needs them no more, and one that lives on may write into them as before.
-void SegmentHost::release() {
+void SharedSegment::release() {
   [[maybe_unused]] const int ignored =
       ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  static_cast<off_t>(layout_.lanes_offset),
-                  static_cast<off_t>(layout_.total_bytes - layout_.lanes_offset));
+                  static_cast<off_t>(layout_.rings_offset),
+                  static_cast<off_t>(layout_.total_bytes - layout_.rings_offset));
   region_ = bip::mapped_region();
   fd_.reset();
 }
 
 // Lane headers are all zero in a fresh memfd, which is their initial state: they are not touched
 // here, so that an idle lane costs no page at all.
-void SegmentHost::lay_out(std::uint32_t epoch) {
+void SharedSegment::initialize(std::uint32_t epoch) {
   auto* header = ::new (at(0)) wire::SegmentHeader{};
   auto* plan = ::new (at(layout_.plan_offset)) wire::Plan{};
   auto* stats = ::new (at(layout_.stats_offset)) wire::Stats{};
   plan->on_step.store(wire::kNever, std::memory_order_relaxed);
   plan->off_step.store(wire::kNever, std::memory_order_relaxed);
-  auto* directory = reinterpret_cast<wire::LaneEntry*>(at(layout_.directory_offset));
-  for (std::uint32_t lane = 0; lane < lane_count(); ++lane) {
-    auto* one = ::new (directory + lane) wire::LaneEntry{};
-    construct_pointer(&one->lane, lane_header(lane));
-    one->capacity_bytes = capacity(lane);
+  auto* directory = reinterpret_cast<wire::RingEntry*>(at(layout_.directory_offset));
+  for (std::uint32_t ring = 0; ring < ring_count(); ++ring) {
+    auto* one = ::new (directory + ring) wire::RingEntry{};
+    construct_pointer(&one->ring, ring_header(ring));
+    one->capacity_bytes = capacity(ring);
   }
   header->wire_major = wire::kWireMajor;
   header->wire_minor = wire::kWireMinor;
   header->epoch = epoch;
   header->total_bytes = layout_.total_bytes;
-  header->lane_count = lane_count();
-  header->large_lanes = size_.large_lanes;
+  header->ring_count = ring_count();
+  header->large_rings = size_.large_rings;
   construct_pointer(&header->plan, plan);
   construct_pointer(&header->stats, stats);
   construct_pointer(&header->directory, directory);

@@ -20,33 +20,33 @@ namespace gpuprof::ingest {
 
 /// A sealed memfd laid out as wire::SegmentHeader says. Satisfies Boost's memory-mappable
 /// concept, so that `boost::interprocess::mapped_region(host, mode)` maps it again.
-class SegmentHost {
+class SharedSegment {
  public:
   struct Size {
-    std::uint32_t large_lanes = wire::kDefaultLargeLanes;
-    std::uint32_t small_lanes = wire::kDefaultSmallLanes;
+    std::uint32_t large_rings = wire::kDefaultLargeRings;
+    std::uint32_t small_rings = wire::kDefaultSmallRings;
   };
 
   /// @param epoch Which daemon owns it; grows at a hand-over.
-  static support::Result<SegmentHost> create(const Size& size, std::uint32_t epoch);
+  static support::Result<SharedSegment> create(const Size& size, std::uint32_t epoch);
 
   /// Scales the default lane counts to a segment of at most `bytes` (0: default). Never fewer
   /// than one large and four small lanes.
   static Size size_for(std::uint64_t bytes);
 
-  SegmentHost(SegmentHost&&) noexcept = default;
-  SegmentHost& operator=(SegmentHost&&) noexcept = default;
+  SharedSegment(SharedSegment&&) noexcept = default;
+  SharedSegment& operator=(SharedSegment&&) noexcept = default;
 
   int fd() const { return fd_.get(); }
   std::uint64_t total_bytes() const { return layout_.total_bytes; }
-  std::uint32_t lane_count() const { return size_.large_lanes + size_.small_lanes; }
+  std::uint32_t ring_count() const { return size_.large_rings + size_.small_rings; }
 
   wire::Plan& plan() const;
   wire::Stats& stats() const;
-  wire::LaneEntry& entry(std::uint32_t lane) const;
-  wire::LaneHeader* lane_header(std::uint32_t lane) const;
-  std::byte* ring(std::uint32_t lane) const;
-  std::uint64_t capacity(std::uint32_t lane) const;
+  wire::RingEntry& entry(std::uint32_t ring) const;
+  wire::RingHeader* ring_header(std::uint32_t ring) const;
+  std::byte* ring_data(std::uint32_t ring) const;
+  std::uint64_t capacity(std::uint32_t ring) const;
 
   /// Gives up descriptor and mapping, and the lanes' memory also where a process still has it.
   /// Nothing of the segment may be asked any more.
@@ -56,10 +56,10 @@ class SegmentHost {
   boost::interprocess::mode_t get_mode() const { return boost::interprocess::read_write; }
 
  private:
-  SegmentHost() = default;
-  std::uint64_t lane_offset(std::uint32_t lane) const;
+  SharedSegment() = default;
+  std::uint64_t lane_offset(std::uint32_t ring) const;
   std::byte* at(std::uint64_t offset) const;
-  void lay_out(std::uint32_t epoch);
+  void initialize(std::uint32_t epoch);
 
   base::UniqueFd fd_;
   Size size_;

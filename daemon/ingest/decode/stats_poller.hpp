@@ -22,14 +22,14 @@ namespace gpuprof::ingest {
 
 class StatsPoller {
  public:
-  explicit StatsPoller(const SegmentHost& segment) : stats_(&segment.stats()) {}
+  explicit StatsPoller(const SharedSegment& segment) : stats_(&segment.stats()) {}
 
   /// The segment is given up: from now on a copy of its statistics is asked.
-  void keep();
+  void take_snapshot();
   const wire::Stats& stats() const { return *stats_; }
 
   /// Adds what was counted since the last call; call once in each of the book's rounds.
-  void poll(LossBook& losses);
+  void poll(LossCounters& losses);
 
   /// Every counter and state as facts "stats.NAME".
   void write_facts(model::EventSink& sink) const;
@@ -39,16 +39,16 @@ class StatsPoller {
   /// Records that found no room in a lane, by what they are ("kernels", …), none of them 0.
   std::vector<std::pair<std::string, std::uint64_t>> drops_by_kind() const;
   /// Those of them that marked a step, or an iteration that may be one.
-  std::uint64_t lost_marks() const;
+  std::uint64_t dropped_marks() const;
 
   /// Samples per second and running thread, in thousandths; 0 if there is no such rate.
-  std::uint64_t rate_mhz() const;
+  std::uint64_t rate_millihertz() const;
 
  private:
   std::uint64_t raw(wire::Counter which) const;
 
   const wire::Stats* stats_;
-  std::unique_ptr<wire::Stats> kept_;
+  std::unique_ptr<wire::Stats> snapshot_;
   std::array<std::uint64_t, wire::kCounterSlots> last_{};
 };
 

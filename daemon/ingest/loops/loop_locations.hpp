@@ -3,7 +3,7 @@
 // Where in the program a loop stands.
 //
 // Context:  daemon (ingest thread)
-// Owns:     what was told of code objects, as far as kMostBytes
+// Owns:     what was told of code objects, as far as kMaxBytes
 // Promises: bounded
 #pragma once
 
@@ -17,27 +17,27 @@
 namespace gpuprof::ingest {
 
 /// Lines of the source a loop reaches over; 0: unknown.
-struct LoopLines {
+struct LoopLineRange {
   int head = 0, last = 0;
 };
 
-class LoopPlaces {
+class LoopLocations {
  public:
-  explicit LoopPlaces(std::size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
+  explicit LoopLocations(std::size_t most_bytes = kMaxBytes) : most_bytes_(most_bytes) {}
 
-  void lines_by(LineOf line_of) { line_of_ = line_of; }
+  void set_line_lookup(LineLookup line_of) { line_of_ = line_of; }
   void define(const wire::PyCodeDef& def, const Tail& tail);
 
   /// FILE:LINE of its first line; FILE alone where the line is not known, "" where nothing is.
-  std::string where(const wire::LoopDef& loop) const;
-  LoopLines lines(const wire::LoopDef& loop) const;
+  std::string location(const wire::LoopDef& loop) const;
+  LoopLineRange lines(const wire::LoopDef& loop) const;
   /// The path of its file ends in `file`, at the border of a name.
   bool in_file(const wire::LoopDef& loop, const std::string& file) const;
   /// The process runs the loop of a DataLoader's worker.
-  bool loader_worker() const { return loader_worker_; }
+  bool is_dataloader_worker() const { return loader_worker_; }
 
  private:
-  static constexpr std::size_t kMostBytes = 16u << 20;
+  static constexpr std::size_t kMaxBytes = 16u << 20;
   struct Code {
     std::string file, table;
     std::int32_t first_line;
@@ -47,7 +47,7 @@ class LoopPlaces {
   int line(const Code& code, std::int32_t offset) const;
 
   std::size_t most_bytes_, bytes_ = 0;
-  LineOf line_of_ = nullptr;
+  LineLookup line_of_ = nullptr;
   std::unordered_map<std::uint64_t, Code> codes_;
   bool loader_worker_ = false;
 };

@@ -24,7 +24,7 @@ constexpr std::string_view kSetUp =
     "permute rand rand_like randint randn randn_like random_ randperm reshape resize_ result_type "
     "select set_ slice split squeeze t transpose unbind uniform_ unsqueeze view view_as zero_ "
     "zeros zeros_like ";
-constexpr std::string_view kMove =
+constexpr std::string_view kTransfer =
     " _local_scalar_dense _to_copy copy_ is_nonzero item pin_memory to ";
 
 bool starts_with(std::string_view text, std::string_view with) {
@@ -38,16 +38,16 @@ bool lists(std::string_view names, std::string_view one) {
 
 }  // namespace
 
-OpKind kind_of(std::string_view name) {
-  if (starts_with(name, kLoaderPrefix)) return OpKind::kLoader;
-  if (starts_with(name, kStepPrefix)) return OpKind::kOptimizer;
-  if (starts_with(name, kBackwardPrefix)) return OpKind::kBackward;
-  if (!starts_with(name, kAtenPrefix)) return OpKind::kOther;
+OperatorKind operator_kind(std::string_view name) {
+  if (starts_with(name, kLoaderPrefix)) return OperatorKind::kLoader;
+  if (starts_with(name, kStepPrefix)) return OperatorKind::kOptimizer;
+  if (starts_with(name, kBackwardPrefix)) return OperatorKind::kBackward;
+  if (!starts_with(name, kAtenPrefix)) return OperatorKind::kOther;
   const std::string_view op = name.substr(kAtenPrefix.size());
-  if (lists(kSetUp, op)) return OpKind::kSetUp;
-  return lists(kMove, op) ? OpKind::kMove : OpKind::kOther;
+  if (lists(kSetUp, op)) return OperatorKind::kSetUp;
+  return lists(kTransfer, op) ? OperatorKind::kTransfer : OperatorKind::kOther;
 }
 
-bool is_of_optimizer(std::string_view name) { return starts_with(name, kOptimizerPrefix); }
+bool is_optimizer_range(std::string_view name) { return starts_with(name, kOptimizerPrefix); }
 
 }  // namespace gpuprof::ingest

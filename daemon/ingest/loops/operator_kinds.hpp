@@ -11,17 +11,17 @@
 
 namespace gpuprof::ingest {
 
-enum class OpKind : std::uint8_t {
+enum class OperatorKind : std::uint8_t {
   kOther,
   kOptimizer,  // Optimizer.step#…
   kLoader,     // the __next__ of a DataLoader
   kBackward,   // a node of autograd
   kSetUp,      // makes or fills tensors: a model is built of such
-  kMove,       // copies tensors or waits for the device: loading a model and work of one both do
+  kTransfer,   // copies tensors or waits for the device: loading a model and work of one both do
 };
 
-OpKind kind_of(std::string_view name);
+OperatorKind operator_kind(std::string_view name);
 /// Ranges of torch.optim of any kind, zero_grad among them.
-bool is_of_optimizer(std::string_view name);
+bool is_optimizer_range(std::string_view name);
 
 }  // namespace gpuprof::ingest

@@ -17,10 +17,11 @@
 
 namespace gpuprof::ingest {
 
-class Operators {
+class OperatorTracker {
  public:
-  Operators(Names& names, model::EventSink& sink, LossBook& losses, const Lifetime& life,
-            EventCounts& counts, const Limits& limits, model::RangeId& next_id)
+  OperatorTracker(Definitions& names, model::EventSink& sink, LossCounters& losses,
+                  const Lifetime& life, EventCounts& counts, const Limits& limits,
+                  model::RangeId& next_id)
       : names_(names),
         sink_(sink),
         losses_(losses),
@@ -30,22 +31,22 @@ class Operators {
         next_id_(next_id) {}
 
   /// The lane has a new owner: what the last one left open is closed unfinished.
-  void lane_opened(const Lane& lane, std::uint64_t ts_ns);
+  void on_ring_opened(const RingInfo& ring, std::uint64_t ts_ns);
   /// Records of this lane were dropped since `ts_ns`: what is open may have ended.
-  void lane_lost(const Lane& lane, std::uint64_t ts_ns);
+  void lane_lost(const RingInfo& ring, std::uint64_t ts_ns);
 
   /// @param parent Innermost range or operator open on the thread.
   /// @param ranges Ranges open on the thread.
-  void begin(const Lane& lane, const wire::OpBegin& begin, model::RangeId parent,
+  void begin(const RingInfo& ring, const wire::OpBegin& begin, model::RangeId parent,
              std::size_t ranges);
-  void end(const Lane& lane, const wire::OpEnd& end);
+  void end(const RingInfo& ring, const wire::OpEnd& end);
   /// A launch on the lane's thread names the innermost open one, as OpEnd::outer does.
-  void launched(const Lane& lane, std::uint32_t op_id, std::uint64_t ts_ns) {
-    learn_open(thread(lane), wire::OpEnd{ts_ns, 0, 0, op_id});
+  void on_launch(const RingInfo& ring, std::uint32_t op_id, std::uint64_t ts_ns) {
+    apply_open_hint(thread(ring), wire::OpEnd{ts_ns, 0, 0, op_id});
   }
   /// The lane's thread has been read up to `ts_ns`: what ended on others until then is closed.
-  void reached(const Lane& lane, std::uint64_t ts_ns) {
-    if (!waiting_.empty()) settle(thread(lane), ts_ns);
+  void advance_to(const RingInfo& ring, std::uint64_t ts_ns) {
+    if (!waiting_.empty()) resolve_pending(thread(ring), ts_ns);
   }
 
   /// An operator open on a thread.
@@ -55,19 +56,20 @@ class Operators {
     std::uint32_t scope = 0;
   };
   /// Operators open on the lane's thread.
-  std::size_t depth(const Lane& lane) const {
-    return lane.index < threads_.size() ? threads_[lane.index].open.size() : 0;
+  std::size_t depth(const RingInfo& ring) const {
+    return ring.index < threads_.size() ? threads_[ring.index].open.size() : 0;
   }
   /// The operator a launch names; without a name (0, kOpUnknown) the innermost one. Not one that is
   /// too deep: its nearest outer one that is not.
-  Innermost innermost(const Lane& lane, std::uint32_t op_id) const;
+  Innermost innermost(const RingInfo& ring, std::uint32_t op_id) const;
 
   /// Calls `tell(tid, begin_ns, end_ns)` for each operator that is open. Until `end_ns`, at most
   /// `now_ns`, it surely is.
   template <typename Tell>
-  void each_open(std::uint64_t now_ns, const Tell& tell) const {
+  void for_each_open(std::uint64_t now_ns, const Tell& tell) const {
     for (const Thread& one : threads_)
-      for (const Open& open : one.open) tell(one.tid, open.op.start_ns, known_open(open, now_ns));
+      for (const Open& open : one.open)
+        tell(one.tid, open.op.start_ns, known_open_until(open, now_ns));
   }
 
   /// All lanes have been read since the call before this one.
@@ -87,17 +89,17 @@ class Operators {
     std::uint32_t forward_thread;
     // Its end may be among what has been dropped since; 0: it is open. What ended unseen is drawn
     // up to here: it was open until then.
-    std::uint64_t doubt_ns = 0;
+    std::uint64_t uncertain_since_ns = 0;
     std::uint64_t copied_ns = 0;  // end of its newest copy
   };
   struct Thread {
     std::uint32_t tid = 0;
-    bool in_doubt = false;  // some may be
+    bool has_uncertain = false;  // some may be
     std::vector<Open> open;
   };
 
   /// An end on another thread than its begin, which may not have been read yet.
-  struct Waiting {
+  struct PendingEnd {
     std::uint64_t object;
     std::uint64_t ts_ns;
     std::uint32_t tid;
@@ -105,29 +107,29 @@ class Operators {
   static constexpr std::size_t kMaxWaiting = 4096;
   using OpenAt = std::vector<Open>::iterator;
 
-  Thread& thread(const Lane& lane);
+  Thread& thread(const RingInfo& ring);
   void complete(Open& open);
   void close(Open& open, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
   static OpenAt find(Thread& thread, std::uint64_t object, std::uint64_t end_ns,
                      std::uint32_t op_id = 0);
   void end_at(Thread& thread, OpenAt at, std::uint64_t end_ns);
-  static std::uint64_t known_open(const Open& open, std::uint64_t ts_ns);
-  void end_unseen(const Thread& thread, Open& open, std::uint64_t ts_ns);
-  void learn_open(Thread& thread, const wire::OpEnd& end);
-  void end_elsewhere(Thread& thread, OpenAt at, const Waiting& end);
-  void settle(Thread& thread, std::uint64_t ts_ns);
-  void settle_oldest();
+  static std::uint64_t known_open_until(const Open& open, std::uint64_t ts_ns);
+  void close_at_last_known(const Thread& thread, Open& open, std::uint64_t ts_ns);
+  void apply_open_hint(Thread& thread, const wire::OpEnd& end);
+  void close_on_other_thread(Thread& thread, OpenAt at, const PendingEnd& end);
+  void resolve_pending(Thread& thread, std::uint64_t ts_ns);
+  void resolve_oldest();
 
-  Names& names_;
+  Definitions& names_;
   model::EventSink& sink_;
-  LossBook& losses_;
+  LossCounters& losses_;
   const Lifetime& life_;
   EventCounts& counts_;
   const Limits& limits_;
   model::RangeId& next_id_;
   std::vector<Thread> threads_;  // by lane
   std::uint64_t last_round_ns_ = 0;
-  std::vector<Waiting> waiting_;  // oldest first
+  std::vector<PendingEnd> waiting_;  // oldest first
   // By PyTorch's number, which no later thread gets: a program may make threads for as long as it
   // runs.
   RecentMap<std::uint32_t, std::uint32_t, 65'536> os_threads_;

@@ -27,40 +27,40 @@ struct EventCounts {
   std::uint64_t kernels_before_launch = 0;   // by the clocks; kept as they are
 };
 
-class Held {
+class PendingEvents {
  public:
-  Held(Names& names, model::EventSink& sink, LossBook& losses, const Lifetime& life,
-       EventCounts& counts)
+  PendingEvents(Definitions& names, model::EventSink& sink, LossCounters& losses,
+                const Lifetime& life, EventCounts& counts)
       : names_(names), sink_(sink), losses_(losses), life_(life), counts_(counts) {}
 
   void send(const model::Sample& sample) {
-    if (!life_.holds(sample.ts_ns)) return lose(sample.tid);
+    if (!life_.contains(sample.ts_ns)) return count_lost(sample.tid);
     if (names_.stack_ready(sample.stack)) return out(sample);
     samples_.waiting.push_back(sample);
   }
   void send(const model::Range& range) {
-    if (!life_.holds(range.start_ns, range.end_ns)) return lose(range.tid);
+    if (!life_.contains(range.start_ns, range.end_ns)) return count_lost(range.tid);
     if (names_.stack_ready(range.stack) && names_.string_ready(range.name)) return out(range);
     ranges_.waiting.push_back(range);
   }
 
   /// A copy of an open one goes out before whatever follows.
-  void send_copy(const model::Range& range) {
-    if (!life_.holds(range.start_ns, range.end_ns)) return;  // counted when it ends
-    names_.settle_stack(range.stack);
-    names_.settle_string(range.name);
+  void emit_snapshot(const model::Range& range) {
+    if (!life_.contains(range.start_ns, range.end_ns)) return;  // counted when it ends
+    names_.resolve_stack(range.stack);
+    names_.resolve_string(range.name);
     sink_.on(range);
   }
 
   /// A drain round is over: what waited for all of it goes out, defined or lost.
   void round_done() {
-    for (const model::Sample& sample : samples_.turn()) {
-      names_.settle_stack(sample.stack);
+    for (const model::Sample& sample : samples_.take_due()) {
+      names_.resolve_stack(sample.stack);
       out(sample);
     }
-    for (const model::Range& range : ranges_.turn()) {
-      names_.settle_stack(range.stack);
-      names_.settle_string(range.name);
+    for (const model::Range& range : ranges_.take_due()) {
+      names_.resolve_stack(range.stack);
+      names_.resolve_string(range.name);
       out(range);
     }
   }
@@ -70,18 +70,20 @@ class Held {
  private:
   template <typename E>
   struct Queue {
-    std::vector<E> waiting, ripe;
+    std::vector<E> waiting, aged;
     /// Those that have waited for a full round; what is waiting now is next.
-    std::vector<E> turn() {
+    std::vector<E> take_due() {
       std::vector<E> due;
-      due.swap(ripe);
-      ripe.swap(waiting);
+      due.swap(aged);
+      aged.swap(waiting);
       return due;
     }
-    bool empty() const { return waiting.empty() && ripe.empty(); }
+    bool empty() const { return waiting.empty() && aged.empty(); }
   };
 
-  void lose(std::uint32_t tid) { losses_.add(model::LossReason::kTimeImplausible, tid, 1, 0, 0); }
+  void count_lost(std::uint32_t tid) {
+    losses_.add(model::LossReason::kTimeImplausible, tid, 1, 0, 0);
+  }
 
   void out(const model::Sample& sample) {
     ++counts_.samples;
@@ -93,9 +95,9 @@ class Held {
     sink_.on(range);
   }
 
-  Names& names_;
+  Definitions& names_;
   model::EventSink& sink_;
-  LossBook& losses_;
+  LossCounters& losses_;
   const Lifetime& life_;
   EventCounts& counts_;
   Queue<model::Sample> samples_;

@@ -18,36 +18,37 @@
 namespace gpuprof::ingest {
 
 /// Of marks that are ours; NVTX's domains have small numbers.
-inline constexpr std::uint32_t kOwnDomain = 0x67707266;
+inline constexpr std::uint32_t kGpuprofDomain = 0x67707266;
 
-class Ranges {
+class RangeTracker {
  public:
-  Ranges(Names& names, Held& held, LossBook& losses, const Limits& limits, model::RangeId& next_id)
+  RangeTracker(Definitions& names, PendingEvents& held, LossCounters& losses, const Limits& limits,
+               model::RangeId& next_id)
       : names_(names), held_(held), losses_(losses), limits_(limits), next_id_(next_id) {}
 
   /// The lane has a new owner: what the last one left open is closed unfinished.
-  void lane_opened(const Lane& lane, std::uint64_t ts_ns);
+  void lane_opened(const RingInfo& ring, std::uint64_t ts_ns);
   /// Records of this lane were dropped: begins and ends may be missing, nothing open is trusted.
-  void lane_lost(const Lane& lane, std::uint64_t ts_ns);
+  void lane_lost(const RingInfo& ring, std::uint64_t ts_ns);
 
   /// @param operators Operators open on the thread.
-  void push(const Lane& lane, const wire::RangePush& push, model::RangeId parent,
+  void push(const RingInfo& ring, const wire::RangePush& push, model::RangeId parent,
             std::size_t operators);
-  void pop(const Lane& lane, const wire::RangePop& pop);
-  void start(const Lane& lane, const wire::RangeStart& start);
-  void end(const Lane& lane, const wire::RangeEnd& end);
-  void mark(const Lane& lane, const wire::MarkEvent& mark);
-  /// A mark in kOwnDomain.
+  void pop(const RingInfo& ring, const wire::RangePop& pop);
+  void start(const RingInfo& ring, const wire::RangeStart& start);
+  void end(const RingInfo& ring, const wire::RangeEnd& end);
+  void mark(const RingInfo& ring, const wire::NvtxMark& mark);
+  /// A mark in kGpuprofDomain.
   void remark(std::string_view text, std::uint32_t tid, std::uint64_t ts_ns);
 
   /// Push/pop ranges open on the lane's thread.
-  std::size_t depth(const Lane& lane) const {
-    return lane.index < threads_.size() ? threads_[lane.index].open.size() : 0;
+  std::size_t depth(const RingInfo& ring) const {
+    return ring.index < threads_.size() ? threads_[ring.index].open.size() : 0;
   }
   /// Innermost of them that is not too deep, and when it began; 0 = none.
-  model::RangeId innermost(const Lane& lane, std::uint64_t* start_ns) const;
+  model::RangeId innermost(const RingInfo& ring, std::uint64_t* start_ns) const;
   /// A launch with a stack happened on the lane's thread: open ranges without one take it.
-  void launched(const Lane& lane, model::StackId stack);
+  void launched(const RingInfo& ring, model::StackId stack);
 
   /// Writes a copy of what is open, as it is at `ts_ns`.
   void copy_open(std::uint64_t ts_ns);
@@ -62,13 +63,13 @@ class Ranges {
     std::vector<model::Range> open;
   };
 
-  Thread& thread(const Lane& lane);
+  Thread& thread(const RingInfo& ring);
   void close(model::Range range, std::uint64_t ts_ns, std::uint32_t end_tid, std::uint32_t flags);
   void close_all(Thread& thread, std::uint64_t before_ns, std::uint64_t ts_ns);
 
-  Names& names_;
-  Held& held_;
-  LossBook& losses_;
+  Definitions& names_;
+  PendingEvents& held_;
+  LossCounters& losses_;
   const Limits& limits_;
   model::RangeId& next_id_;
   std::vector<Thread> threads_;  // by lane

@@ -13,11 +13,11 @@
 
 namespace gpuprof::ingest {
 
-template <typename Key, typename Value, std::size_t kMost>
+template <typename Key, typename Value, std::size_t kMax>
 class RecentMap {
  public:
   void set(const Key& key, const Value& value) {
-    if (newer_.size() >= kMost && !newer_.contains(key)) {
+    if (newer_.size() >= kMax && !newer_.contains(key)) {
       older_ = std::move(newer_);
       newer_.clear();
     }

@@ -16,30 +16,30 @@
 
 namespace gpuprof::ingest {
 
-class OpTrail {
+class OperatorHistory {
  public:
-  static constexpr std::size_t kMost = 200'000;
+  static constexpr std::size_t kMaxOperators = 200'000;
   /// Autograd records what is followed; optimizers and evaluations run without.
-  enum class Kind : std::uint8_t { kFollowed, kUnfollowed, kBackward };
+  enum class Kind : std::uint8_t { kGradTracked, kNoGrad, kBackward };
   struct Op {
     std::uint64_t name_id, begin_ns, end_ns;
-    std::uint32_t lane, tid;
+    std::uint32_t ring, tid;
     Kind kind;
   };
 
-  void begins(const Lane& lane, const wire::OpBegin& op) {
-    if (ops_.size() >= kMost) return;
-    if (lane.index >= open_.size()) open_.resize(lane.index + 1, {0, 0});
-    open_[lane.index] = {op.object, ops_.size()};
-    ops_.push_back(Op{op.name_id, op.ts_ns, op.ts_ns, lane.index, lane.tid, kind_of(op)});
+  void begins(const RingInfo& ring, const wire::OpBegin& op) {
+    if (ops_.size() >= kMaxOperators) return;
+    if (ring.index >= open_.size()) open_.resize(ring.index + 1, {0, 0});
+    open_[ring.index] = {op.object, ops_.size()};
+    ops_.push_back(Op{op.name_id, op.ts_ns, op.ts_ns, ring.index, ring.tid, kind_of(op)});
     stacks_ += op.stack_id != 0;
   }
-  void ends(const Lane& lane, const wire::OpEnd& end) {
-    if (lane.index >= open_.size() || open_[lane.index].object != end.object) return;
-    if (open_[lane.index].index < ops_.size()) ops_[open_[lane.index].index].end_ns = end.ts_ns;
-    open_[lane.index].object = 0;
+  void ends(const RingInfo& ring, const wire::OpEnd& end) {
+    if (ring.index >= open_.size() || open_[ring.index].object != end.object) return;
+    if (open_[ring.index].index < ops_.size()) ops_[open_[ring.index].index].end_ns = end.ts_ns;
+    open_[ring.index].object = 0;
   }
-  void forget() {
+  void clear() {
     ops_ = {};
     open_ = {};
   }
@@ -51,14 +51,14 @@ class OpTrail {
     std::vector<std::size_t> counts;
     for (const Op& op : ops_) {
       if (op.kind == Kind::kBackward) continue;
-      if (op.lane >= counts.size()) counts.resize(op.lane + 1);
-      ++counts[op.lane];
+      if (op.ring >= counts.size()) counts.resize(op.ring + 1);
+      ++counts[op.ring];
     }
-    const auto lane =
+    const auto ring =
         static_cast<std::uint32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
     std::vector<Op> found;
     std::copy_if(ops_.begin(), ops_.end(), std::back_inserter(found),
-                 [lane](const Op& op) { return op.lane == lane; });
+                 [ring](const Op& op) { return op.ring == ring; });
     return found;
   }
 
@@ -66,7 +66,7 @@ class OpTrail {
   static constexpr std::uint16_t kBackwardScope = 1;  // at::RecordScope
   static Kind kind_of(const wire::OpBegin& op) {
     if (op.scope == kBackwardScope) return Kind::kBackward;
-    return op.sequence < 0 ? Kind::kUnfollowed : Kind::kFollowed;
+    return op.sequence < 0 ? Kind::kNoGrad : Kind::kGradTracked;
   }
 
   struct Open {

@@ -19,19 +19,19 @@
 namespace gpuprof::ingest {
 
 /// Which part of a loop's body a sample was in.
-enum class Part : std::uint8_t {
+enum class LoopPart : std::uint8_t {
   kUnknown,
   kTail,     // after the last operator of an iteration, which goes on
   kHead,     // before the first operator of the next one, which has begun
   kOutside,  // not in the loop
 };
 
-class Whereabouts {
+class SamplePositions {
  public:
   /// Of one sample.
-  struct Seen {
+  struct Position {
     std::uint64_t ts_ns;
-    Part part;
+    LoopPart part;
   };
 
   void define(const wire::StackDef& stack, const Tail& tail);
@@ -40,18 +40,18 @@ class Whereabouts {
   /// What the thread's samples between `from_ns` and `to_ns` tell.
   ///
   /// @param last, first  Stacks of the last operator before and of the first one after; 0: unknown.
-  std::vector<Seen> between(std::uint32_t tid, std::uint64_t from_ns, std::uint64_t to_ns,
-                            const wire::LoopDef& loop, std::uint64_t last,
-                            std::uint64_t first) const;
+  std::vector<Position> between(std::uint32_t tid, std::uint64_t from_ns, std::uint64_t to_ns,
+                                const wire::LoopDef& loop, std::uint64_t last,
+                                std::uint64_t first) const;
 
   std::size_t stacks_kept() const { return stacks_.size(); }
-  bool knows(std::uint32_t tid) const { return threads_.contains(tid); }
+  bool has_thread(std::uint32_t tid) const { return threads_.contains(tid); }
 
   /// Nobody will ask for older ones of this thread.
   void forget(std::uint32_t tid, std::uint64_t before_ns);
 
  private:
-  static constexpr std::size_t kMostFrames = 1u << 20, kMostThreads = 256, kMostSamples = 4096;
+  static constexpr std::size_t kMaxFrames = 1u << 20, kMaxThreads = 256, kMaxSamples = 4096;
   struct Frame {
     std::uint64_t code_id;
     std::int32_t at;
@@ -63,8 +63,8 @@ class Whereabouts {
 
   bool has_room(std::uint32_t tid, std::uint64_t ts_ns);
   const Frames* frames(std::uint64_t stack_id) const;
-  static Part part_of(const Frames& seen, const wire::LoopDef& loop, const Frames* last,
-                      const Frames* first);
+  static LoopPart part_of(const Frames& seen, const wire::LoopDef& loop, const Frames* last,
+                          const Frames* first);
 
   std::unordered_map<std::uint64_t, Frames> stacks_;
   std::size_t frames_kept_ = 0;

@@ -11,10 +11,10 @@
 namespace gpuprof::ingest {
 namespace {
 
-using Samples = std::vector<Whereabouts::Seen>;
+using Samples = std::vector<SamplePositions::Position>;
 
 /// One that nothing was seen of is told from here on: there should have been samples.
-constexpr std::uint64_t kToldNs = 20'000'000;
+constexpr std::uint64_t kReportPauseNs = 20'000'000;
 
 /// What samples tell of a pause from `from_ns` to `to_ns`, at the very begin or end of which (less
 /// than `near_ns` away) a thread is in any case.
@@ -43,7 +43,7 @@ std::uint64_t change(const Samples& samples, const Pause& pause, const IsFirst& 
   std::uint64_t newest_ns = 0, first_ns = 0, second_ns = 0;
   std::int64_t wrong = std::count_if(samples.begin(), samples.end(), is_first), fewest = wrong;
   bool some = false, open = true;  // the border lies between newest_ns and the sample to come
-  for (const Whereabouts::Seen& one : samples) {
+  for (const SamplePositions::Position& one : samples) {
     const bool first = is_first(one), second = is_second(one);
     if (!first && !second) continue;
     some = true;
@@ -57,12 +57,12 @@ std::uint64_t change(const Samples& samples, const Pause& pause, const IsFirst& 
   return open ? border_between(pause, newest_ns, 0) : border_between(pause, first_ns, second_ns);
 }
 
-bool of_head(const Whereabouts::Seen& one) { return one.part == Part::kHead; }
-bool of_tail(const Whereabouts::Seen& one) { return one.part == Part::kTail; }
+bool of_head(const SamplePositions::Position& one) { return one.part == LoopPart::kHead; }
+bool of_tail(const SamplePositions::Position& one) { return one.part == LoopPart::kTail; }
 
 }  // namespace
 
-void StepSpans::of_loop(const wire::LoopDef& loop, const std::vector<StepSpan>& before) {
+void StepBoundaries::of_loop(const wire::LoopDef& loop, const std::vector<StepExtent>& before) {
   loop_ = loop;
   lengths_.clear();
   usual_ns_ = kUnknown;
@@ -72,8 +72,8 @@ void StepSpans::of_loop(const wire::LoopDef& loop, const std::vector<StepSpan>& 
       learn(before[i].mark_ns - before[i - 1].end_ns);
 }
 
-void StepSpans::begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry) {
-  StepSpan span;
+void StepBoundaries::begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry) {
+  StepExtent span;
   span.mark_ns = mark_ns;
   span.tid = tid;
   span.entry = entry;
@@ -82,8 +82,8 @@ void StepSpans::begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry) {
   begins(span);
 }
 
-void StepSpans::begins(const StepSpan& span) {
-  if (spans_.size() >= kMost) spans_.pop_front();
+void StepBoundaries::begins(const StepExtent& span) {
+  if (spans_.size() >= kMaxSpans) spans_.pop_front();
   // What only asked the loader, and was no step, is part of the one before it.
   for (const Load& load : loads_)
     if (!spans_.empty() && load.end_ns <= span.mark_ns)
@@ -92,60 +92,61 @@ void StepSpans::begins(const StepSpan& span) {
   spans_.push_back(span);
 }
 
-void StepSpans::works(std::uint64_t stack) {
+void StepBoundaries::on_operator(std::uint64_t stack) {
   working_ = stack;
   if (spans_.empty()) return;
-  StepSpan& newest = spans_.back();
+  StepExtent& newest = spans_.back();
   newest.left_ns = 0;
   if (newest.first == 0) newest.first = stack;
 }
 
-void StepSpans::works_until(std::uint64_t ts_ns) {
+void StepBoundaries::works_until(std::uint64_t ts_ns) {
   if (spans_.empty() || ts_ns < spans_.back().mark_ns) return;
   spans_.back().end_ns = ts_ns;
   spans_.back().last = working_;
   loads_.clear();  // of this step
 }
 
-void StepSpans::loads(std::uint64_t ts_ns, std::uint64_t stack) {
-  if (loads_.size() < kMostLoads) loads_.push_back({ts_ns, ts_ns, stack});
+void StepBoundaries::on_loader(std::uint64_t ts_ns, std::uint64_t stack) {
+  if (loads_.size() < kMaxLoads) loads_.push_back({ts_ns, ts_ns, stack});
 }
 
-void StepSpans::loads_until(std::uint64_t ts_ns) {
+void StepBoundaries::on_loader_end(std::uint64_t ts_ns) {
   if (!loads_.empty()) loads_.back().end_ns = ts_ns;
 }
 
-void StepSpans::encloses(std::uint64_t begin_ns, std::uint64_t end_ns) {
+void StepBoundaries::extend_by_range(std::uint64_t begin_ns, std::uint64_t end_ns) {
   if (spans_.empty()) return;
-  StepSpan& newest = spans_.back();
+  StepExtent& newest = spans_.back();
   if (newest.left_ns == 0 && begin_ns >= newest.mark_ns)
     newest.end_ns = std::max(newest.end_ns, end_ns);
 }
 
-void StepSpans::leaves(std::uint64_t ts_ns) {
+void StepBoundaries::on_loop_exit(std::uint64_t ts_ns) {
   if (!spans_.empty() && spans_.back().left_ns == 0) spans_.back().left_ns = ts_ns;
 }
 
-StepSpan StepSpans::take(std::uint64_t mark_ns) {
+StepExtent StepBoundaries::take(std::uint64_t mark_ns) {
   while (!spans_.empty() && spans_.front().mark_ns < mark_ns) spans_.pop_front();
   if (spans_.empty() || spans_.front().mark_ns != mark_ns) return {};
-  const StepSpan span = spans_.front();
+  const StepExtent span = spans_.front();
   spans_.pop_front();
   return span;
 }
 
-StepBorder StepSpans::border(std::uint64_t mark_ns, std::uint64_t next_ns) {
-  const StepSpan one = take(mark_ns);
+StepBoundary StepBoundaries::boundary(std::uint64_t mark_ns, std::uint64_t next_ns) {
+  const StepExtent one = take(mark_ns);
   if (one.end_ns <= mark_ns || one.end_ns > next_ns) return {next_ns, next_ns};
-  const StepSpan next = spans_.empty() || spans_.front().mark_ns != next_ns
-                            ? StepSpan{next_ns, one.tid}
-                            : spans_.front();
-  const StepBorder border = follows(one, next) ? inside_loop(one, next) : across(one, next);
-  whereabouts_.forget(one.tid, border.begin_ns);
-  return border;
+  const StepExtent next = spans_.empty() || spans_.front().mark_ns != next_ns
+                              ? StepExtent{next_ns, one.tid}
+                              : spans_.front();
+  const StepBoundary boundary =
+      follows(one, next) ? inside_loop(one, next) : boundary_after_exit(one, next);
+  whereabouts_.forget(one.tid, boundary.begin_ns);
+  return boundary;
 }
 
-StepBorder StepSpans::inside_loop(const StepSpan& one, const StepSpan& next) {
+StepBoundary StepBoundaries::inside_loop(const StepExtent& one, const StepExtent& next) {
   const std::uint64_t pause_ns = next.mark_ns - one.end_ns;
   const std::uint64_t usual_ns = usual_ns_;
   const bool is_long = usual_ns != kUnknown && pause_ns > longest_usual_ns();
@@ -157,7 +158,7 @@ StepBorder StepSpans::inside_loop(const StepSpan& one, const StepSpan& next) {
   const Samples seen =
       whereabouts_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
   std::uint64_t at_ns = change(seen, {from_ns, next.mark_ns, near_ns()}, of_tail, of_head);
-  if (at_ns == 0 && pause_ns >= kToldNs) {
+  if (at_ns == 0 && pause_ns >= kReportPauseNs) {
     ++unplaced_;
     unplaced_ns_ += pause_ns;
   }
@@ -167,59 +168,60 @@ StepBorder StepSpans::inside_loop(const StepSpan& one, const StepSpan& next) {
 
 // What was left goes on for as long as samples find the thread in it, and what is entered begins
 // where they do.
-StepBorder StepSpans::across(const StepSpan& one, const StepSpan& next) {
+StepBoundary StepBoundaries::boundary_after_exit(const StepExtent& one, const StepExtent& next) {
   const Samples seen =
       whereabouts_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
   const std::uint64_t left_ns = one.left_ns != 0 ? one.left_ns : next.mark_ns;
   Samples before, after;
-  for (const Whereabouts::Seen& sample : seen)
+  for (const SamplePositions::Position& sample : seen)
     (sample.ts_ns < left_ns ? before : after).push_back(sample);
-  const std::uint64_t end_ns =
-      change(before, {one.end_ns, left_ns, near_ns()}, of_tail,
-             [](const Whereabouts::Seen& sample) { return sample.part >= Part::kHead; });
+  const std::uint64_t end_ns = change(
+      before, {one.end_ns, left_ns, near_ns()}, of_tail,
+      [](const SamplePositions::Position& sample) { return sample.part >= LoopPart::kHead; });
   const std::uint64_t from_ns = end_ns != 0 ? end_ns : one.end_ns;
   const std::uint64_t begin_ns = change(
       one.left_ns != 0 ? after : seen,
       {one.left_ns != 0 ? left_ns : from_ns, next.mark_ns, near_ns()},
-      [](const Whereabouts::Seen& sample) {
-        return sample.part == Part::kTail || sample.part == Part::kOutside;
+      [](const SamplePositions::Position& sample) {
+        return sample.part == LoopPart::kTail || sample.part == LoopPart::kOutside;
       },
       of_head);
-  const StepBorder border{from_ns, begin_ns != 0 ? begin_ns : next.mark_ns};
-  return {std::min(border.end_ns, border.begin_ns), border.begin_ns};
+  const StepBoundary boundary{from_ns, begin_ns != 0 ? begin_ns : next.mark_ns};
+  return {std::min(boundary.end_ns, boundary.begin_ns), boundary.begin_ns};
 }
 
-std::uint64_t StepSpans::begin_of(std::uint64_t mark_ns) const {
-  const auto span = std::find_if(spans_.begin(), spans_.end(),
-                                 [mark_ns](const StepSpan& one) { return one.mark_ns == mark_ns; });
+std::uint64_t StepBoundaries::begin_of(std::uint64_t mark_ns) const {
+  const auto span = std::find_if(spans_.begin(), spans_.end(), [mark_ns](const StepExtent& one) {
+    return one.mark_ns == mark_ns;
+  });
   if (span == spans_.end() || loop_.code_id == 0) return mark_ns;
   std::uint64_t begin_ns = mark_ns;
   const Samples seen = whereabouts_.between(span->tid, 0, mark_ns, loop_, 0, span->first);
-  for (auto one = seen.rbegin(); one != seen.rend() && one->part == Part::kHead; ++one)
+  for (auto one = seen.rbegin(); one != seen.rend() && one->part == LoopPart::kHead; ++one)
     begin_ns = one->ts_ns;
   return begin_ns;
 }
 
-std::uint64_t StepSpans::last_end_of(std::uint64_t mark_ns) {
-  const StepSpan span = take(mark_ns);
+std::uint64_t StepBoundaries::last_end_of(std::uint64_t mark_ns) {
+  const StepExtent span = take(mark_ns);
   if (span.end_ns == 0) return 0;
   const std::uint64_t left_ns = span.left_ns != 0 ? span.left_ns : kUnknown;
   std::uint64_t end_ns = span.end_ns;
-  for (const Whereabouts::Seen& one :
+  for (const SamplePositions::Position& one :
        whereabouts_.between(span.tid, span.end_ns, left_ns, loop_, span.last, 0)) {
-    if (one.part != Part::kTail) break;
+    if (one.part != LoopPart::kTail) break;
     end_ns = one.ts_ns;
   }
   return end_ns;
 }
 
-std::uint64_t StepSpans::longest_usual_ns() const {
+std::uint64_t StepBoundaries::longest_usual_ns() const {
   constexpr std::uint64_t kLongNs = 100'000;
   const std::uint64_t usual_ns = usual_ns_ == kUnknown ? 0 : usual_ns_;
   return usual_ns + std::max(kLongNs, usual_ns);
 }
 
-void StepSpans::learn(std::uint64_t pause_ns) {
+void StepBoundaries::learn(std::uint64_t pause_ns) {
   lengths_.push_back(pause_ns);
   if (lengths_.size() < (usual_ns_ == kUnknown ? 3 : kLengths)) return;
   const auto middle = lengths_.begin() + static_cast<std::ptrdiff_t>(lengths_.size() / 2);

@@ -17,7 +17,7 @@
 namespace gpuprof::ingest {
 
 /// What operators tell of one iteration. Times are 0, and stacks, where none was recorded.
-struct StepSpan {
+struct StepExtent {
   std::uint64_t mark_ns = 0;  // the first operator in it begins
   std::uint32_t tid = 0;
   bool entry = false;                 // the loop was entered with it
@@ -27,34 +27,34 @@ struct StepSpan {
 };
 
 /// Between two steps: equal where the second one follows without a gap.
-struct StepBorder {
+struct StepBoundary {
   std::uint64_t end_ns, begin_ns;
 };
 
 /// The interpreter jumps back somewhere between the last operator of an iteration and the first of
 /// the next one, and nothing tells when. As a rule that is soon after the one and soon before the
 /// other. Where much time lies between, samples tell on which side of the jump it passed.
-class StepSpans {
+class StepBoundaries {
  public:
   /// The steps are its iterations from now on. @param before  Those that are over.
-  void of_loop(const wire::LoopDef& loop, const std::vector<StepSpan>& before);
-  Whereabouts& whereabouts() { return whereabouts_; }
+  void of_loop(const wire::LoopDef& loop, const std::vector<StepExtent>& before);
+  SamplePositions& whereabouts() { return whereabouts_; }
 
   void begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry);
-  void begins(const StepSpan& span);
+  void begins(const StepExtent& span);
   /// An operator of the newest step has begun, has ended.
-  void works(std::uint64_t stack);
+  void on_operator(std::uint64_t stack);
   void works_until(std::uint64_t ts_ns);
   /// The same for the loader's, which may belong to a step that has not begun, or to none.
-  void loads(std::uint64_t ts_ns, std::uint64_t stack);
-  void loads_until(std::uint64_t ts_ns);
+  void on_loader(std::uint64_t ts_ns, std::uint64_t stack);
+  void on_loader_end(std::uint64_t ts_ns);
   /// A range of the program's own has ended: one that began in the newest step is part of it.
-  void encloses(std::uint64_t begin_ns, std::uint64_t end_ns);
+  void extend_by_range(std::uint64_t begin_ns, std::uint64_t end_ns);
   /// An operator outside of the loop has begun.
-  void leaves(std::uint64_t ts_ns);
+  void on_loop_exit(std::uint64_t ts_ns);
 
   /// Between the steps with these marks, which follow on each other. Older ones are forgotten.
-  StepBorder border(std::uint64_t mark_ns, std::uint64_t next_ns);
+  StepBoundary boundary(std::uint64_t mark_ns, std::uint64_t next_ns);
   /// Begin of a step that follows on none.
   std::uint64_t begin_of(std::uint64_t mark_ns) const;
   /// End of the step with this mark, which was the last one; 0: no operator of it is known.
@@ -63,19 +63,19 @@ class StepSpans {
   /// Pauses between two operators that were long, and those of them where nothing told to which
   /// step they belong: they are of the first one.
   std::uint64_t long_pauses() const { return long_; }
-  std::uint64_t unplaced_pauses() const { return unplaced_; }
+  std::uint64_t unattributed_pauses() const { return unplaced_; }
   std::uint64_t unplaced_ns() const { return unplaced_ns_; }
 
  private:
-  static constexpr std::size_t kMost = 1u << 20, kLengths = 64, kMostLoads = 64;
+  static constexpr std::size_t kMaxSpans = 1u << 20, kLengths = 64, kMaxLoads = 64;
   static constexpr std::uint64_t kUnknown = ~0ULL;
 
-  static bool follows(const StepSpan& one, const StepSpan& next) {
+  static bool follows(const StepExtent& one, const StepExtent& next) {
     return one.left_ns == 0 && !next.entry && one.tid == next.tid;
   }
-  StepSpan take(std::uint64_t mark_ns);
-  StepBorder inside_loop(const StepSpan& one, const StepSpan& next);
-  StepBorder across(const StepSpan& one, const StepSpan& next);
+  StepExtent take(std::uint64_t mark_ns);
+  StepBoundary inside_loop(const StepExtent& one, const StepExtent& next);
+  StepBoundary boundary_after_exit(const StepExtent& one, const StepExtent& next);
   void learn(std::uint64_t pause_ns);
   /// A pause is long from so much more than usual on, and from twice the usual.
   std::uint64_t longest_usual_ns() const;
@@ -84,8 +84,8 @@ class StepSpans {
   std::uint64_t near_ns() const { return 2 * longest_usual_ns(); }
 
   wire::LoopDef loop_{};
-  Whereabouts whereabouts_;
-  std::deque<StepSpan> spans_;
+  SamplePositions whereabouts_;
+  std::deque<StepExtent> spans_;
   struct Load {
     std::uint64_t begin_ns, end_ns, stack;
   };

@@ -14,93 +14,95 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::size_t kMostSpecial = 4096, kMostBeside = 4096;
+constexpr std::size_t kMaxSpecial = 4096, kMaxBeside = 4096;
 constexpr std::uint32_t kUser = static_cast<std::uint32_t>(wire::StepSource::kUser);
 constexpr std::uint32_t kOptimizer = static_cast<std::uint32_t>(wire::StepSource::kOptimizer);
 constexpr std::uint32_t kLoop = static_cast<std::uint32_t>(wire::StepSource::kLoop);
 constexpr std::uint16_t kUserScope = 7;  // at::RecordScope
 
 std::string_view file_of(const wire::PyCodeDef& def, const Tail& tail) {
-  const auto texts = code_texts(def, tail);
+  const auto texts = parse_code_strings(def, tail);
   return texts ? texts->file : std::string_view{};
 }
 
 }  // namespace
 
-void StepFinder::look_for(const StepSearch& search) {
+void StepFinder::set_search(const StepSearch& search) {
   search_ = search;
-  places_.lines_by(search.line_of);
+  locations_.set_line_lookup(search.line_of);
   among_operators_ = search.among_operators();
 }
 
 void StepFinder::define(const wire::StringDef& def, const Tail& tail) {
-  if (!looking()) return;
+  if (!is_searching()) return;
   const std::string_view text(reinterpret_cast<const char*>(tail.data),
                               std::min<std::size_t>(def.bytes, tail.bytes));
-  const OpKind kind = kind_of(text);
-  if (kind == OpKind::kOther && !is_of_optimizer(text)) return;
-  if (special_.size() >= kMostSpecial || special_.contains(def.id)) return;
-  special_[def.id] = Special{kind, std::string(text)};
+  const OperatorKind kind = operator_kind(text);
+  if (kind == OperatorKind::kOther && !is_optimizer_range(text)) return;
+  if (special_.size() >= kMaxSpecial || special_.contains(def.id)) return;
+  special_[def.id] = NamedOperator{kind, std::string(text)};
 }
 
 void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
-  if (!looking()) return;
-  places_.define(def, tail);
+  if (!is_searching()) return;
+  locations_.define(def, tail);
   const std::string_view file = file_of(def, tail);
-  if (is_compiler_code(file)) book_.flag_code(def.id, kLoopSetsUp);
-  if (is_graph_code(file)) book_.flag_code(def.id, wire::kLoopInModule);
+  if (is_compiler_code(file)) registry_.add_code_flags(def.id, kLoopIsSetup);
+  if (is_fx_interpreter_code(file)) registry_.add_code_flags(def.id, wire::kLoopInModule);
   // A loop chosen while only counting: its code is told of with the first stack recorded.
   if (chose_loop() && !placed_ && def.id == chosen_.loop->def.code_id) place(chosen_);
 }
 
 void StepFinder::define(const wire::LoopDef& def) {
-  if (looking()) book_.define(def);
+  if (is_searching()) registry_.define(def);
 }
 
-void StepFinder::define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail) {
-  if (looking()) book_.define(lane, stack, tail);
+void StepFinder::define(const RingInfo& ring, const wire::StackLoops& stack, const Tail& tail) {
+  if (is_searching()) registry_.define(ring, stack, tail);
 }
 
-bool StepFinder::in_chosen_loop(const Lane& lane) const {
-  const auto& around = book_.around(lane);
+bool StepFinder::in_chosen_loop(const RingInfo& ring) const {
+  const auto& around = registry_.enclosing_loops(ring);
   return std::find(around.begin(), around.end(), chosen_.loop) != around.end();
 }
 
 // The rule reaches the target a little after the choice: iterations it told of meanwhile count.
-void StepFinder::mark(const Lane& lane, const wire::LoopMark& mark) {
-  if (!looking()) return;
-  if ((mark.flags & (wire::kMarkReplays | wire::kMarkCapture)) != 0)
-    return told_of_graphs(lane, mark);
-  book_.mark(lane, mark);
+void StepFinder::mark(const RingInfo& ring, const wire::LoopMark& mark) {
+  if (!is_searching()) return;
+  if ((mark.flags & (wire::kMarkGraphReplays | wire::kMarkGraphCapture)) != 0)
+    return on_graph_mark(ring, mark);
+  registry_.mark(ring, mark);
   if (!chose_loop() || mark.loop_id != chosen_.loop->def.id) return;
   if ((mark.flags & wire::kMarkOptimizer) != 0) return;
-  const bool weak = (mark.flags & wire::kMarkWeak) != 0 && (mark.flags & wire::kMarkFirst) == 0;
-  if (weak && rule_ != wire::StepRule::kLoopWeak) return;
+  const bool weak =
+      (mark.flags & wire::kMarkInferred) != 0 && (mark.flags & wire::kMarkLoopEntry) == 0;
+  if (weak && rule_ != wire::StepRule::kLoopInferred) return;
   if (doubted_) return;
-  if (suspended_) resume(lane.tid);
-  if (!is_steps_thread(lane)) {
-    if (beside_.size() < kMostBeside) beside_.push_back({mark.ts_ns, 0, lane.tid});
+  if (suspended_) resume(ring.tid);
+  if (!is_steps_thread(ring)) {
+    if (other_thread_begins_.size() < kMaxBeside)
+      other_thread_begins_.push_back({mark.ts_ns, 0, ring.tid});
     return;
   }
   settle(!pending_.loader);
-  pending_ = Pending{mark.ts_ns, lane.tid, false, (mark.flags & wire::kMarkFirst) != 0};
+  pending_ = Pending{mark.ts_ns, ring.tid, false, (mark.flags & wire::kMarkLoopEntry) != 0};
 }
 
 void StepFinder::settle(bool worked) {
   const Pending one = std::exchange(pending_, Pending{});
   if (one.begin_ns == 0 || !worked) return;
   if (chose_loop()) steps_.spans().begins(one.begin_ns, one.tid, one.entry);
-  steps_.found(FoundStep{one.begin_ns, 0, one.tid});
+  steps_.add_found(FoundStep{one.begin_ns, 0, one.tid});
   seen(one.begin_ns);
 }
 
 /// The thread that counted has ended, and this one went on before the target heard of the choice.
-void StepFinder::follow(std::uint32_t tid) {
+void StepFinder::switch_thread(std::uint32_t tid) {
   tid_ = tid;
-  for (const FoundStep& one : std::exchange(beside_, {}))
+  for (const FoundStep& one : std::exchange(other_thread_begins_, {}))
     if (one.tid == tid) {
       steps_.spans().begins(one.begin_ns, tid, false);
-      steps_.found(one);
+      steps_.add_found(one);
     }
 }
 
@@ -108,91 +110,94 @@ void StepFinder::seen(std::uint64_t ts_ns) {
   if (steps_seen_++ == 0) first_step_ns_ = ts_ns;
   newest_ns_ = std::max(newest_ns_, ts_ns);
   begun_ns_ = std::max(begun_ns_, ts_ns);
-  strangers_ = others_ = 0;
-  beside_.clear();
+  outside_updates_ = other_thread_updates_ = 0;
+  other_thread_begins_.clear();
 }
 
-void StepFinder::launched(const Lane& lane, const wire::Launch& launch) {
-  if (!looking()) return;
+void StepFinder::launched(const RingInfo& ring, const wire::Launch& launch) {
+  if (!is_searching()) return;
   const bool begins = (launch.flags & wire::kLaunchCaptureBegins) != 0;
-  if (begins) book_.captures(lane, true);
+  if (begins) registry_.set_graph_capture(ring, true);
   // The end may have been in no window.
-  const bool over = (launch.flags & wire::kLaunchCaptured) == 0 && book_.is_capturing(lane);
+  const bool over = (launch.flags & wire::kLaunchCaptured) == 0 && registry_.is_capturing(ring);
   if (!begins && (over || (launch.flags & wire::kLaunchCaptureEnds) != 0))
-    book_.captures(lane, false);
+    registry_.set_graph_capture(ring, false);
   if ((launch.flags & wire::kLaunchGraph) == 0) return;
-  book_.replays(lane, launch.ts_ns, 1);
-  book_.works_until(lane, launch.ts_ns);
+  registry_.add_graph_replays(ring, launch.ts_ns, 1);
+  registry_.extend_iteration(ring, launch.ts_ns);
   // The program has moved on, as with optimizers: replays are its updates.
-  const bool updates = book_.captured_optimizers() != 0 && !chosen_.with_graphs;
-  if (updates && is_steps_thread(lane) && !in_chosen_loop(lane)) ++strangers_;
+  const bool updates = registry_.captured_optimizers() != 0 && !chosen_.with_graphs;
+  if (updates && is_steps_thread(ring) && !in_chosen_loop(ring)) ++outside_updates_;
 }
 
-void StepFinder::told_of_graphs(const Lane& lane, const wire::LoopMark& mark) {
-  if ((mark.flags & wire::kMarkOptimizer) != 0) return book_.captured_optimizer();
-  book_.stands(lane);
-  if ((mark.flags & wire::kMarkReplays) != 0) return book_.replays(lane, mark.ts_ns, mark.count);
-  book_.captured(lane, mark.ts_ns);
-  if (is_steps_thread(lane) && !in_chosen_loop(lane)) captured_outside(mark.ts_ns);
+void StepFinder::on_graph_mark(const RingInfo& ring, const wire::LoopMark& mark) {
+  if ((mark.flags & wire::kMarkOptimizer) != 0) return registry_.captured_optimizer();
+  registry_.set_position(ring);
+  if ((mark.flags & wire::kMarkGraphReplays) != 0)
+    return registry_.add_graph_replays(ring, mark.ts_ns, mark.count);
+  registry_.on_graph_captured(ring, mark.ts_ns);
+  if (is_steps_thread(ring) && !in_chosen_loop(ring)) captured_outside(mark.ts_ns);
 }
 
-void StepFinder::begin(const Lane& lane, const wire::OpBegin& op) {
-  if (!looking()) return;
+void StepFinder::begin(const RingInfo& ring, const wire::OpBegin& op) {
+  if (!is_searching()) return;
   const auto found = special_.find(op.name_id);
   const bool known = found != special_.end();
-  OpKind kind = known ? found->second.kind : OpKind::kOther;
+  OperatorKind kind = known ? found->second.kind : OperatorKind::kOther;
   // It updates nothing now: each replay will.
-  if (kind == OpKind::kOptimizer && book_.is_capturing(lane)) {
-    book_.captured_optimizer();
-    kind = OpKind::kOther;
+  if (kind == OperatorKind::kOptimizer && registry_.is_capturing(ring)) {
+    registry_.captured_optimizer();
+    kind = OperatorKind::kOther;
   }
-  if (kind == OpKind::kOptimizer) book_.optimizer(lane, op);
+  if (kind == OperatorKind::kOptimizer) registry_.on_optimizer_step(ring, op);
   if ((op.flags & wire::kOpTopLevel) == 0) return;
   // What the program named itself encloses operators and is none.
   if (op.scope == kUserScope && !known) return;
-  const bool capture = book_.capture_begins(lane);
-  book_.begins(lane, op, kind);
-  if (chosen_.source == wire::StepSource::kNone) return trail_.begins(lane, op);
+  const bool capture = registry_.capture_begins(ring);
+  registry_.begin_operator(ring, op, kind);
+  if (chosen_.source == wire::StepSource::kNone) return history_.begins(ring, op);
   if (!chose_loop()) return;
-  const bool inside = in_chosen_loop(lane);
-  if (kind == OpKind::kOptimizer && !inside) ++(is_steps_thread(lane) ? strangers_ : others_);
-  if (kind == OpKind::kOptimizer) late_update(lane, inside, op.ts_ns);
-  if (!is_steps_thread(lane)) return;
-  moves(lane, op, kind);
+  const bool inside = in_chosen_loop(ring);
+  if (kind == OperatorKind::kOptimizer && !inside)
+    ++(is_steps_thread(ring) ? outside_updates_ : other_thread_updates_);
+  if (kind == OperatorKind::kOptimizer) late_update(ring, inside, op.ts_ns);
+  if (!is_steps_thread(ring)) return;
+  on_thread_operator(ring, op, kind);
   if (capture && !inside) captured_outside(op.ts_ns);
 }
 
 // Where the thread of the steps is now.
-void StepFinder::moves(const Lane& lane, const wire::OpBegin& op, OpKind kind) {
-  if (in_chosen_loop(lane)) {
-    if (pending_.begin_ns != 0 && kind == OpKind::kLoader) pending_.loader = true;
-    if (pending_.begin_ns != 0 && kind != OpKind::kLoader) settle(true);
-    if (kind == OpKind::kLoader)
-      steps_.spans().loads(op.ts_ns, op.stack_id);
+void StepFinder::on_thread_operator(const RingInfo& ring, const wire::OpBegin& op,
+                                    OperatorKind kind) {
+  if (in_chosen_loop(ring)) {
+    if (pending_.begin_ns != 0 && kind == OperatorKind::kLoader) pending_.loader = true;
+    if (pending_.begin_ns != 0 && kind != OperatorKind::kLoader) settle(true);
+    if (kind == OperatorKind::kLoader)
+      steps_.spans().on_loader(op.ts_ns, op.stack_id);
     else
-      steps_.spans().works(op.stack_id);
+      steps_.spans().on_operator(op.stack_id);
   } else {
-    steps_.spans().leaves(op.ts_ns);
+    steps_.spans().on_loop_exit(op.ts_ns);
   }
 }
 
-void StepFinder::end(const Lane& lane, const wire::OpEnd& end) {
-  if (!looking()) return;
-  const OpKind kind = book_.open_kind(lane);
-  const bool work = kind != OpKind::kLoader;
-  const bool top = book_.ends(lane, end);
-  if (chosen_.source == wire::StepSource::kNone) return trail_.ends(lane, end);
-  if (top && kind == OpKind::kOptimizer && !book_.optimizer_ends().empty())
-    update_ended(book_.optimizer_ends().back());
-  if (!top || !is_steps_thread(lane) || !in_chosen_loop(lane)) return;
+void StepFinder::end(const RingInfo& ring, const wire::OpEnd& end) {
+  if (!is_searching()) return;
+  const OperatorKind kind = registry_.open_kind(ring);
+  const bool work = kind != OperatorKind::kLoader;
+  const bool top = registry_.end_operator(ring, end);
+  if (chosen_.source == wire::StepSource::kNone) return history_.ends(ring, end);
+  if (top && kind == OperatorKind::kOptimizer && !registry_.optimizer_ends().empty())
+    on_update_end(registry_.optimizer_ends().back());
+  if (!top || !is_steps_thread(ring) || !in_chosen_loop(ring)) return;
   if (work)
     steps_.spans().works_until(end.ts_ns);
   else
-    steps_.spans().loads_until(end.ts_ns);
+    steps_.spans().on_loader_end(end.ts_ns);
 }
 
 // Until the target knows the rule. Where it counts an end, its mark follows at once.
-void StepFinder::update_ended(const OptimizerEnd& end) {
+void StepFinder::on_update_end(const OptimizerEnd& end) {
   if (chosen_.source != wire::StepSource::kOptimizer || target_counts_ ||
       end.name_id != chosen_.optimizer_name || end.end_ns <= pending_.begin_ns)
     return;
@@ -200,11 +205,11 @@ void StepFinder::update_ended(const OptimizerEnd& end) {
   pending_ = Pending{end.end_ns, end.tid, false};
 }
 
-void StepFinder::counted(const Lane& lane, const wire::StepMark& mark) {
-  if (!looking() || (mark.flags & wire::kStepEnd) != 0) return;
+void StepFinder::on_target_step(const RingInfo& ring, const wire::StepMark& mark) {
+  if (!is_searching() || (mark.flags & wire::kStepEnd) != 0) return;
   if (mark.source == kLoop) {
     settle(!pending_.loader);
-    if (tid_ != lane.tid) follow(lane.tid);
+    if (tid_ != ring.tid) switch_thread(ring.tid);
   }
   if (mark.source == kOptimizer) {
     settle(pending_.begin_ns != mark.ts_ns);
@@ -214,12 +219,12 @@ void StepFinder::counted(const Lane& lane, const wire::StepMark& mark) {
   if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
   pending_ = {};
   suspended_ = doubted_ = false;
-  chosen_ = StepChoice{wire::StepSource::kUser, kSureNamed, nullptr, false, 0};
-  tell("ProfilerStep# ranges of the program's own");
+  chosen_ = StepChoice{wire::StepSource::kUser, kConfidenceNamed, nullptr, false, 0};
+  publish_description("ProfilerStep# ranges of the program's own");
 }
 
-void StepFinder::lane_lost(const Lane& lane) {
-  if (looking()) book_.lane_lost(lane);
+void StepFinder::lane_lost(const RingInfo& ring) {
+  if (is_searching()) registry_.on_ring_lost(ring);
 }
 
 }  // namespace gpuprof::ingest

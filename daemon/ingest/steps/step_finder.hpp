@@ -26,55 +26,55 @@ namespace gpuprof::ingest {
 class StepFinder {
  public:
   /// Operators are recorded this long before less must do for a choice.
-  static constexpr std::uint64_t kLookNs = 5'000'000'000;
+  static constexpr std::uint64_t kSearchNs = 5'000'000'000;
 
-  StepFinder(Steps& steps, Names& names, model::EventSink& sink, Listener* listener)
+  StepFinder(StepTracker& steps, Definitions& names, model::EventSink& sink, StepListener* listener)
       : steps_(steps), names_(names), sink_(sink), listener_(listener) {}
 
-  void look_for(const StepSearch& search);
+  void set_search(const StepSearch& search);
 
   // Records, in the order of their lane.
   void define(const wire::StringDef& def, const Tail& tail);
   void define(const wire::PyCodeDef& def, const Tail& tail);
   void define(const wire::LoopDef& def);
   void define(const wire::StackDef& def, const Tail& tail) {
-    if (looking()) steps_.spans().whereabouts().define(def, tail);
+    if (is_searching()) steps_.spans().whereabouts().define(def, tail);
   }
-  void sampled(const wire::Sample& sample) {
-    if (looking()) steps_.spans().whereabouts().add(sample);
+  void add_sample(const wire::Sample& sample) {
+    if (is_searching()) steps_.spans().whereabouts().add(sample);
   }
-  void define(const Lane& lane, const wire::StackLoops& stack, const Tail& tail);
-  void mark(const Lane& lane, const wire::LoopMark& mark);
-  void begin(const Lane& lane, const wire::OpBegin& op);
-  void end(const Lane& lane, const wire::OpEnd& end);
+  void define(const RingInfo& ring, const wire::StackLoops& stack, const Tail& tail);
+  void mark(const RingInfo& ring, const wire::LoopMark& mark);
+  void begin(const RingInfo& ring, const wire::OpBegin& op);
+  void end(const RingInfo& ring, const wire::OpEnd& end);
   /// A launch of a graph, or the begin or end of a capture into one.
-  void launched(const Lane& lane, const wire::Launch& launch);
+  void launched(const RingInfo& ring, const wire::Launch& launch);
   /// A range of the program's own ended on the thread that began it.
   void range_ended(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
-    if (chose_loop() && tid == tid_) steps_.spans().encloses(begin_ns, end_ns);
+    if (chose_loop() && tid == tid_) steps_.spans().extend_by_range(begin_ns, end_ns);
   }
   /// A step the target counted. Before Steps::add().
-  void counted(const Lane& lane, const wire::StepMark& mark);
-  void lane_lost(const Lane& lane);
+  void on_target_step(const RingInfo& ring, const wire::StepMark& mark);
+  void lane_lost(const RingInfo& ring);
 
   void round_done(std::uint64_t now_ns);
   /// The process has ended: chooses with what is there.
   void finish(std::uint64_t now_ns);
   /// Says how much time may be of another step than it is counted to. Once all steps have ended.
-  void tell_pauses();
+  void report_unattributed_pauses();
   /// Chooses with what is there, if that is enough.
-  void choose_now(std::uint64_t now_ns, Patience patience);
+  void try_select(std::uint64_t now_ns, SearchPhase patience);
 
   /// Loops seen so far.
-  std::size_t loops() const { return book_.loops().size(); }
+  std::size_t loops() const { return registry_.loops().size(); }
   /// There are operators, and what a step of them is is not known.
   bool undecided() const {
-    return looking() && chosen_.source == wire::StepSource::kNone && book_.first_ns() != 0;
+    return is_searching() && chosen_.source == wire::StepSource::kNone && registry_.first_ns() != 0;
   }
 
  private:
-  struct Special {
-    OpKind kind = OpKind::kOther;
+  struct NamedOperator {
+    OperatorKind kind = OperatorKind::kOther;
     std::string text;
   };
   /// An iteration of the chosen loop that the target did not count and that may be empty, or what
@@ -87,50 +87,50 @@ class StepFinder {
   };
 
   /// The same, as the target tells it while it only counts.
-  void told_of_graphs(const Lane& lane, const wire::LoopMark& mark);
-  bool looking() const { return among_operators_; }
+  void on_graph_mark(const RingInfo& ring, const wire::LoopMark& mark);
+  bool is_searching() const { return among_operators_; }
   bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
   /// Of whichever thread.
-  bool in_chosen_loop(const Lane& lane) const;
-  bool is_steps_thread(const Lane& lane) const { return chose_loop() && lane.tid == tid_; }
+  bool in_chosen_loop(const RingInfo& ring) const;
+  bool is_steps_thread(const RingInfo& ring) const { return chose_loop() && ring.tid == tid_; }
   void settle(bool worked);
-  void follow(std::uint32_t tid);
+  void switch_thread(std::uint32_t tid);
   void seen(std::uint64_t ts_ns);
   void choose(const StepChoice& choice, std::uint64_t now_ns);
   void number_iterations(const Loop& loop);
-  void number(const StepSpan& span);
+  void number(const StepExtent& span);
   void number_updates();
-  void update_ended(const OptimizerEnd& end);
+  void on_update_end(const OptimizerEnd& end);
   void number_found(const std::vector<FoundStep>& steps);
   void choose_period();
   void place(const StepChoice& choice);
-  void tell(const std::string& what);
+  void publish_description(const std::string& what);
   std::string text_of(const StepChoice& choice, const std::string& where) const;
   void suspend(std::uint64_t now_ns);
   void resume(std::uint32_t tid);
-  void watch(std::uint64_t now_ns);
-  void choose_next(std::uint64_t now_ns, Patience patience);
-  void moves(const Lane& lane, const wire::OpBegin& op, OpKind kind);
+  void check_selection(std::uint64_t now_ns);
+  void choose_next(std::uint64_t now_ns, SearchPhase patience);
+  void on_thread_operator(const RingInfo& ring, const wire::OpBegin& op, OperatorKind kind);
   void captured_outside(std::uint64_t now_ns);
-  void late_update(const Lane& lane, bool inside, std::uint64_t now_ns);
-  void look_again(std::uint64_t now_ns);
-  void look_back(std::uint64_t now_ns);
-  void trust();
+  void late_update(const RingInfo& ring, bool inside, std::uint64_t now_ns);
+  void recheck_loop(std::uint64_t now_ns);
+  void recheck_at_end(std::uint64_t now_ns);
+  void accept_loop();
   /// How long the first update outside of the chosen loop took to come.
   std::uint64_t first_update_ns() const {
     return suspended_ns_ - std::min(first_step_ns_, suspended_ns_);
   }
 
-  Steps& steps_;
-  Names& names_;
+  StepTracker& steps_;
+  Definitions& names_;
   model::EventSink& sink_;
-  Listener* listener_;
+  StepListener* listener_;
   StepSearch search_;
   bool among_operators_ = false;
-  LoopBook book_;
-  LoopPlaces places_;
-  OpTrail trail_;
-  std::unordered_map<std::uint64_t, Special> special_;  // names that mean something
+  LoopRegistry registry_;
+  LoopLocations locations_;
+  OperatorHistory history_;
+  std::unordered_map<std::uint64_t, NamedOperator> special_;  // names that mean something
 
   StepChoice chosen_;    // its `loop` is in book_
   bool placed_ = false;  // where that is is known
@@ -147,9 +147,9 @@ class StepFinder {
   std::uint64_t first_step_ns_ = 0;
   std::uint64_t begun_ns_ = 0;  // begin of the newest step that has a number
   /// Optimizers outside of the chosen loop since its newest step: in its thread, in others.
-  std::uint64_t strangers_ = 0, others_ = 0;
+  std::uint64_t outside_updates_ = 0, other_thread_updates_ = 0;
   /// Begins of its iterations in other threads since then: one of them may count from now on.
-  std::vector<FoundStep> beside_;
+  std::vector<FoundStep> other_thread_begins_;
   std::uint64_t looked_ns_ = 0, news_ = 0;
   std::string what_;
 };

@@ -14,7 +14,7 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::uint64_t kLookEveryNs = 20'000'000;
+constexpr std::uint64_t kCheckPeriodNs = 20'000'000;
 /// A chosen loop that was not seen for this long, or this many steps, may be over.
 constexpr std::uint64_t kChoiceQuietNs = 5'000'000'000, kChoiceQuietSteps = 20;
 /// Instead of a loop that proved to be part of a step another one is looked for so long, or so many
@@ -22,7 +22,7 @@ constexpr std::uint64_t kChoiceQuietNs = 5'000'000'000, kChoiceQuietSteps = 20;
 constexpr std::uint64_t kDoubtNs = 60'000'000'000, kDoubtUpdates = 4;
 /// So many optimizers outside of the chosen loop: the program has moved on, unless another thread
 /// runs them while the one of the loop does not rest.
-constexpr std::uint64_t kMostStrangers = 3, kShortRestNs = 1'000'000'000;
+constexpr std::uint64_t kMaxOutsideUpdates = 3, kShortRestNs = 1'000'000'000;
 
 /// Threads that run a loop side by side make steps of one of them: the one that went round most
 /// often, and whatever was before or after it.
@@ -60,7 +60,7 @@ std::vector<Iteration> counted_iterations(const Loop& loop) {
       continue;
     }
     Iteration& last = counted.back();
-    last.flags = (last.flags & ~kIterationLeft) | (one.flags & (kDid | kIterationLeft));
+    last.flags = (last.flags & ~kIterationExited) | (one.flags & (kDid | kIterationExited));
     last.end_ns = std::max(last.end_ns, one.end_ns);
     last.left_ns = one.left_ns;
     if (last.first == 0) last.first = one.first;
@@ -77,14 +77,14 @@ bool is_empty(const Iteration& one) {
   return (one.flags & kIterationSeen) != 0 && (one.flags & kIterationWorked) == 0;
 }
 
-StepSpan span_of(const Iteration& one) {
-  const bool entry = (one.flags & wire::kMarkFirst) != 0;
+StepExtent span_of(const Iteration& one) {
+  const bool entry = (one.flags & wire::kMarkLoopEntry) != 0;
   return {one.begin_ns, one.tid, entry, one.end_ns, one.left_ns, one.first, one.last};
 }
 
 /// Each with what is known of it; what only asked the loader is part of the one before.
-std::vector<StepSpan> spans_of(const std::vector<Iteration>& iterations) {
-  std::vector<StepSpan> spans;
+std::vector<StepExtent> spans_of(const std::vector<Iteration>& iterations) {
+  std::vector<StepExtent> spans;
   for (const Iteration& one : iterations) {
     if (!is_empty(one)) spans.push_back(span_of(one));
     if (!is_empty(one) || spans.empty()) continue;
@@ -111,29 +111,31 @@ std::string StepFinder::text_of(const StepChoice& choice, const std::string& whe
          sure;
 }
 
-void StepFinder::tell(const std::string& what) {
+void StepFinder::publish_description(const std::string& what) {
   what_ = before_ + what;
   sink_.on(model::Fact{"steps", what_});
-  if (listener_ != nullptr) listener_->steps_are(what_);
+  if (listener_ != nullptr) listener_->steps_described(what_);
 }
 
-void StepFinder::tell_pauses() {
-  const std::uint64_t count = steps_.spans().unplaced_pauses();
+void StepFinder::report_unattributed_pauses() {
+  const std::uint64_t count = steps_.spans().unattributed_pauses();
   if (count == 0 || what_.empty()) return;
   before_ = what_ + "; ";
-  tell(std::to_string(count) + (count == 1 ? " pause" : " pauses") + " between two operators, " +
-       std::to_string(steps_.spans().unplaced_ns() / 1'000'000) +
-       " ms, may be of the step after the one it is counted to: nothing was seen of it");
+  publish_description(
+      std::to_string(count) + (count == 1 ? " pause" : " pauses") + " between two operators, " +
+      std::to_string(steps_.spans().unplaced_ns() / 1'000'000) +
+      " ms, may be of the step after the one it is counted to: nothing was seen of it");
 }
 
 /// Says what the steps are and writes it beside those that follow.
 void StepFinder::place(const StepChoice& choice) {
-  const std::string where = choice.loop != nullptr ? places_.where(choice.loop->def) : "";
+  const std::string where = choice.loop != nullptr ? locations_.location(choice.loop->def) : "";
   const bool optimizer_loop = choice.loop != nullptr && choice.with_optimizer;
   placed_ = !where.empty();
-  steps_.describe(choice.source, optimizer_loop ? wire::StepSource::kLoopOptimizer : choice.source,
-                  choice.confidence, where.empty() ? 0 : names_.text(where));
-  tell(text_of(choice, where));
+  steps_.set_step_source(choice.source,
+                         optimizer_loop ? wire::StepSource::kLoopOptimizer : choice.source,
+                         choice.confidence, where.empty() ? 0 : names_.text(where));
+  publish_description(text_of(choice, where));
 }
 
 void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
@@ -145,21 +147,21 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   suspended_ = doubted_ = trusted_ = false;
   pending_ = {};
   newest_ns_ = now_ns;
-  strangers_ = others_ = 0;
-  beside_.clear();
+  outside_updates_ = other_thread_updates_ = 0;
+  other_thread_begins_.clear();
   place(choice);
   if (choice.loop != nullptr)
     number_iterations(*choice.loop);
   else
     number_updates();
   if (listener_ != nullptr) listener_->step_rule(rule_, choice.key(), tid_);
-  trail_.forget();
-  book_.start_over();
+  history_.clear();
+  registry_.reset_counts();
 }
 
-void StepFinder::number(const StepSpan& span) {
+void StepFinder::number(const StepExtent& span) {
   steps_.spans().begins(span);
-  steps_.found({span.mark_ns, 0, span.tid});
+  steps_.add_found({span.mark_ns, 0, span.tid});
   seen(span.mark_ns);
 }
 
@@ -169,22 +171,23 @@ void StepFinder::number_iterations(const Loop& loop) {
   std::vector<Iteration> all = counted_iterations(loop);
   // What began before the newest step, of another loop, is part of that one.
   std::erase_if(all, [this](const Iteration& one) { return one.begin_ns <= begun_ns_; });
-  std::vector<StepSpan> spans = spans_of(all);
+  std::vector<StepExtent> spans = spans_of(all);
   steps_.spans().of_loop(loop.def, spans);
   if (all.empty()) return;
   const Iteration& last = all.back();
   tid_ = last.tid;
   const bool worked = (last.flags & kIterationWorked) != 0;
   if (!worked && !is_empty(last)) spans.pop_back();
-  for (const StepSpan& one : spans) number(one);
+  for (const StepExtent& one : spans) number(one);
   if (worked) return;
-  pending_ = Pending{last.begin_ns, last.tid, is_empty(last), (last.flags & wire::kMarkFirst) != 0};
+  pending_ =
+      Pending{last.begin_ns, last.tid, is_empty(last), (last.flags & wire::kMarkLoopEntry) != 0};
 }
 
 // What follows the newest update is a step, too, though the target does not count its begin.
 void StepFinder::number_updates() {
-  const std::vector<OptimizerEnd>& ends = book_.optimizer_ends();
-  number_found(cut_by_optimizer(trail_.busiest_thread(), ends, chosen_.optimizer_name));
+  const std::vector<OptimizerEnd>& ends = registry_.optimizer_ends();
+  number_found(cut_by_optimizer(history_.busiest_thread(), ends, chosen_.optimizer_name));
   const auto newest = std::find_if(ends.rbegin(), ends.rend(), [this](const OptimizerEnd& end) {
     return end.name_id == chosen_.optimizer_name;
   });
@@ -193,7 +196,7 @@ void StepFinder::number_updates() {
 
 void StepFinder::number_found(const std::vector<FoundStep>& steps) {
   for (const FoundStep& step : steps) {
-    steps_.found(step);
+    steps_.add_found(step);
     seen(step.begin_ns);
   }
 }
@@ -201,67 +204,68 @@ void StepFinder::number_found(const std::vector<FoundStep>& steps) {
 // Without loops and optimizers the names must do. The program must be over: half a period more
 // could be another one.
 void StepFinder::choose_period() {
-  if (search_.source != wire::StepSource::kAuto || !trail_.without_stacks()) return;
-  const std::vector<OpTrail::Op> ops = trail_.busiest_thread();
+  if (search_.source != wire::StepSource::kAuto || !history_.without_stacks()) return;
+  const std::vector<OperatorHistory::Op> ops = history_.busiest_thread();
   const std::vector<FoundStep> steps = cut_by_period(ops, find_period(ops));
   if (steps.empty()) return;
-  chosen_ = StepChoice{wire::StepSource::kPeriod, kSurePeriod, nullptr, false, 0};
+  chosen_ = StepChoice{wire::StepSource::kPeriod, kConfidencePeriod, nullptr, false, 0};
   place(chosen_);
   number_found(steps);
 }
 
-void StepFinder::choose_now(std::uint64_t now_ns, Patience patience) {
+void StepFinder::try_select(std::uint64_t now_ns, SearchPhase patience) {
   if (!undecided() || search_.source == wire::StepSource::kUser) return;
-  if (const StepChoice choice = choose_step(book_, places_, search_, now_ns, patience))
+  if (const StepChoice choice = choose_step(registry_, locations_, search_, now_ns, patience))
     return choose(choice, now_ns);
-  if (patience == Patience::kNone && !places_.loader_worker()) choose_period();
+  if (patience == SearchPhase::kEnded && !locations_.is_dataloader_worker()) choose_period();
 }
 
 void StepFinder::finish(std::uint64_t now_ns) {
-  choose_now(now_ns, Patience::kNone);
+  try_select(now_ns, SearchPhase::kEnded);
   if (doubted_)
-    look_back(now_ns);
+    recheck_at_end(now_ns);
   else if (suspended_)
-    choose_next(now_ns, Patience::kNone);
+    choose_next(now_ns, SearchPhase::kEnded);
   settle(!pending_.loader);
 }
 
 void StepFinder::round_done(std::uint64_t now_ns) {
-  if (!looking() || now_ns < looked_ns_ + kLookEveryNs) return;
+  if (!is_searching() || now_ns < looked_ns_ + kCheckPeriodNs) return;
   looked_ns_ = now_ns;
-  if (chosen_.source != wire::StepSource::kNone) return watch(now_ns);
-  if (book_.news() == news_) return;
-  news_ = book_.news();
-  const bool looked = book_.first_ns() != 0 && now_ns >= book_.first_ns() + kLookNs;
-  choose_now(now_ns, looked ? Patience::kSome : Patience::kMuch);
+  if (chosen_.source != wire::StepSource::kNone) return check_selection(now_ns);
+  if (registry_.revision() == news_) return;
+  news_ = registry_.revision();
+  const bool looked = registry_.first_ns() != 0 && now_ns >= registry_.first_ns() + kSearchNs;
+  try_select(now_ns, looked ? SearchPhase::kTimedOut : SearchPhase::kEarly);
 }
 
 // What was chosen may have been a warm-up, or the program goes on with another loop.
-void StepFinder::watch(std::uint64_t now_ns) {
+void StepFinder::check_selection(std::uint64_t now_ns) {
   if (!chose_loop() || search_.wants_named_loop()) return;
   const std::uint64_t each_ns = steps_seen_ < 2 ? 0 : (newest_ns_ - first_step_ns_) / steps_seen_;
   if (!suspended_) {
     const std::uint64_t quiet_ns = std::max(kChoiceQuietNs, kChoiceQuietSteps * each_ns);
     const bool rests = now_ns > newest_ns_ + std::max(kShortRestNs, 3 * each_ns);
-    if (strangers_ >= kMostStrangers || (others_ >= kMostStrangers && rests) ||
-        now_ns > newest_ns_ + quiet_ns)
+    if (outside_updates_ >= kMaxOutsideUpdates ||
+        (other_thread_updates_ >= kMaxOutsideUpdates && rests) || now_ns > newest_ns_ + quiet_ns)
       suspend(now_ns);
     return;
   }
-  if (doubted_) return look_again(now_ns);
-  choose_next(now_ns, Patience::kSome);
+  if (doubted_) return recheck_loop(now_ns);
+  choose_next(now_ns, SearchPhase::kTimedOut);
 }
 
 // Another loop than the one that was left. @param patience  kNone: the program has ended.
-void StepFinder::choose_next(std::uint64_t now_ns, Patience patience) {
-  const bool ended = patience == Patience::kNone, same = chosen_.with_optimizer;
+void StepFinder::choose_next(std::uint64_t now_ns, SearchPhase patience) {
+  const bool ended = patience == SearchPhase::kEnded, same = chosen_.with_optimizer;
   // Replays are short, and so may be what is left of the program; other trainings wait their turn.
-  const Patience of_updates = ended && book_.replays() != 0 ? patience : Patience::kMuch;
+  const SearchPhase of_updates =
+      ended && registry_.add_graph_replays() != 0 ? patience : SearchPhase::kEarly;
   StepChoice choice;
-  if (book_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(book_, patience);
-  if (!choice) choice = loop_with_optimizer(book_, of_updates);
+  if (registry_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(registry_, patience);
+  if (!choice) choice = loop_with_optimizer(registry_, of_updates);
   if (!choice && !same && !ended && now_ns > suspended_ns_ + kChoiceQuietNs)
-    choice = busiest_loop(book_, now_ns, patience);
+    choice = busiest_loop(registry_, now_ns, patience);
   if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
 }
 
@@ -272,41 +276,42 @@ void StepFinder::captured_outside(std::uint64_t now_ns) {
 }
 
 // The first update came after the choice.
-void StepFinder::late_update(const Lane& lane, bool inside, std::uint64_t now_ns) {
+void StepFinder::late_update(const RingInfo& ring, bool inside, std::uint64_t now_ns) {
   if (chosen_.with_optimizer || trusted_ || suspended_ || search_.wants_named_loop()) return;
-  if (!is_steps_thread(lane)) return;
+  if (!is_steps_thread(ring)) return;
   if (!inside) {
     suspend(now_ns);
     doubted_ = true;
     return;
   }
   chosen_.with_optimizer = true;
-  chosen_.confidence = kSureOptimizerLoop;
+  chosen_.confidence = kConfidenceOptimizerLoop;
   place(chosen_);
 }
 
-void StepFinder::look_again(std::uint64_t now_ns) {
-  const StepChoice choice = loop_with_optimizer(book_, Patience::kSome);
+void StepFinder::recheck_loop(std::uint64_t now_ns) {
+  const StepChoice choice = loop_with_optimizer(registry_, SearchPhase::kTimedOut);
   if (choice) return choose(choice, now_ns);
-  if (now_ns >= suspended_ns_ + std::max(kDoubtNs, kDoubtUpdates * first_update_ns())) trust();
+  if (now_ns >= suspended_ns_ + std::max(kDoubtNs, kDoubtUpdates * first_update_ns()))
+    accept_loop();
 }
 
 // Nothing follows. Gradients may have been summed up for one more update.
-void StepFinder::look_back(std::uint64_t now_ns) {
-  if (const StepChoice choice = loop_with_optimizer(book_, Patience::kNone))
+void StepFinder::recheck_at_end(std::uint64_t now_ns) {
+  if (const StepChoice choice = loop_with_optimizer(registry_, SearchPhase::kEnded))
     return choose(choice, now_ns);
-  const auto& ends = book_.optimizer_ends();
+  const auto& ends = registry_.optimizer_ends();
   const std::uint64_t update_ns = ends.empty() ? suspended_ns_ : ends.back().end_ns;
   if (chosen_.backward && now_ns <= update_ns + first_update_ns()) return;
-  trust();
-  const StepChoice other = busiest_loop(book_, now_ns, Patience::kNone);
+  accept_loop();
+  const StepChoice other = busiest_loop(registry_, now_ns, SearchPhase::kEnded);
   if (other && other.loop != chosen_.loop &&
       other.loop->last_ns > other.loop->first_ns + kChoiceQuietNs)
     choose(other, now_ns);
 }
 
 // The updates outside have nothing to do with the loop.
-void StepFinder::trust() {
+void StepFinder::accept_loop() {
   doubted_ = false;
   trusted_ = true;
   number_iterations(*chosen_.loop);
@@ -316,7 +321,7 @@ void StepFinder::suspend(std::uint64_t now_ns) {
   settle(!pending_.loader);
   suspended_ = true;
   suspended_ns_ = now_ns;
-  book_.start_over();
+  registry_.reset_counts();
   if (listener_ != nullptr) listener_->step_rule(wire::StepRule::kNone, 0, 0);
 }
 

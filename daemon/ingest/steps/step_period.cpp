@@ -15,18 +15,18 @@
 namespace gpuprof::ingest {
 namespace {
 
-using Ops = std::vector<OpTrail::Op>;
+using Ops = std::vector<OperatorHistory::Op>;
 
 /// Longer sequences are judged by their last part; initialisation lies before it.
-constexpr std::size_t kMostCompared = 24'000;
-constexpr std::size_t kFewestPeriods = 5;
-constexpr double kLeastMatch = 0.9, kAsGood = 0.97;
+constexpr std::size_t kMaxCompared = 24'000;
+constexpr std::size_t kMinPeriods = 5;
+constexpr double kMinMatch = 0.9, kAsGood = 0.97;
 
 /// Names as small numbers, of the last part.
 std::vector<std::uint32_t> numbered(const Ops& ops) {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers;
   std::vector<std::uint32_t> sequence;
-  for (std::size_t i = ops.size() - std::min(ops.size(), kMostCompared); i < ops.size(); ++i)
+  for (std::size_t i = ops.size() - std::min(ops.size(), kMaxCompared); i < ops.size(); ++i)
     sequence.push_back(
         numbers.try_emplace(ops[i].name_id, static_cast<std::uint32_t>(numbers.size()))
             .first->second);
@@ -42,10 +42,10 @@ double match_at(const std::vector<std::uint32_t>& sequence, std::size_t lag) {
 /// The smallest lag that matches as well as the best.
 std::size_t by_correlation(const std::vector<std::uint32_t>& sequence) {
   std::vector<double> match;
-  for (std::size_t lag = 1; lag * kFewestPeriods <= sequence.size(); ++lag)
+  for (std::size_t lag = 1; lag * kMinPeriods <= sequence.size(); ++lag)
     match.push_back(match_at(sequence, lag));
   const auto best = std::max_element(match.begin(), match.end());
-  if (best == match.end() || *best < kLeastMatch) return 0;
+  if (best == match.end() || *best < kMinMatch) return 0;
   const double enough = *best * kAsGood;
   const auto first =
       std::find_if(match.begin(), match.end(), [enough](double m) { return m >= enough; });
@@ -60,13 +60,13 @@ std::size_t by_anchors(const std::vector<std::uint32_t>& sequence) {
     places[{sequence[i], sequence[i + 1], sequence[i + 2]}].push_back(i);
   std::size_t fewest = ~std::size_t{0}, distance = 0;
   for (const auto& [names, at] : places) {
-    if (at.size() < kFewestPeriods || at.size() >= fewest) continue;
+    if (at.size() < kMinPeriods || at.size() >= fewest) continue;
     if (at.back() - at.front() < sequence.size() / 2) continue;
     std::map<std::size_t, std::size_t> gaps;
     for (std::size_t i = 1; i < at.size(); ++i) ++gaps[at[i] - at[i - 1]];
     const auto usual = std::max_element(
         gaps.begin(), gaps.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (static_cast<double>(usual->second) < kLeastMatch * static_cast<double>(at.size() - 1))
+    if (static_cast<double>(usual->second) < kMinMatch * static_cast<double>(at.size() - 1))
       continue;
     fewest = at.size();
     distance = usual->first;
@@ -100,19 +100,19 @@ struct Run {
 /// Those that autograd follows again after, which end within the cycle from `first` on or begin
 /// there and end in the next.
 std::vector<Run> unfollowed(const Ops& ops, std::size_t first, std::size_t period) {
-  using Kind = OpTrail::Kind;
+  using Kind = OperatorHistory::Kind;
   std::vector<Run> runs;
   // What is open at `first` is seen whole at the end of the cycle.
   std::size_t begin = first;
-  while (begin < first + period && ops[begin].kind == Kind::kUnfollowed) ++begin;
+  while (begin < first + period && ops[begin].kind == Kind::kNoGrad) ++begin;
   if (begin == first + period) return runs;
   std::size_t length = 0;
   for (std::size_t i = begin; i < std::min(begin + period, ops.size()); ++i) {
-    if (ops[i].kind == Kind::kUnfollowed) {
+    if (ops[i].kind == Kind::kNoGrad) {
       ++length;
       continue;
     }
-    if (ops[i].kind == Kind::kFollowed && length != 0) runs.push_back({i - length, i});
+    if (ops[i].kind == Kind::kGradTracked && length != 0) runs.push_back({i - length, i});
     length = 0;
   }
   if (length != 0) runs.push_back({begin + period - length, begin + period});
@@ -156,7 +156,7 @@ std::size_t find_period(const Ops& ops) {
 std::vector<FoundStep> cut_by_period(const Ops& ops, std::size_t period) {
   if (period == 0 || ops.size() < 2 * period) return {};
   // Back from the last part as long as names repeat.
-  std::size_t first = ops.size() - std::min(ops.size(), kMostCompared);
+  std::size_t first = ops.size() - std::min(ops.size(), kMaxCompared);
   while (first + 2 * period < ops.size() && !same_names(ops, first, first + period, period))
     ++first;
   while (first > 0 && ops[first - 1].name_id == ops[first - 1 + period].name_id) --first;
@@ -194,7 +194,7 @@ std::vector<FoundStep> cut_by_optimizer(const Ops& ops, const std::vector<Optimi
   const auto after = [&](std::uint64_t ts_ns) {
     return static_cast<std::size_t>(
         std::find_if(ops.begin(), ops.end(),
-                     [ts_ns](const OpTrail::Op& op) { return op.begin_ns >= ts_ns; }) -
+                     [ts_ns](const OperatorHistory::Op& op) { return op.begin_ns >= ts_ns; }) -
         ops.begin());
   };
   // The operators up to the first cut and those up to the second, compared from their ends.

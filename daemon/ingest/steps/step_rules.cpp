@@ -12,23 +12,24 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::uint64_t kFewest = 3, kMany = 20;
-constexpr std::uint64_t kShortestNs = 100'000'000;
+constexpr std::uint64_t kMinIterations = 3, kMany = 20;
+constexpr std::uint64_t kMinSearchNs = 100'000'000;
 /// A loop without operators for this long is over, unless its iterations take as long.
 constexpr std::uint64_t kQuietNs = 1'000'000'000;
 /// Training steps may take this long.
-constexpr std::uint64_t kPatienceNs = 60 * kQuietNs;
+constexpr std::uint64_t kMaxStepNs = 60 * kQuietNs;
 /// Gradients are summed up this long, and over so many iterations, before the first update.
 constexpr std::uint64_t kFirstUpdateNs = 20 * kQuietNs, kManyBatches = 128;
 
 /// What was seen of it is enough.
-bool enough(std::uint64_t count, std::uint64_t entries, std::uint64_t span_ns, Patience patience) {
-  if (patience == Patience::kNone) return true;
-  if (count < kFewest || span_ns < kShortestNs) return false;
-  return patience == Patience::kSome || entries > 1 || count >= kMany;
+bool enough(std::uint64_t count, std::uint64_t entries, std::uint64_t span_ns,
+            SearchPhase patience) {
+  if (patience == SearchPhase::kEnded) return true;
+  if (count < kMinIterations || span_ns < kMinSearchNs) return false;
+  return patience == SearchPhase::kTimedOut || entries > 1 || count >= kMany;
 }
 
-bool enough(const Loop& loop, Patience patience) {
+bool enough(const Loop& loop, SearchPhase patience) {
   return enough(loop.count(), loop.entries, loop.last_ns - loop.first_ns, patience);
 }
 
@@ -38,7 +39,7 @@ StepChoice loop_choice(const Loop& loop, std::uint32_t confidence, bool with_opt
 
 /// Of the threads that run it, since they entered it first.
 bool holds_all_optimizers(const Loop& loop) {
-  return loop.count() != 0 && loop.optimizers != 0 && loop.missed == 0;
+  return loop.count() != 0 && loop.optimizers != 0 && loop.outside_optimizers == 0;
 }
 
 /// It has gone on at its usual pace for a while: a few iterations, of which the first takes long,
@@ -55,18 +56,18 @@ bool goes_on(const Loop& loop) {
   return *median * loop.count() >= kQuietNs;
 }
 
-bool settled(const Loop& loop, Patience patience) {
-  return patience != Patience::kSome || loop.entries > 1 || goes_on(loop);
+bool settled(const Loop& loop, SearchPhase patience) {
+  return patience != SearchPhase::kTimedOut || loop.entries > 1 || goes_on(loop);
 }
 
 /// A graph was captured outside of it, and it has not gone on for long since then: what it did may
 /// have been the warm-up that a capture needs.
-bool may_be_warm_up(const Loop& loop, Patience patience) {
-  if (patience == Patience::kNone || loop.capture_ns == 0) return false;
+bool may_be_warm_up(const Loop& loop, SearchPhase patience) {
+  if (patience == SearchPhase::kEnded || loop.capture_ns == 0) return false;
   const auto since = static_cast<std::uint64_t>(
       std::count_if(loop.iterations.begin(), loop.iterations.end(),
                     [&](const Iteration& one) { return one.begin_ns > loop.capture_ns; }));
-  return since < kFewest || (since < kMany && loop.last_ns < loop.capture_ns + kQuietNs);
+  return since < kMinIterations || (since < kMany && loop.last_ns < loop.capture_ns + kQuietNs);
 }
 
 /// Each time it is entered it makes one update: its iterations are parts of a step (gradients are
@@ -82,29 +83,31 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
 }
 
 /// Models are built, and their weights loaded, in loops that compute next to nothing.
-bool computes(const Loop& loop) { return loop.set_up_ns < loop.op_ns * 9; }
+bool computes(const Loop& loop) { return loop.setup_ns < loop.operator_ns * 9; }
 
 /// Looking back, most of the work came after the training.
-bool has_trained(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
-  const LoopBook::Backward& last = book.last_backward();
-  if (patience == Patience::kNone) return (book.op_ns() - last.op_ns) * 2 > book.op_ns();
-  return now_ns > last.ts_ns + kPatienceNs;
+bool has_trained(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
+  const LoopRegistry::Backward& last = book.last_backward();
+  if (patience == SearchPhase::kEnded)
+    return (book.operator_ns() - last.operator_ns) * 2 > book.operator_ns();
+  return now_ns > last.ts_ns + kMaxStepNs;
 }
 
 /// Of a training, as long as it is one, only a loop that goes backward may be the step.
-bool trains(const LoopBook& book, const Loop& loop, std::uint64_t now_ns, Patience patience) {
+bool trains(const LoopRegistry& book, const Loop& loop, std::uint64_t now_ns,
+            SearchPhase patience) {
   return book.backward_in_loops() == 0 || loop.backward != 0 || has_trained(book, now_ns, patience);
 }
 
 /// An optimizer may yet come, and with it the loop that makes the steps.
-bool awaits_update(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
-  return patience == Patience::kSome && book.backward() != 0 && book.optimizers() == 0 &&
+bool awaits_update(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
+  return patience == SearchPhase::kTimedOut && book.backward() != 0 && book.optimizers() == 0 &&
          now_ns < book.first_ns() + kFirstUpdateNs;
 }
 
 bool is_busy(const Loop& loop) {
   const std::uint64_t all_ns = loop.op_ns_after - loop.op_ns_before;
-  return loop.op_ns != 0 && loop.op_ns * 10 >= all_ns * 9;
+  return loop.operator_ns != 0 && loop.operator_ns * 10 >= all_ns * 9;
 }
 
 }  // namespace
@@ -112,21 +115,21 @@ bool is_busy(const Loop& loop) {
 wire::StepRule StepChoice::rule() const {
   if (source == wire::StepSource::kOptimizer) return wire::StepRule::kOpEnd;
   if (source != wire::StepSource::kLoop) return wire::StepRule::kNone;
-  return loop->counts_weak() ? wire::StepRule::kLoopWeak : wire::StepRule::kLoop;
+  return loop->counts_weak() ? wire::StepRule::kLoopInferred : wire::StepRule::kLoop;
 }
 
 std::uint64_t StepChoice::key() const { return loop != nullptr ? loop->def.id : optimizer_name; }
 
-StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
-                      Patience patience) {
+StepChoice named_loop(const LoopRegistry& book, const LoopLocations& places,
+                      const StepSearch& search, SearchPhase patience) {
   const Loop* holding = nullptr;
   int shortest = 0;
   for (const auto& [id, loop] : book.loops()) {
     if (loop.count() == 0 || !places.in_file(loop.def, search.file)) continue;
-    const LoopLines lines = places.lines(loop.def);
+    const LoopLineRange lines = places.lines(loop.def);
     const int wanted = static_cast<int>(search.line);
     if (lines.head == wanted)
-      return enough(loop, patience) ? loop_choice(loop, kSureNamed, loop.optimizers != 0)
+      return enough(loop, patience) ? loop_choice(loop, kConfidenceNamed, loop.optimizers != 0)
                                     : StepChoice{};
     const bool holds = lines.head != 0 && lines.head < wanted && wanted <= lines.last;
     if (!holds || (holding != nullptr && lines.last - lines.head >= shortest)) continue;
@@ -134,26 +137,27 @@ StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const Step
     shortest = lines.last - lines.head;
   }
   // Its head may belong to a loop that was not reached yet.
-  if (holding == nullptr || patience == Patience::kMuch || !enough(*holding, patience)) return {};
-  return loop_choice(*holding, kSureNamed, holding->optimizers != 0);
+  if (holding == nullptr || patience == SearchPhase::kEarly || !enough(*holding, patience))
+    return {};
+  return loop_choice(*holding, kConfidenceNamed, holding->optimizers != 0);
 }
 
-StepChoice loop_with_optimizer(const LoopBook& book, Patience patience) {
+StepChoice loop_with_optimizer(const LoopRegistry& book, SearchPhase patience) {
   const Loop* chosen = nullptr;
-  for (const Loop* loop : book.around_optimizer()) {
+  for (const Loop* loop : book.loops_around_optimizer()) {
     if (!holds_all_optimizers(*loop)) continue;
     if (chosen != nullptr && !makes_one_update(*chosen)) break;
     // At the very end an outer loop that went round once is none.
-    if (chosen != nullptr && patience == Patience::kNone && loop->count() < 2) break;
+    if (chosen != nullptr && patience == SearchPhase::kEnded && loop->count() < 2) break;
     chosen = loop;
   }
   if (chosen == nullptr || chosen->count() < 2 || !enough(*chosen, patience)) return {};
   if (!settled(*chosen, patience) || may_be_warm_up(*chosen, patience)) return {};
-  return loop_choice(*chosen, kSureOptimizerLoop, true);
+  return loop_choice(*chosen, kConfidenceOptimizerLoop, true);
 }
 
-StepChoice loop_with_graphs(const LoopBook& book, Patience patience) {
-  if (book.replays() < kFewest) return {};
+StepChoice loop_with_graphs(const LoopRegistry& book, SearchPhase patience) {
+  if (book.add_graph_replays() < kMinIterations) return {};
   const bool trains = book.captured_optimizers() != 0;
   // Warm-up iterations, which a capture needs, come before the first replay. Where graphs hold no
   // optimizer they are a part of the step, or an inference behind a training.
@@ -161,39 +165,44 @@ StepChoice loop_with_graphs(const LoopBook& book, Patience patience) {
   if (!ends.empty() && (!trains || ends.back().end_ns > book.first_replay_ns())) return {};
   const Loop* chosen = nullptr;
   for (const auto& [id, loop] : book.loops()) {
-    if (loop.in_module() || loop.count() < 2 || loop.replays * 10 < book.replays() * 9) continue;
-    if (chosen == nullptr || book.inside(&loop, chosen)) chosen = &loop;
+    if (loop.in_module() || loop.count() < 2 ||
+        loop.add_graph_replays * 10 < book.add_graph_replays() * 9)
+      continue;
+    if (chosen == nullptr || book.is_inside(&loop, chosen)) chosen = &loop;
   }
   if (chosen == nullptr || !enough(*chosen, patience)) return {};
-  StepChoice choice = loop_choice(*chosen, trains ? kSureOptimizerLoop : kSureLoop, trains);
+  StepChoice choice =
+      loop_choice(*chosen, trains ? kConfidenceOptimizerLoop : kConfidenceLoop, trains);
   choice.with_graphs = true;
   return choice;
 }
 
-StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience) {
-  if (patience == Patience::kMuch) return {};
+StepChoice busiest_loop(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
+  if (patience == SearchPhase::kEarly) return {};
   std::vector<const Loop*> candidates;
   const Loop* busiest = nullptr;
   for (const auto& [id, loop] : book.loops()) {
-    if (loop.in_module() || loop.count() < kFewest || !enough(loop, patience) || !is_busy(loop))
+    if (loop.in_module() || loop.count() < kMinIterations || !enough(loop, patience) ||
+        !is_busy(loop))
       continue;
     if (!trains(book, loop, now_ns, patience)) continue;
     if (!computes(loop) || may_be_warm_up(loop, patience)) continue;
-    if (patience != Patience::kNone && (!is_live(loop, now_ns) || !goes_on(loop))) continue;
+    if (patience != SearchPhase::kEnded && (!is_live(loop, now_ns) || !goes_on(loop))) continue;
     candidates.push_back(&loop);
-    if (busiest == nullptr || loop.op_ns > busiest->op_ns) busiest = &loop;
+    if (busiest == nullptr || loop.operator_ns > busiest->operator_ns) busiest = &loop;
   }
   if (busiest == nullptr) return {};
   const Loop* chosen = busiest;
   for (const Loop* one : candidates)
-    if (one != chosen && one->op_ns * 10 >= busiest->op_ns * 9 && book.inside(one, chosen))
+    if (one != chosen && one->operator_ns * 10 >= busiest->operator_ns * 9 &&
+        book.is_inside(one, chosen))
       chosen = one;
-  StepChoice choice = loop_choice(*chosen, kSureLoop, false);
+  StepChoice choice = loop_choice(*chosen, kConfidenceLoop, false);
   choice.backward = chosen->backward != 0 || book.backward() > book.backward_in_loops();
   return choice;
 }
 
-StepChoice last_optimizer(const LoopBook& book, Patience patience) {
+StepChoice last_optimizer(const LoopRegistry& book, SearchPhase patience) {
   const std::vector<OptimizerEnd>& ends = book.optimizer_ends();
   std::vector<std::uint64_t> names;  // in the order they came
   for (const OptimizerEnd& end : ends)
@@ -203,23 +212,24 @@ StepChoice last_optimizer(const LoopBook& book, Patience patience) {
   const auto is_last = [&](const OptimizerEnd& end) { return end.name_id == names.back(); };
   const auto count = static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(), is_last));
   const auto first = std::find_if(ends.begin(), ends.end(), is_last);
-  if (count < kFewest || !enough(count, 1, ends.back().end_ns - first->end_ns, patience)) return {};
-  return {wire::StepSource::kOptimizer, kSureOptimizer, nullptr, true, names.back()};
+  if (count < kMinIterations || !enough(count, 1, ends.back().end_ns - first->end_ns, patience))
+    return {};
+  return {wire::StepSource::kOptimizer, kConfidenceOptimizer, nullptr, true, names.back()};
 }
 
-StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
-                       std::uint64_t now_ns, Patience patience) {
-  if (places.loader_worker()) return {};
+StepChoice choose_step(const LoopRegistry& book, const LoopLocations& places,
+                       const StepSearch& search, std::uint64_t now_ns, SearchPhase patience) {
+  if (places.is_dataloader_worker()) return {};
   if (search.wants_named_loop()) return named_loop(book, places, search, patience);
   if (search.source == wire::StepSource::kOptimizer) return last_optimizer(book, patience);
   if (!search.wants_loops()) return {};
   if (const StepChoice chosen = loop_with_graphs(book, patience)) return chosen;
   if (const StepChoice chosen = loop_with_optimizer(book, patience)) return chosen;
   // A loop with optimizers is only a matter of more iterations.
-  const auto& around = book.around_optimizer();
-  if (patience != Patience::kNone &&
+  const auto& around = book.loops_around_optimizer();
+  if (patience != SearchPhase::kEnded &&
       std::any_of(around.begin(), around.end(), [&](const Loop* one) {
-        return holds_all_optimizers(*one) && one->last_ns + kPatienceNs >= now_ns;
+        return holds_all_optimizers(*one) && one->last_ns + kMaxStepNs >= now_ns;
       }))
     return {};
   if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())
@@ -228,7 +238,8 @@ StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const Ste
   if (!busiest) return {};
   if (busiest.loop->count() < kManyBatches && awaits_update(book, now_ns, patience)) return {};
   // Looking back, what took the lesser part of the program is not what it is about.
-  const bool lesser = patience == Patience::kNone && busiest.loop->op_ns * 2 < book.op_ns();
+  const bool lesser =
+      patience == SearchPhase::kEnded && busiest.loop->operator_ns * 2 < book.operator_ns();
   return lesser ? StepChoice{} : busiest;
 }
 

@@ -17,15 +17,16 @@
 namespace gpuprof::ingest {
 
 /// How much must be known before something is chosen.
-enum class Patience : std::uint8_t {
-  kMuch,  // a loop may still prove to be a warm-up, or the inner one of two
-  kSome,  // the time for looking is over; the program goes on
-  kNone,  // nothing follows
+enum class SearchPhase : std::uint8_t {
+  kEarly,     // a loop may still prove to be a warm-up, or the inner one of two
+  kTimedOut,  // the time for looking is over; the program goes on
+  kEnded,     // nothing follows
 };
 
 /// Confidences, in per cent.
-inline constexpr std::uint32_t kSureNamed = 100, kSureOptimizerLoop = 95, kSureLoop = 80,
-                               kSureOptimizer = 70, kSurePeriod = 50;
+inline constexpr std::uint32_t kConfidenceNamed = 100, kConfidenceOptimizerLoop = 95,
+                               kConfidenceLoop = 80, kConfidenceOptimizer = 70,
+                               kConfidencePeriod = 50;
 
 struct StepChoice {
   wire::StepSource source = wire::StepSource::kNone;
@@ -42,20 +43,20 @@ struct StepChoice {
 };
 
 /// The loop on the line that was asked for.
-StepChoice named_loop(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
-                      Patience patience);
+StepChoice named_loop(const LoopRegistry& book, const LoopLocations& places,
+                      const StepSearch& search, SearchPhase patience);
 /// The innermost loop that holds every optimizer since it was entered first.
-StepChoice loop_with_optimizer(const LoopBook& book, Patience patience);
+StepChoice loop_with_optimizer(const LoopRegistry& book, SearchPhase patience);
 /// The innermost loop outside of modules that replays CUDA graphs, where no optimizer runs outside
 /// of them any more.
-StepChoice loop_with_graphs(const LoopBook& book, Patience patience);
+StepChoice loop_with_graphs(const LoopRegistry& book, SearchPhase patience);
 /// The innermost loop outside of modules that holds nearly all operator time.
-StepChoice busiest_loop(const LoopBook& book, std::uint64_t now_ns, Patience patience);
+StepChoice busiest_loop(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience);
 /// The last optimizer of those that take turns.
-StepChoice last_optimizer(const LoopBook& book, Patience patience);
+StepChoice last_optimizer(const LoopRegistry& book, SearchPhase patience);
 
 /// The best of the above that `search` allows.
-StepChoice choose_step(const LoopBook& book, const LoopPlaces& places, const StepSearch& search,
-                       std::uint64_t now_ns, Patience patience);
+StepChoice choose_step(const LoopRegistry& book, const LoopLocations& places,
+                       const StepSearch& search, std::uint64_t now_ns, SearchPhase patience);
 
 }  // namespace gpuprof::ingest

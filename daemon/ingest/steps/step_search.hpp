@@ -15,17 +15,17 @@
 namespace gpuprof::ingest {
 
 /// Line of the instruction at `instr_offset`; 0: unknown. As symbols::python_line.
-using LineOf = int (*)(std::string_view table, std::uint16_t py_minor, std::int32_t first_line,
-                       std::int32_t instr_offset);
+using LineLookup = int (*)(std::string_view table, std::uint16_t py_minor, std::int32_t first_line,
+                           std::int32_t instr_offset);
 
 struct StepSearch {
   wire::StepSource source = wire::StepSource::kNone;
   std::string file;        // loop:FILE:LINE
   std::uint32_t line = 0;  // 0: any loop
-  LineOf line_of = nullptr;
+  LineLookup line_of = nullptr;
 
   /// Marks can come at all.
-  bool can_mark() const { return source != wire::StepSource::kNone; }
+  bool has_step_source() const { return source != wire::StepSource::kNone; }
   /// Steps are found among PyTorch's operators.
   bool among_operators() const {
     return wants_loops() || wants_optimizers() || source == wire::StepSource::kUser;

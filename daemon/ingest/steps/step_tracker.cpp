@@ -12,25 +12,27 @@ namespace gpuprof::ingest {
 
 using model::LossReason;
 
-void Steps::add(const Lane& lane, const wire::StepMark& mark) {
-  if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+void StepTracker::add(const RingInfo& ring, const wire::StepMark& mark) {
+  if (!life_.contains(mark.ts_ns))
+    return losses_.add(LossReason::kTimeImplausible, ring.tid, 1, 0, 0);
   if (mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop))
-    spans_.begins(mark.ts_ns, lane.tid, (mark.flags & wire::kStepEntry) != 0);
-  marks_.push_back(Mark{mark.number, mark.ts_ns, mark.label, lane.tid, mark.source,
+    spans_.begins(mark.ts_ns, ring.tid, (mark.flags & wire::kStepLoopEntry) != 0);
+  marks_.push_back(Mark{mark.number, mark.ts_ns, mark.user_number, ring.tid, mark.source,
                         (mark.flags & wire::kStepEnd) != 0 ? 1u : 0u});
 }
 
-void Steps::add(const Lane& lane, const wire::KernelMark& mark) {
-  if (!life_.holds(mark.ts_ns)) return losses_.add(LossReason::kTimeImplausible, lane.tid, 1, 0, 0);
+void StepTracker::add(const RingInfo& ring, const wire::UnmatchedLaunch& mark) {
+  if (!life_.contains(mark.ts_ns))
+    return losses_.add(LossReason::kTimeImplausible, ring.tid, 1, 0, 0);
   if (unmatched_.size() >= limits_.kernel_marks)
-    return losses_.add(LossReason::kStepUnnumbered, lane.tid, 1, mark.ts_ns, mark.ts_ns);
-  unmatched_.push_back(Unmatched{mark.ts_ns, mark.name_id, lane.tid});
+    return losses_.add(LossReason::kStepUnnumbered, ring.tid, 1, mark.ts_ns, mark.ts_ns);
+  unmatched_.push_back(Unmatched{mark.ts_ns, mark.name_id, ring.tid});
 }
 
 // Launches before the first match are steps the target did not count; they come first. Once its
 // counter runs, a late one can no longer get a number without moving the others.
-void Steps::apply_matches() {
-  for (const wire::NameMatch& match : matches_) {
+void StepTracker::apply_matches() {
+  for (const wire::KernelNameMatch& match : matches_) {
     const auto named =
         std::stable_partition(unmatched_.begin(), unmatched_.end(),
                               [&](const Unmatched& mark) { return mark.name_id != match.name_id; });
@@ -49,7 +51,7 @@ void Steps::apply_matches() {
   matches_.clear();
 }
 
-void Steps::round_done() {
+void StepTracker::round_done() {
   apply_matches();
   // Marks of two threads may be drained in the wrong order over two rounds, never over three.
   if (!ripe_.empty()) {
@@ -66,7 +68,7 @@ void Steps::round_done() {
   ripe_.swap(marks_);
 }
 
-void Steps::apply_pending(std::vector<Mark>& marks) {
+void StepTracker::apply_pending(std::vector<Mark>& marks) {
   std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) {
     return a.number != b.number ? a.number < b.number : a.end < b.end;
   });
@@ -78,7 +80,7 @@ void Steps::apply_pending(std::vector<Mark>& marks) {
   marks.clear();
 }
 
-void Steps::found(const FoundStep& step) {
+void StepTracker::add_found(const FoundStep& step) {
   ripe_.insert(ripe_.end(), marks_.begin(), marks_.end());
   marks_.clear();
   apply_pending(ripe_);
@@ -89,16 +91,16 @@ void Steps::found(const FoundStep& step) {
   if (listener_ != nullptr) listener_->step_ended(current_.number, step.end_ns, true);
 }
 
-void Steps::apply(const Mark& mark) {
+void StepTracker::apply(const Mark& mark) {
   if (mark.end != 0) {
     if (open_ && current_.number == mark.number) close(mark.ts_ns);
     if (listener_ != nullptr) listener_->step_ended(mark.number, mark.ts_ns, false);
     return;
   }
   const std::uint64_t begin_ns = close_before(mark);
-  const bool found = mark.source == mark_source_;
+  const bool add_found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
-  tell_gap(mark);
+  report_gap(mark);
   open_ = true;
   open_in_loop_ = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   next_ = mark.number + 1;
@@ -108,18 +110,18 @@ void Steps::apply(const Mark& mark) {
                          mark.number,
                          own ? mark.label : mark.number + 1,
                          mark.tid,
-                         found ? source_ : mark.source,
-                         found ? confidence_ : 100,
-                         found ? where_ : 0};
+                         add_found ? source_ : mark.source,
+                         add_found ? confidence_ : 100,
+                         add_found ? where_ : 0};
   if (listener_ != nullptr) listener_->step_began(mark.number, begin_ns, current_.label);
 }
 
 /// Ends the step that is open. Returns where the one that is marked begins.
-std::uint64_t Steps::close_before(const Mark& mark) {
+std::uint64_t StepTracker::close_before(const Mark& mark) {
   const bool in_loop = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   if (!open_) return in_loop ? spans_.begin_of(mark.ts_ns) : mark.ts_ns;
-  const StepBorder border = open_in_loop_ && in_loop ? spans_.border(open_mark_ns_, mark.ts_ns)
-                                                     : StepBorder{mark.ts_ns, mark.ts_ns};
+  const StepBoundary border = open_in_loop_ && in_loop ? spans_.boundary(open_mark_ns_, mark.ts_ns)
+                                                       : StepBoundary{mark.ts_ns, mark.ts_ns};
   close(border.end_ns);
   if (listener_ != nullptr && border.end_ns < border.begin_ns)
     listener_->step_ended(current_.number, border.end_ns, true);
@@ -127,22 +129,22 @@ std::uint64_t Steps::close_before(const Mark& mark) {
 }
 
 // The target counts each step, also one whose mark found no room.
-void Steps::tell_gap(const Mark& mark) {
+void StepTracker::report_gap(const Mark& mark) {
   if (mark.number <= next_) return;
-  constexpr std::uint64_t kMost = 1'000'000;  // more is no count of anything
+  constexpr std::uint64_t kMax = 1'000'000;  // more is no count of anything
   const std::uint64_t since_ns = counts_.steps == 0 ? mark.ts_ns : current_.start_ns;
-  losses_.add(LossReason::kStepLost, mark.tid, std::min(mark.number - next_, kMost), since_ns,
+  losses_.add(LossReason::kStepLost, mark.tid, std::min(mark.number - next_, kMax), since_ns,
               mark.ts_ns);
 }
 
-void Steps::close(std::uint64_t ts_ns) {
+void StepTracker::close(std::uint64_t ts_ns) {
   open_ = false;
   current_.end_ns = std::max(ts_ns, current_.start_ns);
   ++counts_.steps;
   sink_.on(current_);
 }
 
-void Steps::finish() {
+void StepTracker::finish() {
   if (!open_ || !open_in_loop_) return;
   const std::uint64_t end_ns = spans_.last_end_of(open_mark_ns_);
   if (end_ns == 0) return;

@@ -21,7 +21,7 @@
 namespace gpuprof::ingest {
 
 /// What the session hears from a process while its lanes are drained.
-class Listener {
+class StepListener {
  public:
   /// A step begins. Numbers grow from 0; some may be missing after drops. Many may come at once,
   /// of times long past: what a step is was not known then.
@@ -34,10 +34,10 @@ class Listener {
   /// What the target shall count as a step from now on (wire::Plan).
   virtual void step_rule(wire::StepRule rule, std::uint64_t key, std::uint32_t tid) = 0;
   /// What the steps are is known now, or is another thing than it was: a clause for people.
-  virtual void steps_are(const std::string& what) = 0;
+  virtual void steps_described(const std::string& what) = 0;
 
  protected:
-  ~Listener() = default;
+  ~StepListener() = default;
 };
 
 /// A step found afterwards.
@@ -46,10 +46,10 @@ struct FoundStep {
   std::uint32_t tid;
 };
 
-class Steps {
+class StepTracker {
  public:
-  Steps(model::EventSink& sink, LossBook& losses, const Limits& limits, const Lifetime& life,
-        EventCounts& counts, Listener* listener)
+  StepTracker(model::EventSink& sink, LossCounters& losses, const Limits& limits,
+              const Lifetime& life, EventCounts& counts, StepListener* listener)
       : sink_(sink),
         losses_(losses),
         limits_(limits),
@@ -57,21 +57,21 @@ class Steps {
         counts_(counts),
         listener_(listener) {}
 
-  void add(const Lane& lane, const wire::StepMark& mark);
-  void add(const Lane& lane, const wire::KernelMark& mark);
-  void add(const wire::NameMatch& match) { matches_.push_back(match); }
+  void add(const RingInfo& ring, const wire::StepMark& mark);
+  void add(const RingInfo& ring, const wire::UnmatchedLaunch& mark);
+  void add(const wire::KernelNameMatch& match) { matches_.push_back(match); }
 
   /// What is written of the steps counted among operators from now on.
   /// @param mark  Source of the target's marks of them.
-  void describe(wire::StepSource mark, wire::StepSource source, std::uint32_t confidence,
-                model::StringId where) {
+  void set_step_source(wire::StepSource mark, wire::StepSource source, std::uint32_t confidence,
+                       model::StringId where) {
     mark_source_ = static_cast<std::uint32_t>(mark);
     source_ = static_cast<std::uint32_t>(source);
     confidence_ = confidence;
     where_ = where;
   }
   /// A step that the target did not count itself. Marks that came before it come first.
-  void found(const FoundStep& step);
+  void add_found(const FoundStep& step);
   /// Steps that were found too late to be told of one by one keep their numbers.
   void skip(std::uint64_t count) {
     offset_ += count;
@@ -80,7 +80,7 @@ class Steps {
 
   /// Number of the step after the newest.
   std::uint64_t next() const { return next_; }
-  StepSpans& spans() { return spans_; }
+  StepBoundaries& spans() { return spans_; }
 
   void round_done();
   /// Nothing follows: the step that is open ends with its last operator.
@@ -103,19 +103,19 @@ class Steps {
   void apply_pending(std::vector<Mark>& marks);
   void apply(const Mark& mark);
   std::uint64_t close_before(const Mark& mark);
-  void tell_gap(const Mark& mark);
+  void report_gap(const Mark& mark);
   void close(std::uint64_t ts_ns);
 
   model::EventSink& sink_;
-  LossBook& losses_;
+  LossCounters& losses_;
   const Limits& limits_;
   const Lifetime& life_;
   EventCounts& counts_;
-  Listener* listener_;
-  StepSpans spans_;
+  StepListener* listener_;
+  StepBoundaries spans_;
   std::vector<Mark> marks_, ripe_;
   std::vector<Unmatched> unmatched_;
-  std::vector<wire::NameMatch> matches_;
+  std::vector<wire::KernelNameMatch> matches_;
   std::uint64_t offset_ = 0;
   std::uint64_t next_ = 0;
   std::uint32_t mark_source_ = 0, source_ = 0, confidence_ = 100;

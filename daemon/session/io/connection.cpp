@@ -55,7 +55,7 @@ Connection::Received Connection::receive(wire::Packet* packet, std::uint16_t* ma
   if (bytes == 0) return Received::kClosed;
   if ((message.msg_flags & MSG_TRUNC) != 0 ||
       !wire::parse_packet(buffer_.data(), static_cast<std::size_t>(bytes), packet, major))
-    return Received::kBroken;
+    return Received::kMalformed;
   return Received::kMessage;
 }
 
@@ -82,7 +82,7 @@ bool Connection::send_bytes(std::vector<std::byte> bytes, int passed_fd) {
   if (closed_) return false;
   if (queue_.empty() && send_now(bytes, passed_fd)) return true;
   if (passed_fd >= 0 || (queue_.empty() && errno != EAGAIN && errno != ENOBUFS)) return false;
-  if (queue_.size() >= kMostQueued) return false;
+  if (queue_.size() >= kMaxQueued) return false;
   queue_.push_back(std::move(bytes));
   loop_.change(watch_, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
   return true;
@@ -100,7 +100,7 @@ void Connection::flush() {
   loop_.change(watch_, EPOLLIN | EPOLLRDHUP);
 }
 
-bool Connection::send_rest(int timeout_ms) {
+bool Connection::flush_blocking(int timeout_ms) {
   while (!queue_.empty()) {
     pollfd one{socket_.get(), POLLOUT, 0};
     if (::poll(&one, 1, timeout_ms) != 1 || (one.revents & POLLOUT) == 0) return false;

@@ -4,7 +4,8 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the socket and what could not be sent yet
-// Promises: no call but send_rest blocks; a peer that does not read is given up after kMostQueued
+// Promises: no call but flush_blocking blocks; a peer that does not read is given up after
+// kMaxQueued
 //           messages; a packet that does not parse is reported, never acted on
 // Not here: what messages mean (server.cpp, target.cpp, session.cpp)
 #pragma once
@@ -31,7 +32,7 @@ struct Credentials {
 
 class Connection {
  public:
-  enum class Received { kMessage, kBroken, kNothing, kClosed };
+  enum class Received { kMessage, kMalformed, kNothing, kClosed };
 
   Connection(base::UniqueFd socket, EventLoop& loop);
   ~Connection();
@@ -46,7 +47,7 @@ class Connection {
 
   template <typename M>
   bool send(const M& body, std::string_view tail = {}, int passed_fd = -1) {
-    std::vector<std::byte> bytes(sizeof(wire::ControlHeader) + sizeof(M) + tail.size());
+    std::vector<std::byte> bytes(sizeof(wire::MessageHeader) + sizeof(M) + tail.size());
     const std::size_t length =
         wire::encode_message(body, tail.data(), tail.size(), bytes.data(), bytes.size());
     return length != 0 && send_bytes(std::move(bytes), passed_fd);
@@ -56,14 +57,14 @@ class Connection {
   void refuse(const std::string& sentence);
   void fail(const std::string& sentence);
   /// Waits until everything queued is sent, or the peer has read nothing for `timeout_ms`.
-  bool send_rest(int timeout_ms);
+  bool flush_blocking(int timeout_ms);
 
   Credentials credentials() const;
   bool closed() const { return closed_; }
   void close();
 
  private:
-  static constexpr std::size_t kMostQueued = 256;
+  static constexpr std::size_t kMaxQueued = 256;
   bool send_bytes(std::vector<std::byte> bytes, int passed_fd);
   bool send_now(const std::vector<std::byte>& bytes, int passed_fd);
   void flush();

@@ -23,8 +23,8 @@ namespace {
 
 /// The library answers within a turn of its worker, 100 ms at most. Where its program forks again
 /// and again it is there for a few milliseconds at a time.
-constexpr std::uint64_t kPatienceNs = 3'000'000'000;
-constexpr std::uint64_t kBetweenKnocksNs = 4'000'000;
+constexpr std::uint64_t kJoinTimeoutNs = 3'000'000'000;
+constexpr std::uint64_t kRetryPeriodNs = 4'000'000;
 
 /// The process that listens there is the one meant, and its user may be told of us.
 bool is(const Credentials& who, std::uint32_t pid) {
@@ -33,8 +33,8 @@ bool is(const Credentials& who, std::uint32_t pid) {
   return user && (who.pid == 0 || static_cast<std::uint32_t>(who.pid) == pid);
 }
 
-std::string nobody_spoke(std::uint32_t pid) {
-  if (support::process_stat(static_cast<pid_t>(pid)).stopped())
+std::string no_reply_message(std::uint32_t pid) {
+  if (support::process_stat(static_cast<pid_t>(pid)).is_stopped_or_traced())
     return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
   return "the library in it did not answer within 3 s: its thread does not get to run, as on a "
          "busy machine, or in a Python 3.12 or later that forks all the time; try again";
@@ -42,26 +42,27 @@ std::string nobody_spoke(std::uint32_t pid) {
 
 }  // namespace
 
-Captures::Captures(EventLoop& loop, Joined joined, Failed failed)
+JoinRequests::JoinRequests(EventLoop& loop, Joined joined, Failed failed)
     : loop_(loop), joined_(std::move(joined)), failed_(std::move(failed)) {}
 
-void Captures::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
-                     std::uint32_t program, std::uint64_t session, const std::string& address,
-                     std::uint64_t now_ns) {
-  Waiting& one = waiting_.emplace_back(
-      Waiting{pid, program != 0 ? program : support::program_mark(static_cast<pid_t>(pid)), now_ns,
-              now_ns, door, address,
-              wire::DoorJoin{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
-  knock(one, now_ns);
+void JoinRequests::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
+                         std::uint32_t program, std::uint64_t session, const std::string& address,
+                         std::uint64_t now_ns) {
+  PendingJoin& one = waiting_.emplace_back(PendingJoin{
+      pid, program != 0 ? program : support::exec_fingerprint(static_cast<pid_t>(pid)), now_ns,
+      now_ns, door, address,
+      wire::JoinRequest{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
+  connect(one, now_ns);
 }
 
 /// A worker that a fork of its program has put to sleep is at the door again after a moment.
-void Captures::knock(Waiting& one, std::uint64_t now_ns) {
+void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
   one.again = false;
-  one.knocked_ns = now_ns;
-  base::UniqueFd socket = support::connect_socket(one.door, SOCK_NONBLOCK);
+  one.tried_ns = now_ns;
+  base::UniqueFd socket = support::connect_unix_socket(one.door, SOCK_NONBLOCK);
   if (!socket) {
-    return knock_again_or_fail(one, now_ns, "nobody answers at its door " + api::why_closed(errno));
+    return reconnect_or_fail(one, now_ns,
+                             "nobody answers at its door " + api::not_listening_reason(errno));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))
@@ -70,18 +71,20 @@ void Captures::knock(Waiting& one, std::uint64_t now_ns) {
   one.connection->watch([this, &one] { receive_from(one); });
 }
 
-void Captures::knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why) {
-  if (std::string gone = api::why_gone(one.pid, one.program); !gone.empty()) return fail(one, gone);
-  one.again = now_ns - one.since_ns < kPatienceNs;
+void JoinRequests::reconnect_or_fail(PendingJoin& one, std::uint64_t now_ns,
+                                     const std::string& why) {
+  if (std::string gone = api::process_gone_reason(one.pid, one.program); !gone.empty())
+    return fail(one, gone);
+  one.again = now_ns - one.since_ns < kJoinTimeoutNs;
   if (!one.again) fail(one, why);
 }
 
-void Captures::fail(Waiting& one, const std::string& why) {
+void JoinRequests::fail(PendingJoin& one, const std::string& why) {
   one.done = true;
   failed_(one.pid, "process " + std::to_string(one.pid) + " cannot be recorded: " + why);
 }
 
-void Captures::receive_from(Waiting& one) {
+void JoinRequests::receive_from(PendingJoin& one) {
   if (one.done || one.again) return;
   wire::Packet packet;
   std::uint16_t major = 0;
@@ -90,10 +93,10 @@ void Captures::receive_from(Waiting& one) {
       return;
     case Connection::Received::kMessage:
       break;
-    case Connection::Received::kBroken:
+    case Connection::Received::kMalformed:
       return fail(one, "the library in it is of another version of gpuprof");
     case Connection::Received::kClosed:
-      return knock_again_or_fail(one, base::mono_ns(), "the library in it closed the door");
+      return reconnect_or_fail(one, base::mono_ns(), "the library in it closed the door");
   }
   wire::Hello hello;
   if (packet.type == wire::MessageType::kRefused)
@@ -105,16 +108,16 @@ void Captures::receive_from(Waiting& one) {
   joined_(std::move(one.connection), hello, packet, who);
 }
 
-void Captures::tick(std::uint64_t now_ns) {
-  for (Waiting& one : waiting_) {
+void JoinRequests::tick(std::uint64_t now_ns) {
+  for (PendingJoin& one : waiting_) {
     if (one.again) one.connection.reset();
-    if (!one.done && one.again && now_ns - one.knocked_ns >= kBetweenKnocksNs) {
-      knock(one, now_ns);
+    if (!one.done && one.again && now_ns - one.tried_ns >= kRetryPeriodNs) {
+      connect(one, now_ns);
     }
-    if (!one.done && !one.again && now_ns - one.since_ns > kPatienceNs)
-      fail(one, nobody_spoke(one.pid));
+    if (!one.done && !one.again && now_ns - one.since_ns > kJoinTimeoutNs)
+      fail(one, no_reply_message(one.pid));
   }
-  waiting_.remove_if([](const Waiting& one) { return one.done; });
+  waiting_.remove_if([](const PendingJoin& one) { return one.done; });
 }
 
 }  // namespace gpuprof::session

@@ -19,16 +19,16 @@
 
 namespace gpuprof::session {
 
-class Captures {
+class JoinRequests {
  public:
   using Joined = std::function<void(std::unique_ptr<Connection>, const wire::Hello&,
                                     const wire::Packet&, const Credentials&)>;
   using Failed = std::function<void(std::uint32_t pid, const std::string& sentence)>;
 
-  Captures(EventLoop& loop, Joined joined, Failed failed);
+  JoinRequests(EventLoop& loop, Joined joined, Failed failed);
 
   /// @param door    Path of its socket, or `@NAME`.
-  /// @param program support::program_mark() of the one that is meant; 0: what runs there now.
+  /// @param program support::exec_fingerprint() of the one that is meant; 0: what runs there now.
   /// @param address What forked children of it are to connect to.
   void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint32_t program,
              std::uint64_t session, const std::string& address, std::uint64_t now_ns);
@@ -41,24 +41,24 @@ class Captures {
   bool pending() const { return !waiting_.empty(); }
 
  private:
-  struct Waiting {
+  struct PendingJoin {
     std::uint32_t pid, program;
-    std::uint64_t since_ns, knocked_ns;
+    std::uint64_t since_ns, tried_ns;
     std::string door, address;
-    wire::DoorJoin request;
+    wire::JoinRequest request;
     std::unique_ptr<Connection> connection;
     bool done = false;
     bool again = false;  // at the next tick
   };
-  void knock(Waiting& one, std::uint64_t now_ns);
-  void knock_again_or_fail(Waiting& one, std::uint64_t now_ns, const std::string& why);
-  void receive_from(Waiting& one);
-  void fail(Waiting& one, const std::string& why);
+  void connect(PendingJoin& one, std::uint64_t now_ns);
+  void reconnect_or_fail(PendingJoin& one, std::uint64_t now_ns, const std::string& why);
+  void receive_from(PendingJoin& one);
+  void fail(PendingJoin& one, const std::string& why);
 
   EventLoop& loop_;
   Joined joined_;
   Failed failed_;
-  std::list<Waiting> waiting_;
+  std::list<PendingJoin> waiting_;
   bool complete_ = false;
 };
 

@@ -72,7 +72,7 @@ bool same_launcher(const Candidate& one, const Candidate& other) {
 
 /// Not CPU time: what a process did before it became the program (a launcher, a shell) is not the
 /// program, however much it was.
-auto merit(const Candidate& c) {
+auto rank_key(const Candidate& c) {
   return std::tuple(c.gpu, c.cuda, c.operators + c.steps + c.ranges != 0);
 }
 
@@ -90,7 +90,7 @@ std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
     });
     if (same == best.end())
       best.push_back(i);
-    else if (merit(candidates[i]) >= merit(candidates[*same]))
+    else if (rank_key(candidates[i]) >= rank_key(candidates[*same]))
       *same = i;
   }
   return best;
@@ -98,13 +98,13 @@ std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all) {
+std::vector<std::size_t> select_processes(const std::vector<Candidate>& candidates, bool all) {
   const std::vector<std::size_t> images = best_images(candidates);
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const bool best = std::find(images.begin(), images.end(), i) != images.end();
     const bool good = qualifies(candidates, candidates[i]);
-    const bool wanted = good || all || candidates[i].named;
+    const bool wanted = good || all || candidates[i].requested;
     if (best ? wanted : good && did_work(candidates[i])) chosen.push_back(i);
   }
   if (!chosen.empty() || images.empty()) return chosen;

@@ -19,11 +19,11 @@ using ProcessId = std::pair<std::uint32_t, std::uint64_t>;
 struct Candidate {
   std::uint32_t pid = 0, ppid = 0;
   std::uint64_t start_ticks = 0;
-  bool named = false;   // a running process that somebody asked for by id or name
-  bool cuda = false;    // initialised CUDA
-  bool gpu = false;     // made a context, launched, or has GPU events
-  bool serves = false;  // a data loader's or compiler's worker
-  std::string rank;     // which one of a job it is, as its launcher said; "": none
+  bool requested = false;  // a running process that somebody asked for by id or name
+  bool cuda = false;       // initialised CUDA
+  bool gpu = false;        // made a context, launched, or has GPU events
+  bool serves = false;     // a data loader's or compiler's worker
+  std::string rank;        // which one of a job it is, as its launcher said; "": none
   std::uint64_t operators = 0, steps = 0, ranges = 0, samples = 0, cpu_ns = 0;
 
   ProcessId id() const { return {pid, start_ticks}; }
@@ -40,7 +40,7 @@ struct Candidate {
 /// the one that qualifies best.
 ///
 /// @param all --all-processes.
-std::vector<std::size_t> choose(const std::vector<Candidate>& candidates, bool all);
+std::vector<std::size_t> select_processes(const std::vector<Candidate>& candidates, bool all);
 
 /// What the summary calls it: traced, launcher (has a traced child), helper (a child of a traced
 /// process, or one that only serves), quiet.

@@ -25,13 +25,13 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::uint64_t kPeriodNs = 1'000'000'000;
-constexpr std::size_t kMostKept = 1000, kMostTold = 8;
+constexpr std::uint64_t kScanPeriodNs = 1'000'000'000;
+constexpr std::size_t kMaxKept = 1000, kMaxReported = 8;
 
 std::uint64_t fifth_of_a_second() { return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)) / 5; }
 
-std::string why_unseen(std::uint32_t pid, const std::string& path) {
-  const std::string why = support::why_not_preloadable(support::probe_program(path, ""));
+std::string unrecorded_reason(std::uint32_t pid, const std::string& path) {
+  const std::string why = support::preload_obstacle(support::probe_program(path, ""));
   if (!why.empty()) return why;
   const std::string environment = support::read_small_file(fmt::format("/proc/{}/environ", pid));
   const auto has = [&](std::string_view name) {
@@ -45,7 +45,7 @@ std::string why_unseen(std::uint32_t pid, const std::string& path) {
 
 }  // namespace
 
-void Unseen::look(std::uint32_t root, const IsKnown& is_known, std::uint64_t now_ns) {
+void UnrecordedProcesses::look(std::uint32_t root, const IsKnown& is_known, std::uint64_t now_ns) {
   if (root == 0 || now_ns < due_ns_) return;
   std::set<pid_t> family{static_cast<pid_t>(root)};
   const auto all = support::all_processes();
@@ -58,7 +58,7 @@ void Unseen::look(std::uint32_t root, const IsKnown& is_known, std::uint64_t now
   for (const auto& [number, stat] : all) {
     const auto pid = static_cast<std::uint32_t>(number);
     if (pid == root || !family.contains(number) || stat.cpu_ticks < fifth_of_a_second() ||
-        stat.state == 'Z' || is_known(pid) || processes_.size() >= kMostKept)
+        stat.state == 'Z' || is_known(pid) || processes_.size() >= kMaxKept)
       continue;
     Process& process = processes_[pid];
     process.cpu_ticks = stat.cpu_ticks;
@@ -67,13 +67,13 @@ void Unseen::look(std::uint32_t root, const IsKnown& is_known, std::uint64_t now
     const std::string path =
         std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), problem).string();
     process.name = problem ? "?" : support::base_name(path);
-    process.why = problem ? "its program cannot be told" : why_unseen(pid, path);
+    process.why = problem ? "its program cannot be told" : unrecorded_reason(pid, path);
   }
   const std::uint64_t end_ns = base::mono_ns();
-  due_ns_ = end_ns + std::max(kPeriodNs, 200 * (end_ns - now_ns));
+  due_ns_ = end_ns + std::max(kScanPeriodNs, 200 * (end_ns - now_ns));
 }
 
-std::vector<std::string> Unseen::sentences(const IsKnown& is_known) const {
+std::vector<std::string> UnrecordedProcesses::messages(const IsKnown& is_known) const {
   std::vector<std::pair<std::uint32_t, const Process*>> left;
   for (const auto& [pid, process] : processes_)
     if (!is_known(pid)) left.emplace_back(pid, &process);
@@ -82,9 +82,10 @@ std::vector<std::string> Unseen::sentences(const IsKnown& is_known) const {
   });
   std::vector<std::string> told;
   for (const auto& [pid, process] : left) {
-    if (told.size() == kMostTold) {
-      told.push_back(support::counted(left.size() - kMostTold, "more process", "more processes") +
-                     " worked and could not be recorded.");
+    if (told.size() == kMaxReported) {
+      told.push_back(
+          support::count_with_unit(left.size() - kMaxReported, "more process", "more processes") +
+          " worked and could not be recorded.");
       break;
     }
     told.push_back(fmt::format("process {} ({}) worked and was not recorded: {}.", pid,

@@ -16,7 +16,7 @@
 
 namespace gpuprof::session {
 
-class Unseen {
+class UnrecordedProcesses {
  public:
   using IsKnown = std::function<bool(std::uint32_t pid)>;
 
@@ -25,7 +25,7 @@ class Unseen {
 
   /// A sentence for each that used a fifth of a second and is not known, the busiest first; of many
   /// the rest in one.
-  std::vector<std::string> sentences(const IsKnown& is_known) const;
+  std::vector<std::string> messages(const IsKnown& is_known) const;
 
  private:
   struct Process {

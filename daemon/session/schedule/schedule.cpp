@@ -17,15 +17,15 @@ using wire::AgentState;
 
 namespace {
 
-constexpr std::size_t kMostIntervals = 64;
+constexpr std::size_t kMaxIntervals = 64;
 
 // Of steps and ns: sums and multiples below it are numbers. Whoever asks for more waits as long.
-constexpr std::uint64_t kMost = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMax = std::uint64_t{1} << 56;
 
-api::SessionOptions brought_near(api::SessionOptions options) {
-  api::Schedule& s = options.schedule;
+api::SessionOptions clamped(api::SessionOptions options) {
+  api::ScheduleOptions& s = options.schedule;
   for (Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
-    extent->value = std::min(extent->value, kMost);
+    extent->value = std::min(extent->value, kMax);
   return options;
 }
 
@@ -33,7 +33,7 @@ api::SessionOptions brought_near(api::SessionOptions options) {
 
 Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_step_source) {
   if (options.armed) return Kind::kArmed;
-  const api::Schedule& s = options.schedule;
+  const api::ScheduleOptions& s = options.schedule;
   if (!s.given) return Kind::kWholeRun;
   for (const Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
     if (extent->unit == Extent::Unit::kSteps) return Kind::kSteps;
@@ -44,22 +44,22 @@ Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_st
 }
 
 Schedule::Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators)
-    : options_(brought_near(options)),
+    : options_(clamped(options)),
       has_step_source_(has_step_source),
       among_operators_(among_operators),
       kind_(kind_of(options, has_step_source)) {}
 
-Schedule::Turn Schedule::turn(std::uint64_t index) const {
-  const api::Schedule& s = options_.schedule;
+Schedule::Cycle Schedule::cycle(std::uint64_t index) const {
+  const api::ScheduleOptions& s = options_.schedule;
   const std::uint64_t length = s.wait.value + s.warmup.value + s.active.value;
   const std::uint64_t base = s.skip_first.value + index * length + s.wait.value;
   const std::uint64_t active = base + s.warmup.value;
   const bool endless = s.active.unit == Extent::Unit::kNone || s.active.value == 0;
-  return Turn{base, active, endless ? wire::kNever : active + s.active.value};
+  return Cycle{base, active, endless ? wire::kNever : active + s.active.value};
 }
 
-bool Schedule::last_turn(std::uint64_t index) const {
-  return turn(index).end == wire::kNever ||
+bool Schedule::is_last_cycle(std::uint64_t index) const {
+  return cycle(index).end == wire::kNever ||
          (options_.schedule.repeat != 0 && index + 1 >= options_.schedule.repeat);
 }
 
@@ -70,8 +70,8 @@ void Schedule::close(model::Window window) {
   windows_.push_back(std::move(window));
 }
 
-void Schedule::become_done() {
-  tell_missed();
+void Schedule::set_done() {
+  report_missed();
   state_ = State::kDone;
   plan_ = AgentPlan{};
   deadline_ns_ = wire::kNever;
@@ -109,7 +109,7 @@ void Schedule::recording_on(std::uint64_t ts_ns) {
     recorded_.back().on_ns = ts_ns;  // of another process before this one had steps
     return;
   }
-  if (recorded_.size() >= kMostIntervals) recorded_.erase(recorded_.begin());
+  if (recorded_.size() >= kMaxIntervals) recorded_.erase(recorded_.begin());
   recorded_.push_back({ts_ns, wire::kNever});
 }
 
@@ -127,7 +127,7 @@ const Schedule::Interval* Schedule::interval_at(std::uint64_t ts_ns) const {
 
 /// That recording was off before the end after all is nowhere else to be seen: the last step looks
 /// as long as it was.
-void Schedule::tell_cut(const model::Window& window) {
+void Schedule::report_truncated(const model::Window& window) {
   const Interval* one = interval_at(window.start_ns);
   if (one == nullptr || one->off_ns >= window.end_ns) return;
   remarks_.emplace_back("window " + std::to_string(index_) + " cut",
@@ -143,7 +143,7 @@ bool Schedule::recorded(std::uint64_t ts_ns) const {
 
 void Schedule::step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) {
   if (state_ == State::kDone || state_ == State::kNotStarted) return;
-  if ((steps_seen_ && number <= last_.number) || number > kMost) return;
+  if ((steps_seen_ && number <= last_.number) || number > kMax) return;
   learn_rate(number, ts_ns);
   const bool paused = pause_ && last_ended_ + 1 == number;
   last_ = Begin{number, ts_ns, label, paused ? last_ended_ns_ : ts_ns};
@@ -169,7 +169,7 @@ void Schedule::finish(std::uint64_t now_ns, const std::string& why) {
   if (state_ == State::kDone) return;
   why_ = why;
   // Nobody could be joined, and that is said.
-  if (state_ == State::kNotStarted && options_.of_running) return become_done();
+  if (state_ == State::kNotStarted && options_.running_processes) return set_done();
   if (state_ == State::kNotStarted) start_ns_ = now_ns;
   if (kind_ == Kind::kWholeRun) {
     model::Window window;
@@ -184,7 +184,7 @@ void Schedule::finish(std::uint64_t now_ns, const std::string& why) {
   } else if (kind_ == Kind::kSteps) {
     finish_steps(now_ns);
   }
-  become_done();
+  set_done();
 }
 
 void Schedule::stop_recording(std::uint64_t now_ns) {

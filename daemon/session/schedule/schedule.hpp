@@ -41,7 +41,7 @@ class Schedule {
   static constexpr std::uint64_t kProvisionalNs = 5'000'000'000;
   /// Operators are looked at again for this long while steps are not found among them, each time
   /// after twice the pause.
-  static constexpr std::uint64_t kLookNs = 2'000'000'000, kPauseNs = 3'000'000'000;
+  static constexpr std::uint64_t kRetrySearchNs = 2'000'000'000, kPauseNs = 3'000'000'000;
 
   /// @param has_step_source  Whether marks can come at all.
   /// @param among_operators  Steps are found among operators, while these are recorded.
@@ -62,7 +62,7 @@ class Schedule {
   void recording_unknown() { recorded_.clear(); }
   /// Operators come, but no step was found among them yet.
   /// @param at_once  One of their loops was not there before.
-  void look_again(std::uint64_t now_ns, bool at_once);
+  void extend_step_search(std::uint64_t now_ns, bool at_once);
   void tick(std::uint64_t now_ns);
   /// The command is gone, or somebody ends the recording. Closes what is open.
   /// @param why  Why a window that is cut short by it ends there.
@@ -70,7 +70,7 @@ class Schedule {
   /// There is no more room (--max-size): closes what is open, nothing follows.
   void stop_recording(std::uint64_t now_ns);
   /// There are enough windows (--keep first:N): nothing follows, what is open is dropped.
-  void abandon() { become_done(); }
+  void abandon() { set_done(); }
 
   const AgentPlan& plan() const { return plan_; }
   bool whole_run() const { return kind_ == Kind::kWholeRun; }
@@ -78,7 +78,7 @@ class Schedule {
   /// What it waits for or does, in a few words: "recording window 2 of 3".
   std::string progress_text() const;
   /// No step was seen, and what was recorded to find some is complete.
-  bool looked_enough(std::uint64_t now_ns) const {
+  bool step_search_over(std::uint64_t now_ns) const {
     return state_ == State::kProvisional && activity_ns_ != 0 &&
            now_ns >= activity_ns_ + kProvisionalNs;
   }
@@ -99,15 +99,15 @@ class Schedule {
     std::uint64_t on_ns, off_ns;
   };
   /// One turn of the schedule, in steps or ns from its zero.
-  struct Turn {
+  struct Cycle {
     std::uint64_t on, active, end;  // warm-up begins; window begins; window ends
   };
 
   static Kind kind_of(const api::SessionOptions& options, bool has_step_source);
-  Turn turn(std::uint64_t index) const;
-  bool last_turn(std::uint64_t index) const;
+  Cycle cycle(std::uint64_t index) const;
+  bool is_last_cycle(std::uint64_t index) const;
   void close(model::Window window);
-  void become_done();
+  void set_done();
   /// While this time was recorded; nullptr: it was not.
   const Interval* interval_at(std::uint64_t ts_ns) const;
   bool recorded(std::uint64_t ts_ns) const;
@@ -121,23 +121,23 @@ class Schedule {
   void first_step(std::uint64_t number, std::uint64_t ts_ns);
   void learn_rate(std::uint64_t number, std::uint64_t ts_ns);
   void replan();
-  std::uint64_t on_border(const Turn& turn) const;
+  std::uint64_t on_boundary(const Cycle& cycle) const;
   std::uint64_t lead_steps() const;
-  void follow(std::uint64_t now_ns);
+  void update_follower_mode(std::uint64_t now_ns);
   void step_in_window(const Begin& begin);
   bool close_if_over();
-  void miss();
-  std::uint64_t turns_before(std::uint64_t number) const;
-  std::uint64_t leave_out(std::uint64_t number);
-  bool passes(const Begin& begin);
-  void tell_missed();
-  void tell_cut(const model::Window& window);
+  void count_missed();
+  std::uint64_t cycles_before(std::uint64_t number) const;
+  std::uint64_t skip_cycles(std::uint64_t number);
+  bool is_past(const Begin& begin);
+  void report_missed();
+  void report_truncated(const model::Window& window);
   bool has_no_gap(const Begin& first, std::uint64_t end_ns) const;
-  bool settle_first(std::uint64_t end_ns = wire::kNever);
+  bool resolve_first_step(std::uint64_t end_ns = wire::kNever);
   std::uint64_t latest_end() const;
   void await_recording(std::uint64_t number);
   void close_steps(std::uint64_t end_number, std::uint64_t end_ns);
-  void next_turn();
+  void next_cycle();
   void tick_steps(std::uint64_t now_ns);
   void finish_steps(std::uint64_t now_ns);
   void finish_provisional(std::uint64_t now_ns);
@@ -153,7 +153,7 @@ class Schedule {
   void finish_time(std::uint64_t now_ns);
 
   /// What ended when there is no more to record: of running processes it is not the program.
-  std::string subject() const { return options_.of_running ? "recording" : "program"; }
+  std::string subject() const { return options_.running_processes ? "recording" : "program"; }
 
   const api::SessionOptions options_;
   const bool has_step_source_, among_operators_;
@@ -169,7 +169,7 @@ class Schedule {
   std::uint64_t look_until_ns_ = 0, next_look_ns_ = 0, pause_ns_ = kPauseNs;
   std::vector<Interval> recorded_;  // by the process with the steps; the newest ones
   bool finishing_ = false;
-  std::uint64_t turn_ = 0;
+  std::uint64_t cycle_ = 0;
   std::uint32_t index_ = 0;
   std::string why_ = "schedule";  // the next window ends where it does
 
@@ -184,7 +184,7 @@ class Schedule {
   Begin window_first_{};       // step windows: first whole step recorded
   std::uint64_t window_end_ = 0;
   std::uint64_t missed_ = 0, missed_first_ = 0, missed_last_ = 0;  // windows, steps of them
-  bool first_settled_ = false;
+  bool first_resolved_ = false;
   std::uint64_t window_start_ns_ = 0;  // time windows
   std::uint64_t window_start_step_ = 0;
 };

@@ -16,7 +16,7 @@ using wire::AgentState;
 
 namespace {
 
-constexpr std::size_t kMostBegins = 65'536;
+constexpr std::size_t kMaxBegins = 65'536;
 /// The rate is taken over at least this long, so that one odd step does not move borders.
 constexpr std::uint64_t kRateSpanNs = 20'000'000;
 /// A window whose last step has ended waits this long for the begin of the next one.
@@ -48,24 +48,24 @@ void Schedule::tick_provisional(std::uint64_t now_ns) {
   if (now_ns >= off_ns)
     plan_.mode = plan_.follower_mode = looks ? AgentState::kRecording : AgentState::kCounting;
   // A program may import and load for minutes; a process that runs already has done so.
-  const bool gives_up = activity_ns_ != 0 || options_.of_running;
+  const bool gives_up = activity_ns_ != 0 || options_.running_processes;
   const std::uint64_t give_up_ns = gives_up ? std::max(timeout_ns, over_ns) : wire::kNever;
   if (now_ns >= give_up_ns) {
     finish_provisional(now_ns);
-    return become_done();
+    return set_done();
   }
   const std::uint64_t next_ns = now_ns < off_ns ? off_ns : look_until_ns_;
   deadline_ns_ = plan_.mode == AgentState::kRecording ? std::min(next_ns, give_up_ns) : give_up_ns;
 }
 
 // A very large model is being built.
-void Schedule::look_again(std::uint64_t now_ns, bool at_once) {
+void Schedule::extend_step_search(std::uint64_t now_ns, bool at_once) {
   if (state_ != State::kProvisional || !among_operators_ || plan_.mode != AgentState::kCounting)
     return;
   if (next_look_ns_ == 0) next_look_ns_ = now_ns + pause_ns_;
   deadline_ns_ = std::min(deadline_ns_, next_look_ns_);
   if (now_ns < next_look_ns_ && !at_once) return;
-  look_until_ns_ = now_ns + kLookNs;
+  look_until_ns_ = now_ns + kRetrySearchNs;
   if (!at_once) pause_ns_ *= 2;
   next_look_ns_ = look_until_ns_ + pause_ns_;
   tick_provisional(now_ns);
@@ -110,7 +110,7 @@ void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
 void Schedule::first_step(std::uint64_t number, std::uint64_t) {
   state_ = State::kRunning;
   deadline_ns_ = wire::kNever;
-  turn_ += turns_before(number);
+  cycle_ += cycles_before(number);
   plan_.on_step = plan_.mode == AgentState::kRecording ? 0 : wire::kNever;
   plan_.mode = AgentState::kCounting;
   replan();
@@ -120,7 +120,7 @@ std::uint64_t Schedule::lead_steps() const {
   return step_ns_ == 0 ? 1 : (kLeadNs + step_ns_ - 1) / step_ns_;
 }
 
-std::uint64_t Schedule::on_border(const Turn& turn) const {
+std::uint64_t Schedule::on_boundary(const Cycle& turn) const {
   const std::uint64_t lead = lead_steps();
   return std::min(turn.on, turn.active > lead ? turn.active - lead : 0);
 }
@@ -129,23 +129,23 @@ std::uint64_t Schedule::on_border(const Turn& turn) const {
 // would cost more than it saves and could come late.
 void Schedule::replan() {
   planned_step_ns_ = step_ns_;
-  const Turn now = turn(turn_);
-  std::uint64_t on = on_border(now), off = now.end;
+  const Cycle now = cycle(cycle_);
+  std::uint64_t on = on_boundary(now), off = now.end;
   // It takes later steps where recording came on late.
   if (state_ == State::kInWindow) off = std::max(off, plan_.off_step);
   const std::uint64_t lead = lead_steps();
   const bool is_on = plan_.on_step <= last_.number;
   if (is_on && on <= last_.number + lead) on = plan_.on_step;
-  for (std::uint64_t next = turn_; off != wire::kNever && !last_turn(next);) {
-    const Turn after = turn(++next);
-    if (on_border(after) > off + lead) break;
-    off = next - turn_ > 1000 ? wire::kNever : after.end;
+  for (std::uint64_t next = cycle_; off != wire::kNever && !is_last_cycle(next);) {
+    const Cycle after = cycle(++next);
+    if (on_boundary(after) > off + lead) break;
+    off = next - cycle_ > 1000 ? wire::kNever : after.end;
   }
   plan_.on_step = on;
   plan_.off_step = off;
 }
 
-void Schedule::follow(std::uint64_t now_ns) {
+void Schedule::update_follower_mode(std::uint64_t now_ns) {
   std::uint64_t expected = last_.number;
   if (step_ns_ != 0 && now_ns > last_.ts_ns)
     expected += std::min((now_ns - last_.ts_ns) / step_ns_, std::uint64_t{1});
@@ -155,114 +155,115 @@ void Schedule::follow(std::uint64_t now_ns) {
 
 /// No window reaches into the next one.
 std::uint64_t Schedule::latest_end() const {
-  return last_turn(turn_) ? wire::kNever : turn(turn_ + 1).active;
+  return is_last_cycle(cycle_) ? wire::kNever : cycle(cycle_ + 1).active;
 }
 
 /// How many turns from this one on are over when a step of this number begins. A process may make
 /// numbers up: they are never counted one by one.
-std::uint64_t Schedule::turns_before(std::uint64_t number) const {
-  const std::uint64_t end = turn(turn_).end, next = turn(turn_ + 1).end;
+std::uint64_t Schedule::cycles_before(std::uint64_t number) const {
+  const std::uint64_t end = cycle(cycle_).end, next = cycle(cycle_ + 1).end;
   return number < end || next <= end ? 0 : (number - end) / (next - end) + 1;
 }
 
 /// Leaves out the turns that are over when this step begins, but for the last of them, which may
 /// still take it. Returns how many.
-std::uint64_t Schedule::leave_out(std::uint64_t number) {
-  const std::uint64_t over = turns_before(number), repeat = options_.schedule.repeat;
+std::uint64_t Schedule::skip_cycles(std::uint64_t number) {
+  const std::uint64_t over = cycles_before(number), repeat = options_.schedule.repeat;
   if (state_ == State::kDone || over < 2) return 0;
-  const std::uint64_t left = repeat == 0 ? over : repeat - std::min(repeat, turn_ + 1);
+  const std::uint64_t left = repeat == 0 ? over : repeat - std::min(repeat, cycle_ + 1);
   const std::uint64_t count = std::min(over - 1, left);
-  turn_ += count;
+  cycle_ += count;
   replan();
   return count;
 }
 
 /// True: the turn is over without this step, which may be of the next one.
-bool Schedule::passes(const Begin& begin) {
-  const Turn now = turn(turn_);
+bool Schedule::is_past(const Begin& begin) {
+  const Cycle now = cycle(cycle_);
   if (state_ == State::kRunning && begin.number >= now.active) {
     if (begin.number >= now.end && recorded(begin.ts_ns)) {
-      next_turn();  // its marks were lost
-      leave_out(begin.number);
+      next_cycle();  // its marks were lost
+      skip_cycles(begin.number);
       return true;
     }
     state_ = State::kInWindow;
     window_end_ = now.end;
   }
-  if (state_ != State::kInWindow || begin.number < latest_end() || settle_first(begin.ts_ns))
+  if (state_ != State::kInWindow || begin.number < latest_end() || resolve_first_step(begin.ts_ns))
     return false;
-  miss();
-  if (const std::uint64_t more = leave_out(begin.number); more != 0) {
+  count_missed();
+  if (const std::uint64_t more = skip_cycles(begin.number); more != 0) {
     missed_ += more;
-    missed_last_ = turn(turn_ - 1).end - 1;
+    missed_last_ = cycle(cycle_ - 1).end - 1;
   }
   return true;
 }
 
 void Schedule::step_in_window(const Begin& begin) {
   if (planned_step_ns_ == 0 && step_ns_ != 0) replan();
-  while (passes(begin))
+  while (is_past(begin))
     if (state_ == State::kDone) return;
   if (state_ == State::kInWindow) {
-    const Turn now = turn(turn_);
-    if (!first_settled_ || begin.number >= window_end_) {
-      if (begins_.size() >= kMostBegins) begins_.erase(begins_.begin(), begins_.end() - 1);
+    const Cycle now = cycle(cycle_);
+    if (!first_resolved_ || begin.number >= window_end_) {
+      if (begins_.size() >= kMaxBegins) begins_.erase(begins_.begin(), begins_.end() - 1);
       begins_.push_back(begin);
     }
-    if (begin.number >= now.end && !close_if_over() && !first_settled_)
+    if (begin.number >= now.end && !close_if_over() && !first_resolved_)
       await_recording(begin.number);
   }
-  if (state_ != State::kDone) follow(begin.ts_ns);
+  if (state_ != State::kDone) update_follower_mode(begin.ts_ns);
 }
 
 // Word of recording may come when the window's last step is past: what began since is of the
 // next windows.
 bool Schedule::close_if_over() {
-  if (!settle_first()) return false;
+  if (!resolve_first_step()) return false;
   const auto end = std::find_if(begins_.begin(), begins_.end(),
                                 [this](const Begin& begin) { return begin.number >= window_end_; });
   if (end == begins_.end()) return false;
   const std::vector<Begin> rest(end, begins_.end());
   close_steps(rest.front().number, rest.front().before_ns);
-  next_turn();
+  next_cycle();
   for (const Begin& begin : rest)
     if (state_ != State::kDone) step_in_window(begin);
   return true;
 }
 
 /// The window has passed without a step that was recorded.
-void Schedule::miss() {
-  const Turn asked = turn(turn_);
+void Schedule::count_missed() {
+  const Cycle asked = cycle(cycle_);
   if (missed_++ == 0) missed_first_ = asked.active;
   missed_last_ = asked.end == wire::kNever ? last_.number : asked.end - 1;
-  next_turn();
+  next_cycle();
 }
 
-void Schedule::tell_missed() {
+void Schedule::report_missed() {
   if (missed_ == 0) return;
-  remarks_.emplace_back("windows missed",
-                        "There is no file for " + support::counted(missed_, "window", "windows") +
-                            " between step " + std::to_string(label(missed_first_)) + " and step " +
-                            std::to_string(label(missed_last_)) +
-                            ": recording was not on when they ran.");
+  remarks_.emplace_back(
+      "windows missed",
+      "There is no file for " + support::count_with_unit(missed_, "window", "windows") +
+          " between step " + std::to_string(label(missed_first_)) + " and step " +
+          std::to_string(label(missed_last_)) + ": recording was not on when they ran.");
   missed_ = 0;
 }
 
 // What was asked for has passed unrecorded: the window takes the next whole steps.
 void Schedule::await_recording(std::uint64_t number) {
-  const Turn now = turn(turn_);
+  const Cycle now = cycle(cycle_);
   plan_.on_step = std::min(plan_.on_step, number);
   plan_.off_step = std::max(plan_.off_step,
                             std::min(latest_end(), number + lead_steps() + (now.end - now.active)));
 }
 
-/// Nothing is missing from a window that begins with this step. @param end_ns  See settle_first().
+/// Nothing is missing from a window that begins with this step. @param end_ns  See
+/// resolve_first_step().
 bool Schedule::has_no_gap(const Begin& first, std::uint64_t end_ns) const {
   if (recorded_.empty()) return true;
   const Interval* one = interval_at(first.ts_ns);
   if (one == nullptr) return false;
   if (one->off_ns == wire::kNever) return true;
-  const Turn now = turn(turn_);
+  const Cycle now = cycle(cycle_);
   const std::uint64_t end = std::min(
       now.end == wire::kNever ? wire::kNever : first.number + (now.end - now.active), latest_end());
   const auto after = std::find_if(begins_.begin(), begins_.end(),
@@ -272,14 +273,14 @@ bool Schedule::has_no_gap(const Begin& first, std::uint64_t end_ns) const {
 
 /// The first step from which on all was recorded; false: there is none yet.
 /// @param end_ns  When the window is over, where begins_ does not say; kNever: not known.
-bool Schedule::settle_first(std::uint64_t end_ns) {
-  if (first_settled_) return true;
+bool Schedule::resolve_first_step(std::uint64_t end_ns) {
+  if (first_resolved_) return true;
   const auto first = std::find_if(begins_.begin(), begins_.end(),
                                   [&](const Begin& begin) { return has_no_gap(begin, end_ns); });
   if (first == begins_.end()) return false;
-  first_settled_ = true;
+  first_resolved_ = true;
   window_first_ = *first;
-  const Turn now = turn(turn_);
+  const Cycle now = cycle(cycle_);
   if (window_first_.number == now.active || now.end == wire::kNever) return true;
   const bool ends_here = plan_.off_step <= window_end_ || window_first_.number >= now.end;
   window_end_ = std::min(window_first_.number + (now.end - now.active), latest_end());
@@ -288,7 +289,7 @@ bool Schedule::settle_first(std::uint64_t end_ns) {
 }
 
 void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
-  const Turn asked = turn(turn_);
+  const Cycle asked = cycle(cycle_);
   const std::uint64_t wanted = asked.end == wire::kNever ? 0 : asked.end - asked.active;
   model::Window window;
   window.start_ns = window_first_.ts_ns;
@@ -306,16 +307,16 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
                          : steps_text(asked.active, wanted)) +
             (window.first_step != asked.active ? ": recording was not on yet at its first step."
                                                : ": the " + subject() + " ended."));
-  tell_cut(window);
+  report_truncated(window);
   close(window);
 }
 
-void Schedule::next_turn() {
+void Schedule::next_cycle() {
   begins_.clear();
-  first_settled_ = false;
+  first_resolved_ = false;
   deadline_ns_ = wire::kNever;
-  if (last_turn(turn_)) return become_done();
-  ++turn_;
+  if (is_last_cycle(cycle_)) return set_done();
+  ++cycle_;
   state_ = State::kRunning;
   replan();
 }
@@ -326,14 +327,14 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
       step_ns_ > planned_step_ns_ ? step_ns_ - planned_step_ns_ : planned_step_ns_ - step_ns_;
   if (planned_step_ns_ != 0 && drift * 4 > planned_step_ns_) replan();
   if (state_ == State::kInWindow && close_if_over() && state_ == State::kDone) return;
-  follow(now_ns);
+  update_follower_mode(now_ns);
   // The last step has ended and no other begins (validation, saving): do not wait for it.
-  const std::uint64_t end = first_settled_ ? window_end_ : turn(turn_).end;
+  const std::uint64_t end = first_resolved_ ? window_end_ : cycle(cycle_).end;
   if (state_ == State::kInWindow && last_ended_ + 1 == end && last_.number + 1 == end) {
     deadline_ns_ = last_ended_ns_ + kNextStepNs;
-    if (now_ns >= deadline_ns_ && settle_first()) {
+    if (now_ns >= deadline_ns_ && resolve_first_step()) {
       close_steps(end, last_ended_ns_);
-      next_turn();
+      next_cycle();
     }
   }
 }
@@ -344,12 +345,12 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
       remarks_.emplace_back("steps", "The " + subject() + " ended after step " +
                                          std::to_string(label(last_.number)) +
                                          ", before the first window was due (step " +
-                                         std::to_string(label(turn(0).active)) + ").");
+                                         std::to_string(label(cycle(0).active)) + ").");
     return;
   }
   const bool ended = last_ended_ == last_.number;
   const std::uint64_t end_number = ended ? last_.number + 1 : last_.number;
-  if (!settle_first(last_.ts_ns)) return miss();
+  if (!resolve_first_step(last_.ts_ns)) return count_missed();
   if (end_number > window_first_.number)
     return close_steps(end_number, ended ? last_ended_ns_ : last_.ts_ns);
   if (index_ != 0) return;  // no whole step, and earlier windows have some

@@ -16,8 +16,8 @@ namespace gpuprof::session {
 
 class DrainPace {
  public:
-  static constexpr std::uint64_t kShortestNs = 1'000'000;
-  static constexpr std::uint64_t kLongestNs = 3'000'000;
+  static constexpr std::uint64_t kMinPeriodNs = 1'000'000;
+  static constexpr std::uint64_t kMaxPeriodNs = 3'000'000;
   /// What the fullest lane may hold by the next drain, at the rate of the last.
   static constexpr std::uint64_t kWantedPercent = 12;
 
@@ -27,16 +27,16 @@ class DrainPace {
   /// A drain found the fullest lane filled so far, `gap_ns` after the one before. Down at once,
   /// up by at most twice: a burst is rarely the last.
   void drained(std::uint64_t gap_ns, std::uint64_t fullest_percent) {
-    const std::uint64_t most_ns = std::min(kLongestNs, 2 * period_ns_);
+    const std::uint64_t most_ns = std::min(kMaxPeriodNs, 2 * period_ns_);
     if (fullest_percent != 0)
       period_ns_ = gap_ns * kWantedPercent / fullest_percent;
     else
       period_ns_ = most_ns;
-    period_ns_ = std::clamp(period_ns_, kShortestNs, most_ns);
+    period_ns_ = std::clamp(period_ns_, kMinPeriodNs, most_ns);
   }
 
  private:
-  std::uint64_t period_ns_ = kLongestNs;
+  std::uint64_t period_ns_ = kMaxPeriodNs;
 };
 
 }  // namespace gpuprof::session

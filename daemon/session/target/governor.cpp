@@ -17,18 +17,18 @@ constexpr std::uint64_t kMillion = 1'000'000;
 /// A rung has an effect after the agent's next turn, and some entries stand for others before them.
 constexpr std::uint64_t kSettleNs = 200'000'000;
 /// The rate of samples is halved so often.
-constexpr std::uint32_t kMostHalvings = 3;
+constexpr std::uint32_t kMaxHalvings = 3;
 /// A rung is passed over for the time being where what it saves is less than this part of the cost.
 constexpr std::uint64_t kWorthwhile = 5;
 /// A thread that runs for less than this part of the time is taken to run so long: what hardly
 /// runs holds nobody up.
-constexpr std::uint64_t kLeastShare = 10;
+constexpr std::uint64_t kMinShare = 10;
 
-bool worthwhile(const Rung& rung, const ThreadCost& cost) {
+bool worthwhile(const Reduction& rung, const ThreadCost& cost) {
   switch (rung.saves) {
-    case Rung::Saves::kSamples:
+    case Reduction::Saves::kSamples:
       return cost.samples_ns * kWorthwhile >= cost.sum();
-    case Rung::Saves::kCallbacks:
+    case Reduction::Saves::kCallbacks:
       return cost.callbacks_ns * kWorthwhile >= cost.sum();
     default:
       return true;
@@ -37,48 +37,49 @@ bool worthwhile(const Rung& rung, const ThreadCost& cost) {
 
 }  // namespace
 
-std::vector<Rung> rungs_of(const wire::Config& c, bool needs_steps) {
-  using Saves = Rung::Saves;
+std::vector<Reduction> reductions_for(const wire::Config& c, bool needs_steps) {
+  using Saves = Reduction::Saves;
   const auto traced = [&c](std::uint32_t bits) { return (c.trace & bits) != 0; };
   const auto detail = [&](std::uint32_t bits) {
     return traced(wire::kTraceTorch) && (c.torch_detail & bits) != 0;
   };
   const bool samples = c.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative);
-  std::vector<Rung> rungs;
+  std::vector<Reduction> rungs;
   if ((traced(wire::kTraceCuda) && c.launch_stacks != 0) ||
       detail(wire::kTorchStack | wire::kTorchModules) ||
       (samples && traced(wire::kTracePython) && traced(wire::kTraceNative)))
-    rungs.push_back({wire::kLessStacks, Saves::kAnywhere,
+    rungs.push_back({wire::kThrottleStacks, Saves::kAnywhere,
                      "stacks of operators and launches, modules, and native frames beside Python's "
                      "are no longer taken"});
-  for (std::uint32_t n = 1; samples && n <= kMostHalvings && c.rate_hz >> n != 0; ++n)
-    rungs.push_back({n << wire::kLessRateShift, Saves::kSamples,
+  for (std::uint32_t n = 1; samples && n <= kMaxHalvings && c.rate_hz >> n != 0; ++n)
+    rungs.push_back({n << wire::kThrottleRateShift, Saves::kSamples,
                      "running threads are sampled " + std::to_string(c.rate_hz >> n) +
                          " times a second instead of " + std::to_string(c.rate_hz)});
   if (traced(wire::kTraceCuda) || detail(wire::kTorchShapes | wire::kTorchMemory))
     rungs.push_back(
-        {wire::kLessApi, Saves::kCallbacks,
+        {wire::kThrottleApi, Saves::kCallbacks,
          "CUDA calls, inputs of operators and PyTorch's memory are no longer recorded"});
   if (traced(wire::kTraceTorch | wire::kTraceNvtx))
-    rungs.push_back(
-        {wire::kLessHost, Saves::kCallbacks, "operators and NVTX ranges are no longer recorded"});
+    rungs.push_back({wire::kThrottleHost, Saves::kCallbacks,
+                     "operators and NVTX ranges are no longer recorded"});
   if (samples)
-    rungs.push_back({wire::kLessSamples, Saves::kSamples, "nothing is sampled any more"});
+    rungs.push_back({wire::kThrottleSamples, Saves::kSamples, "nothing is sampled any more"});
   using Source = wire::StepSource;
   const auto source = static_cast<Source>(c.step_source);
   const bool among_operators = source == Source::kAuto || source == Source::kUser ||
                                source == Source::kLoop || source == Source::kOptimizer;
   if (among_operators && !needs_steps)
-    rungs.push_back({wire::kLessSteps, Saves::kCallbacks, "steps are no longer counted"});
+    rungs.push_back({wire::kThrottleSteps, Saves::kCallbacks, "steps are no longer counted"});
   return rungs;
 }
 
-std::optional<Governor::Step> Governor::look(std::uint64_t now_ns, bool recording,
-                                             const ThreadCosts& costs, const CpuTime& cpu_time) {
+std::optional<Governor::Decision> Governor::check(std::uint64_t now_ns, bool recording,
+                                                  const ThreadCosts& costs,
+                                                  const CpuTime& cpu_time) {
   const std::uint64_t length_ns = looked_ns_ == 0 ? 0 : now_ns - std::min(now_ns, looked_ns_);
   looked_ns_ = now_ns;
   if (!recording) cpu_ns_.clear();
-  if (!recording || length_ns == 0 || now_ns < judged_from_ns_) return {};
+  if (!recording || length_ns == 0 || now_ns < effective_from_ns_) return {};
   add(length_ns, costs, cpu_time);
   const Share worst = largest();
   present_ppm_ = worst.ppm;
@@ -87,15 +88,15 @@ std::optional<Governor::Step> Governor::look(std::uint64_t now_ns, bool recordin
   highest_ppm_ = std::max(highest_ppm_, worst.ppm);
   looks_.clear();
   covered_ns_ = 0;
-  judged_from_ns_ = now_ns + kSettleNs;
-  Step step{worst.tid, worst.ppm, take_rung(worst.cost)};
+  effective_from_ns_ = now_ns + kSettleNs;
+  Decision step{worst.tid, worst.ppm, take_reduction(worst.cost)};
   exhausted_ = !step.rung;
   return step;
 }
 
 void Governor::add(std::uint64_t length_ns, const ThreadCosts& costs, const CpuTime& cpu_time) {
-  Look look;
-  look.length_ns = length_ns;
+  CheckPeriod check;
+  check.length_ns = length_ns;
   std::map<std::uint32_t, std::uint64_t> cpu_ns;
   for (const auto& [tid, cost] : costs) {
     // A thread whose CPU time is not known is taken to have run all the time.
@@ -106,14 +107,14 @@ void Governor::add(std::uint64_t length_ns, const ThreadCosts& costs, const CpuT
         ran_ns = std::min(length_ns, *cpu - before->second);
       cpu_ns[tid] = *cpu;
     }
-    Thread& thread = look.threads[tid];
+    Thread& thread = check.threads[tid];
     thread.ran_ns = ran_ns;
     thread.cost.callbacks_ns = std::min(cost.callbacks_ns, length_ns);
     thread.cost.samples_ns = std::min(cost.samples_ns, length_ns - thread.cost.callbacks_ns);
   }
   cpu_ns_ = std::move(cpu_ns);
   covered_ns_ += length_ns;
-  looks_.push_back(std::move(look));
+  looks_.push_back(std::move(check));
   while (looks_.size() > 1 && covered_ns_ - looks_.front().length_ns >= kWindowNs) {
     covered_ns_ -= looks_.front().length_ns;
     looks_.pop_front();
@@ -125,32 +126,33 @@ void Governor::add(std::uint64_t length_ns, const ThreadCosts& costs, const CpuT
 Governor::Share Governor::largest() const {
   std::map<std::uint32_t, Thread> threads;
   const std::uint64_t wall_ns = std::max(covered_ns_, kWindowNs);
-  for (const Look& look : looks_)
-    for (const auto& [tid, of_look] : look.threads) {
+  for (const CheckPeriod& check : looks_)
+    for (const auto& [tid, of_look] : check.threads) {
       Thread& thread = threads.try_emplace(tid, Thread{{}, wall_ns}).first->second;
       thread.cost.callbacks_ns += of_look.cost.callbacks_ns;
       thread.cost.samples_ns += of_look.cost.samples_ns;
-      thread.ran_ns -= look.length_ns - of_look.ran_ns;
+      thread.ran_ns -= check.length_ns - of_look.ran_ns;
     }
   Share largest;
   for (const auto& [tid, thread] : threads) {
-    const std::uint64_t base_ns = std::max(thread.ran_ns, wall_ns / kLeastShare);
+    const std::uint64_t base_ns = std::max(thread.ran_ns, wall_ns / kMinShare);
     const std::uint64_t ppm = thread.cost.sum() * kMillion / base_ns;
     if (ppm > largest.ppm) largest = {tid, ppm, thread.cost};
   }
   return largest;
 }
 
-std::optional<Rung> Governor::take_rung(const ThreadCost& cost) {
+std::optional<Reduction> Governor::take_reduction(const ThreadCost& cost) {
   if (rungs_.empty()) return {};
   auto chosen = std::find_if(rungs_.begin(), rungs_.end(),
-                             [&cost](const Rung& rung) { return worthwhile(rung, cost); });
+                             [&cost](const Reduction& rung) { return worthwhile(rung, cost); });
   if (chosen == rungs_.end()) chosen = rungs_.begin();
-  Rung rung = std::move(*chosen);
+  Reduction rung = std::move(*chosen);
   rungs_.erase(chosen);
-  constexpr std::uint32_t kHalvings = wire::kLessRateMost << wire::kLessRateShift;
-  less_ = (rung.less & kHalvings) != 0 ? (less_ & ~kHalvings) | rung.less : less_ | rung.less;
-  rung.less = less_;
+  constexpr std::uint32_t kHalvings = wire::kThrottleRateMax << wire::kThrottleRateShift;
+  less_ =
+      (rung.reduced & kHalvings) != 0 ? (less_ & ~kHalvings) | rung.reduced : less_ | rung.reduced;
+  rung.reduced = less_;
   return rung;
 }
 

@@ -22,9 +22,9 @@
 namespace gpuprof::session {
 
 /// What leaving something out takes away, and from where its cost comes.
-struct Rung {
+struct Reduction {
   enum class Saves { kAnywhere, kSamples, kCallbacks };
-  std::uint32_t less;  // of wire::kLess…: all that is left out from here on
+  std::uint32_t reduced;  // of wire::kLess…: all that is left out from here on
   Saves saves;
   std::string what;  // the begin of a sentence: "stacks of … are no longer taken"
 };
@@ -32,7 +32,7 @@ struct Rung {
 /// The rungs of what is asked for, in the order they are taken. Nothing is in it that is off
 /// anyway.
 /// @param needs_steps Windows are counted in them.
-std::vector<Rung> rungs_of(const wire::Config& config, bool needs_steps);
+std::vector<Reduction> reductions_for(const wire::Config& config, bool needs_steps);
 
 /// What a thread spent in our code since the last look.
 struct ThreadCost {
@@ -51,32 +51,32 @@ class Governor {
 
   /// A thread that spent `share_ppm` in our code, and what is left out for it. Without a rung:
   /// nothing is left to leave out, which is told once.
-  struct Step {
+  struct Decision {
     std::uint32_t tid = 0;
     std::uint64_t share_ppm = 0;
-    std::optional<Rung> rung;
+    std::optional<Reduction> rung;
   };
 
-  Governor(std::uint64_t limit_ppm, std::vector<Rung> rungs)
+  Governor(std::uint64_t limit_ppm, std::vector<Reduction> rungs)
       : limit_ppm_(limit_ppm), rungs_(std::move(rungs)) {}
 
   /// One look at all threads, some 100 ms after the last. While nothing is recorded nothing is
   /// judged: windows that are shorter than a second are put together.
-  std::optional<Step> look(std::uint64_t now_ns, bool recording, const ThreadCosts& costs,
-                           const CpuTime& cpu_time);
+  std::optional<Decision> check(std::uint64_t now_ns, bool recording, const ThreadCosts& costs,
+                                const CpuTime& cpu_time);
 
   /// All that is left out: wire::kLess….
-  std::uint32_t less() const { return less_; }
+  std::uint32_t reduced() const { return less_; }
   /// The largest share of any thread in any full second, and in the present one.
   std::uint64_t highest_ppm() const { return highest_ppm_; }
-  std::uint64_t present_ppm() const { return present_ppm_; }
+  std::uint64_t current_ppm() const { return present_ppm_; }
 
  private:
   struct Thread {
     ThreadCost cost;
     std::uint64_t ran_ns = 0;
   };
-  struct Look {
+  struct CheckPeriod {
     std::uint64_t length_ns = 0;
     std::map<std::uint32_t, Thread> threads;
   };
@@ -88,16 +88,16 @@ class Governor {
 
   void add(std::uint64_t length_ns, const ThreadCosts& costs, const CpuTime& cpu_time);
   Share largest() const;
-  std::optional<Rung> take_rung(const ThreadCost& cost);
+  std::optional<Reduction> take_reduction(const ThreadCost& cost);
 
   std::uint64_t limit_ppm_;
-  std::vector<Rung> rungs_;  // not taken yet
+  std::vector<Reduction> rungs_;  // not taken yet
   std::uint32_t less_ = 0;
   bool exhausted_ = false;
-  std::uint64_t looked_ns_ = 0, judged_from_ns_ = 0;
+  std::uint64_t looked_ns_ = 0, effective_from_ns_ = 0;
   std::uint64_t covered_ns_ = 0;  // by looks_
   std::uint64_t highest_ppm_ = 0, present_ppm_ = 0;
-  std::deque<Look> looks_;
+  std::deque<CheckPeriod> looks_;
   std::map<std::uint32_t, std::uint64_t> cpu_ns_;  // of threads at the last look
 };
 

@@ -29,42 +29,44 @@ std::string percent_text(std::uint64_t ppm) {
   return percent + " %";
 }
 
-Overhead::Overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs, std::uint32_t pid)
+OverheadMonitor::OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> rungs,
+                                 std::uint32_t pid)
     : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, std::move(rungs)) {}
 
 // A lane's counter goes on with the next thread that has the lane: only what was added counts.
-ThreadCosts Overhead::since_last_look(const ingest::SegmentHost& segment) {
+ThreadCosts OverheadMonitor::since_last_check(const ingest::SharedSegment& segment) {
   ThreadCosts costs;
-  last_.resize(segment.lane_count());
-  for (std::uint32_t lane = 0; lane < segment.lane_count(); ++lane) {
-    const wire::LaneEntry& entry = segment.entry(lane);
+  last_.resize(segment.ring_count());
+  for (std::uint32_t ring = 0; ring < segment.ring_count(); ++ring) {
+    const wire::RingEntry& entry = segment.entry(ring);
     const bool free = entry.state.load(std::memory_order_acquire) ==
-                      static_cast<std::uint32_t>(wire::LaneState::kFree);
-    if (free && last_[lane] == 0) continue;  // its page is not touched
-    const std::uint64_t now = segment.lane_header(lane)->own_ns.load(std::memory_order_relaxed);
-    const std::uint64_t added = now > last_[lane] ? now - last_[lane] : 0;
-    last_[lane] = now;
-    if (added > ingest::kMostPlausibleCount) continue;
+                      static_cast<std::uint32_t>(wire::RingState::kFree);
+    if (free && last_[ring] == 0) continue;  // its page is not touched
+    const std::uint64_t now =
+        segment.ring_header(ring)->overhead_ns.load(std::memory_order_relaxed);
+    const std::uint64_t added = now > last_[ring] ? now - last_[ring] : 0;
+    last_[ring] = now;
+    if (added > ingest::kMaxPlausibleCount) continue;
     own_ns_ += added;
     if (free || added == 0) continue;
     ThreadCost& cost = costs[entry.tid.load(std::memory_order_relaxed)];
     const bool signal = entry.role.load(std::memory_order_relaxed) ==
-                        static_cast<std::uint32_t>(wire::LaneRole::kSignal);
+                        static_cast<std::uint32_t>(wire::RingRole::kSignal);
     (signal ? cost.samples_ns : cost.callbacks_ns) += added;
   }
   return costs;
 }
 
-std::optional<Governor::Step> Overhead::look(const ingest::SegmentHost& segment, bool recording,
-                                             std::uint64_t now_ns) {
+std::optional<Governor::Decision> OverheadMonitor::look(const ingest::SharedSegment& segment,
+                                                        bool recording, std::uint64_t now_ns) {
   if (now_ns - looked_ns_ < kPeriodNs) return {};
   looked_ns_ = now_ns;
-  return governor_.look(now_ns, recording, since_last_look(segment), [this](std::uint32_t tid) {
-    return support::thread_ran_ns(static_cast<pid_t>(pid_), static_cast<pid_t>(tid));
+  return governor_.check(now_ns, recording, since_last_check(segment), [this](std::uint32_t tid) {
+    return support::thread_runtime_ns(static_cast<pid_t>(pid_), static_cast<pid_t>(tid));
   });
 }
 
-std::string Overhead::why(const Governor::Step& step) const {
+std::string OverheadMonitor::describe(const Governor::Decision& step) const {
   return percent_text(step.share_ppm) + " of the time of thread " + std::to_string(step.tid) +
          " went into gpuprof's own code, more than --max-overhead " + percent_text(limit_ppm_);
 }

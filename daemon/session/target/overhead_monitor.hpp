@@ -18,30 +18,30 @@
 
 namespace gpuprof::session {
 
-class Overhead {
+class OverheadMonitor {
  public:
-  Overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs, std::uint32_t pid);
+  OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> rungs, std::uint32_t pid);
 
   /// What has to be left out from now on, if a look is due and says so.
-  std::optional<Governor::Step> look(const ingest::SegmentHost& segment, bool recording,
-                                     std::uint64_t now_ns);
+  std::optional<Governor::Decision> look(const ingest::SharedSegment& segment, bool recording,
+                                         std::uint64_t now_ns);
 
   std::uint64_t limit_ppm() const { return limit_ppm_; }
   /// "5.2 % of the time of thread 17 was spent in gpuprof's own code, more than …".
-  std::string why(const Governor::Step& step) const;
+  std::string describe(const Governor::Decision& step) const;
 
   const Governor& governor() const { return governor_; }
   /// Of all threads, since the beginning.
   std::uint64_t own_ns() const { return own_ns_; }
 
  private:
-  ThreadCosts since_last_look(const ingest::SegmentHost& segment);
+  ThreadCosts since_last_check(const ingest::SharedSegment& segment);
 
   std::uint64_t limit_ppm_;
   std::uint32_t pid_;
   Governor governor_;
   std::uint64_t looked_ns_ = 0, own_ns_ = 0;
-  std::vector<std::uint64_t> last_;  // LaneHeader::own_ns, by lane
+  std::vector<std::uint64_t> last_;  // RingHeader::own_ns, by lane
 };
 
 /// "5.2 %".

@@ -28,9 +28,9 @@ using wire::AgentState;
 support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello, Identity identity,
                                                         const std::string& spool_path,
                                                         std::uint64_t segment_bytes,
-                                                        TargetEvents& events) {
+                                                        TargetListener& events) {
   GPUPROF_TRY(segment,
-              ingest::SegmentHost::create(ingest::SegmentHost::size_for(segment_bytes), 1));
+              ingest::SharedSegment::create(ingest::SharedSegment::size_for(segment_bytes), 1));
   GPUPROF_TRY(writer, spool::ProcessWriter::create(spool_path));
   std::unique_ptr<Target> target(
       new Target(std::move(segment), std::move(writer), std::move(identity), events));
@@ -38,20 +38,20 @@ support::Result<std::unique_ptr<Target>> Target::create(const wire::Hello& hello
   target->start_real_ns_ = hello.real_ns - (hello.mono_ns - target->start_ns_);
   target->wire_minor_ = hello.minor;
   target->assembler_->seed_clock(hello.mono_ns, hello.real_ns);
-  target->assembler_->seed_life(target->start_ns_);
+  target->assembler_->set_process_start(target->start_ns_);
   target->write_process();
   return target;
 }
 
-Target::Target(ingest::SegmentHost segment, std::unique_ptr<spool::ProcessWriter> writer,
-               Identity identity, TargetEvents& events)
+Target::Target(ingest::SharedSegment segment, std::unique_ptr<spool::ProcessWriter> writer,
+               Identity identity, TargetListener& events)
     : segment_(std::move(segment)),
       writer_(std::move(writer)),
       identity_(std::move(identity)),
       events_(events),
       decoder_(std::make_unique<ingest::Decoder>(segment_)),
       assembler_(
-          std::make_unique<ingest::Assembler>(*writer_, static_cast<ingest::Listener*>(this))),
+          std::make_unique<ingest::Assembler>(*writer_, static_cast<ingest::StepListener*>(this))),
       poller_(segment_) {}
 
 Target::~Target() {
@@ -59,8 +59,8 @@ Target::~Target() {
 }
 
 void Target::write_process() {
-  writer_->on(model::Process{identity_.pid, identity_.ppid, identity_.woke, wire_minor_, start_ns_,
-                             start_real_ns_, identity_.exe, identity_.command_line});
+  writer_->on(model::Process{identity_.pid, identity_.ppid, identity_.wake_reasons, wire_minor_,
+                             start_ns_, start_real_ns_, identity_.exe, identity_.command_line});
   cpu_set_t processors;
   if (sched_getaffinity(static_cast<pid_t>(identity_.pid), sizeof processors, &processors) != 0)
     return;
@@ -76,16 +76,16 @@ bool Target::connect(std::unique_ptr<Connection> connection, const wire::Config&
   return connection_->send(sent, step_text, segment_.fd());
 }
 
-void Target::come_back(std::unique_ptr<Connection> connection, const wire::Config& config,
+void Target::reconnect(std::unique_ptr<Connection> connection, const wire::Config& config,
                        const std::string& step_text) {
-  asked_ = flushed_;  // what was asked over the old one is not answered any more
+  requested_token_ = answered_token_;  // what was asked over the old one is not answered any more
   disconnected_ns_ = 0;
   connect(std::move(connection), config, step_text);
 }
 
 bool Target::parked() const { return poller_.stats().parked.load(std::memory_order_acquire) == 1; }
 
-bool Target::said_bye() const {
+bool Target::sent_bye() const {
   return said_bye_ || poller_.stats().bye.load(std::memory_order_acquire) != 0;
 }
 
@@ -96,13 +96,13 @@ void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
   death_watch_ = loop.watch(pidfd_.get(), EPOLLIN, [this, on_death = std::move(on_death)](auto) {
     loop_->unwatch(death_watch_);
     death_watch_ = 0;
-    if (finished_) return forget_process();
+    if (finished_) return release_process();
     on_death();
   });
 }
 
 // Its number may soon be another's. The program that an exec brought is watched for itself.
-void Target::forget_process() {
+void Target::release_process() {
   if (end_ != End::kReplaced && !process_gone()) return;
   gone_ = true;
   if (loop_ != nullptr) loop_->unwatch(death_watch_);
@@ -151,11 +151,11 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
   shared.mode.store(static_cast<std::uint32_t>(mode), std::memory_order_release);
   shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
   mode_ = mode;
-  if (mode == AgentState::kRecording && told_to_record_ns_ == 0) {
+  if (mode == AgentState::kRecording && record_requested_ns_ == 0) {
     // What is awake from its first moment on is recorded from there, however late it was heard.
     const bool from_start =
-        sequence_ == 1 && (identity_.woke & (wire::kWokeCommand | wire::kWokePython)) != 0;
-    told_to_record_ns_ = from_start ? start_ns_ : base::mono_ns();
+        sequence_ == 1 && (identity_.wake_reasons & (wire::kWakeCommand | wire::kWakePython)) != 0;
+    record_requested_ns_ = from_start ? start_ns_ : base::mono_ns();
   }
   plan_.on_step = on;
   plan_.off_step = off;
@@ -165,9 +165,9 @@ void Target::set_plan(const AgentPlan& plan, bool has_own_steps) {
 
 void Target::drain(std::uint64_t now_ns) {
   if (finished_) return;
-  assembler_->round_begins(now_ns);
+  assembler_->begin_round(now_ns);
   decoder_->drain(*assembler_);
-  decoder_->tell_drops(*assembler_);
+  decoder_->report_drops(*assembler_);
   pace_.drained(now_ns - last_drain_ns_, decoder_->fullest_percent());
   last_drain_ns_ = now_ns;
   report_decoder_losses();
@@ -177,36 +177,36 @@ void Target::drain(std::uint64_t now_ns) {
 
 void Target::end_round(std::uint64_t now_ns) {
   if (finished_) return;
-  assembler_->round_done(now_ns);
-  tell_of_lost_marks(now_ns, false);
+  assembler_->end_round(now_ns);
+  report_lost_marks(now_ns, false);
 }
 
 void Target::choose_steps(std::uint64_t now_ns, bool last) {
-  if (!finished_) assembler_->choose_steps(now_ns, last);
+  if (!finished_) assembler_->select_steps(now_ns, last);
 }
 
 void Target::hurry() {
-  if (!finished_) assembler_->hurry();
+  if (!finished_) assembler_->expedite();
 }
 
 void Target::flush_spool() {
   if (!finished_) writer_->flush();
 }
 
-void Target::settle(std::uint64_t now_ns) {
+void Target::complete_window(std::uint64_t now_ns) {
   if (finished_) return;
-  tell_of_late_switch(now_ns);
-  look_at_answers(now_ns, true);
-  tell_of_lost_texts(now_ns, false);
-  assembler_->book_drops();
+  report_late_switch(now_ns);
+  check_delivery(now_ns, true);
+  report_lost_texts(now_ns, false);
+  assembler_->flush_drops();
   assembler_->write_losses(now_ns);
-  assembler_->copy_open(now_ns);
+  assembler_->snapshot_open(now_ns);
   writer_->flush();
 }
 
-void Target::ask_flush(std::uint64_t token, bool forced) {
+void Target::request_flush(std::uint64_t token, bool forced) {
   if (finished_ || !connected()) return;
-  if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) asked_ = token;
+  if (connection_->send(wire::Flush{token, forced ? 1u : 0u})) requested_token_ = token;
   wire::wake_agent(segment_.plan());
 }
 
@@ -218,10 +218,10 @@ void Target::stop() {
 void Target::report_decoder_losses() {
   using model::LossReason;
   const ingest::DecoderCounts& now = decoder_->counts();
-  ingest::LossBook& losses = assembler_->losses();
+  ingest::LossCounters& losses = assembler_->losses();
   losses.add(LossReason::kUnknownRecord, 0, now.unknown_kind - reported_.unknown_kind, 0, 0);
   losses.add(LossReason::kRecordMalformed, 0, now.malformed - reported_.malformed, 0, 0);
-  losses.add(LossReason::kLaneCorrupt, 0, now.corrupt_lanes - reported_.corrupt_lanes, 0, 0);
+  losses.add(LossReason::kRingCorrupt, 0, now.corrupt_rings - reported_.corrupt_rings, 0, 0);
   reported_ = now;
 }
 
@@ -229,24 +229,25 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   if (finished_) return;
   drain(now_ns);
   end_round(now_ns);
-  assembler_->book_drops();
+  assembler_->flush_drops();
   poller_.write_facts(*writer_);
   write_overhead();
   assembler_->finish(now_ns);
   // Else CUPTI kept its newest records, which is told below.
-  if (how != End::kVanished && how != End::kReplaced) look_at_answers(now_ns, true);
-  if (told_to_record_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
-    tell_of_late_begin(now_ns - std::min(now_ns, told_to_record_ns_), false, now_ns);
-  if (poller_.value(wire::Counter::kLastFlushMissed) != 0) tell_of_missed_flush(now_ns);
-  tell_of_late_switch(now_ns);
-  tell_of_lost_marks(now_ns, true);
-  tell_of_lost_texts(now_ns, true);
-  if (poller_.value(wire::Counter::kMessagesUnsent) != 0) tell_of_unsent_messages(now_ns);
-  if (poller_.value(wire::Counter::kWaitsCutAgain) != 0) tell_of_cut_waits(now_ns);
-  if (poller_.value(wire::Counter::kOtherCallsMissed) != 0) tell_of_other_calls(now_ns);
-  if (how == End::kVanished || how == End::kReplaced) tell_of_sudden_end(how, wait_status, now_ns);
+  if (how != End::kVanished && how != End::kReplaced) check_delivery(now_ns, true);
+  if (record_requested_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
+    report_late_start(now_ns - std::min(now_ns, record_requested_ns_), false, now_ns);
+  if (poller_.value(wire::Counter::kFinalFlushTimedOut) != 0) report_missed_flush(now_ns);
+  report_late_switch(now_ns);
+  report_lost_marks(now_ns, true);
+  report_lost_texts(now_ns, true);
+  if (poller_.value(wire::Counter::kMessagesUnsent) != 0) report_unsent_messages(now_ns);
+  if (poller_.value(wire::Counter::kWaitsInterruptedAgain) != 0) report_interrupted_waits(now_ns);
+  if (poller_.value(wire::Counter::kProgramCuptiCallsMissed) != 0) report_unfollowed_calls(now_ns);
+  if (how == End::kVanished || how == End::kReplaced)
+    report_abnormal_exit(how, wait_status, now_ns);
   writer_->on(model::ProcessEnd{now_ns, wait_status,
-                                how == End::kSaidBye    ? 0u
+                                how == End::kSentBye    ? 0u
                                 : how == End::kVanished ? 1u
                                 : how == End::kReplaced ? 3u
                                                         : 2u});
@@ -254,18 +255,18 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   finished_ = true;
   end_ = how;
   connection_.reset();
-  forget_process();
-  forget_records();
+  release_process();
+  release_ingest();
 }
 
 // CUPTI keeps its newest records in the process: what it had not delivered went with it.
-void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t now_ns) {
+void Target::report_abnormal_exit(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   const std::uint64_t lost = assembler_->undelivered_launches();
   std::string text = "process " + std::to_string(identity_.pid);
   if (how == End::kReplaced)
     text += " was replaced by another program (exec)";
   else if (wait_status >= 0 && WIFSIGNALED(wait_status))
-    text += " was ended by " + support::signal_text(WTERMSIG(wait_status));
+    text += " was ended by " + support::signal_name(WTERMSIG(wait_status));
   else
     text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
   if (lost == 0) {
@@ -283,31 +284,32 @@ void Target::tell_of_sudden_end(End how, std::int32_t wait_status, std::uint64_t
   text += ": what its GPU did in the last moments (up to " +
           std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
           " ms since CUPTI last delivered) is not here; at least " +
-          support::counted(lost, "launch", "launches") + " left no record";
-  tell_of_missing(wire::Feature::kCuda, text, now_ns);
+          support::count_with_unit(lost, "launch", "launches") + " left no record";
+  report_missing(wire::Feature::kCuda, text, now_ns);
 }
 
-void Target::tell_of_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
-                             std::uint32_t code) {
+void Target::report_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
+                            std::uint32_t code) {
   const auto of = static_cast<std::uint32_t>(feature);
   constexpr auto kLevel = static_cast<std::uint32_t>(wire::NoticeLevel::kMissing);
   writer_->on(model::Notice{now_ns, of, kLevel, code, text});
-  said_.add(of, kLevel, code, text);
+  notices_.add(of, kLevel, code, text);
 }
 
-void Target::forget_records() {
+void Target::release_ingest() {
   final_counts_ = assembler_->counts();
   serves_ = serves();
   final_losses_ = assembler_->losses();
   decoder_.reset();
   assembler_.reset();
-  poller_.keep();
+  poller_.take_snapshot();
   segment_.release();
   writer_->close();
 }
 
 bool Target::used_cuda() const {
-  return (identity_.woke & wire::kWokeCuda) != 0 || worked_on_gpu() || counts().api_calls != 0;
+  return (identity_.wake_reasons & wire::kWakeCuda) != 0 || worked_on_gpu() ||
+         counts().api_calls != 0;
 }
 
 bool Target::worked_on_gpu() const {
@@ -335,6 +337,6 @@ void Target::step_ended(std::uint64_t number, std::uint64_t ts_ns, bool pause) {
   events_.target_step_ended(*this, number, ts_ns, pause);
 }
 
-void Target::first_activity(std::uint64_t ts_ns) { events_.target_active(*this, ts_ns); }
+void Target::first_activity(std::uint64_t ts_ns) { events_.target_first_activity(*this, ts_ns); }
 
 }  // namespace gpuprof::session

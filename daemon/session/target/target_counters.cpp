@@ -14,117 +14,121 @@
 
 namespace gpuprof::session {
 
-void Target::tell_of_missed_flush(std::uint64_t now_ns) {
+void Target::report_missed_flush(std::uint64_t now_ns) {
   if (!worked_on_gpu() || recorded_.empty()) return;
   const std::string text =
       "CUPTI's last flush did not end within two seconds of the end of process " +
       std::to_string(identity_.pid) +
       " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
       "missing";
-  tell_of_missing(wire::Feature::kCuda, text, now_ns);
+  report_missing(wire::Feature::kCuda, text, now_ns);
 }
 
 // By counters and by what was not answered, as above. What comes later is in the spool and in no
 // file of that time.
-void Target::look_at_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns) {
+void Target::check_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns) {
   if (finished_) return;
-  const std::uint64_t missed = poller_.value(wire::Counter::kFlushesMissed);
-  const bool whole = flushed_ >= token && missed == flushes_missed_;
+  const std::uint64_t missed = poller_.value(wire::Counter::kFlushTimeouts);
+  const bool whole = answered_token_ >= token && missed == flushes_missed_;
   flushes_missed_ = missed;
   const bool has_part = !recorded_.empty() && recorded_.front().ts_ns < end_ns;
   // At its end it flushes by itself, and what is missing then is told by the above.
-  if (whole || !has_part || !worked_on_gpu() || said_bye() || process_gone()) return;
-  tell_of_missing(wire::Feature::kCuda,
-                  what + " of process " + std::to_string(identity_.pid) +
-                      " may lack GPU events: CUPTI had not given all of them when its file was "
-                      "written (its flush hangs or met a fork, the process is stopped, or our "
-                      "threads got no processor)",
-                  end_ns);
+  if (whole || !has_part || !worked_on_gpu() || sent_bye() || process_gone()) return;
+  report_missing(wire::Feature::kCuda,
+                 what + " of process " + std::to_string(identity_.pid) +
+                     " may lack GPU events: CUPTI had not given all of them when its file was "
+                     "written (its flush hangs or met a fork, the process is stopped, or our "
+                     "threads got no processor)",
+                 end_ns);
 }
 
-void Target::tell_of_late_switch(std::uint64_t now_ns) {
-  constexpr std::uint64_t kShortestNs = 1'000'000;
-  const std::uint64_t late_ns = poller_.value(wire::Counter::kCuptiLateNs);
-  if (late_ns < late_told_ns_ + kShortestNs || !worked_on_gpu() || recorded_.empty()) return;
-  tell_of_missing(wire::Feature::kCuda,
-                  "what CUPTI tells of process " + std::to_string(identity_.pid) +
-                      " is missing for " + support::human_duration(late_ns - late_told_ns_) +
-                      ": it was switched on late (it hangs, or our threads got no processor)",
-                  now_ns);
-  late_told_ns_ = late_ns;
+void Target::report_late_switch(std::uint64_t now_ns) {
+  constexpr std::uint64_t kMinNs = 1'000'000;
+  const std::uint64_t late_ns = poller_.value(wire::Counter::kCuptiEnableDelayNs);
+  if (late_ns < late_reported_ns_ + kMinNs || !worked_on_gpu() || recorded_.empty()) return;
+  report_missing(wire::Feature::kCuda,
+                 "what CUPTI tells of process " + std::to_string(identity_.pid) +
+                     " is missing for " + support::human_duration(late_ns - late_reported_ns_) +
+                     ": it was switched on late (it hangs, or our threads got no processor)",
+                 now_ns);
+  late_reported_ns_ = late_ns;
 }
 
 // By a counter: it happens where the worker, which would send a sentence, gets no processor.
-void Target::tell_of_cut_waits(std::uint64_t now_ns) {
+void Target::report_interrupted_waits(std::uint64_t now_ns) {
   const std::string text =
-      support::counted(poller_.value(wire::Counter::kWaitsCutAgain), "waiting call",
-                       "waiting calls") +
+      support::count_with_unit(poller_.value(wire::Counter::kWaitsInterruptedAgain), "waiting call",
+                               "waiting calls") +
       " of process " + std::to_string(identity_.pid) +
       " came back early (EINTR) by the sampling signal, besides the first of each thread: our "
       "thread got no processor to end that";
-  tell_of_missing(wire::Feature::kNative, text, now_ns);
+  report_missing(wire::Feature::kNative, text, now_ns);
 }
 
-void Target::tell_of_other_calls(std::uint64_t now_ns) {
+void Target::report_unfollowed_calls(std::uint64_t now_ns) {
   const std::string text =
-      support::counted(poller_.value(wire::Counter::kOtherCallsMissed), "call", "calls") +
+      support::count_with_unit(poller_.value(wire::Counter::kProgramCuptiCallsMissed), "call",
+                               "calls") +
       " by which process " + std::to_string(identity_.pid) +
       " drives its own CUPTI profiler could not be followed (CUPTI hangs, or our threads got no "
       "processor): GPU events may be missing here or in its own trace";
-  tell_of_missing(wire::Feature::kCuda, text, now_ns);
+  report_missing(wire::Feature::kCuda, text, now_ns);
 }
 
-void Target::tell_of_unread_messages(std::uint64_t now_ns) {
-  tell_of_missing(wire::Feature::kGeneral,
-                  "messages of process " + std::to_string(identity_.pid) +
-                      " were not read to the last: names of its threads and functions, or a "
-                      "sentence that says what is missing, may be missing",
-                  now_ns);
+void Target::report_unread_messages(std::uint64_t now_ns) {
+  report_missing(wire::Feature::kGeneral,
+                 "messages of process " + std::to_string(identity_.pid) +
+                     " were not read to the last: names of its threads and functions, or a "
+                     "sentence that says what is missing, may be missing",
+                 now_ns);
 }
 
-void Target::tell_of_unsent_messages(std::uint64_t now_ns) {
+void Target::report_unsent_messages(std::uint64_t now_ns) {
   const std::string text =
-      support::counted(poller_.value(wire::Counter::kMessagesUnsent), "message", "messages") +
+      support::count_with_unit(poller_.value(wire::Counter::kMessagesUnsent), "message",
+                               "messages") +
       " of the library did not reach gpuprofd, which was too busy, before the end of process " +
       std::to_string(identity_.pid) +
       ": names of its threads and functions, or a sentence that says what is missing, may be "
       "missing";
-  tell_of_missing(wire::Feature::kGeneral, text, now_ns);
+  report_missing(wire::Feature::kGeneral, text, now_ns);
 }
 
 // The newest sentences come behind the others, as far as a window has room.
-void Target::tell_of_lost_texts(std::uint64_t now_ns, bool last) {
-  texts_.give_held([this](const model::Notice& notice) { writer_->on(notice); });
+void Target::report_lost_texts(std::uint64_t now_ns, bool last) {
+  text_limiter_.release_pending([this](const model::Notice& notice) { writer_->on(notice); });
   const auto tell = [&](std::uint64_t lost, bool& told, std::uint32_t subject, const char* one,
                         const char* many) {
     if (lost == 0 || (!last && told)) return;
     const std::string of = " of process " + std::to_string(identity_.pid) +
                            (last && lost == 1 ? " is" : " are") +
                            " left out: it sent more than one trace keeps";
-    tell_of_missing(wire::Feature::kGeneral,
-                    (last ? support::counted(lost, one, many) : std::string(many)) + of, now_ns,
-                    subject | (last ? base::kNoticeClosing : base::kNoticeOpening));
+    report_missing(wire::Feature::kGeneral,
+                   (last ? support::count_with_unit(lost, one, many) : std::string(many)) + of,
+                   now_ns, subject | (last ? base::kNoticeFinal : base::kNoticeProvisional));
     told = true;
   };
-  tell(texts_.names_lost(), names_told_, base::kNoticeLostNames,
+  tell(text_limiter_.names_lost(), names_reported_, base::kNoticeLostNames,
        "name of a thread or domain, or fact,", "names of threads and domains, or facts,");
-  tell(texts_.notices_lost(), notices_told_, base::kNoticeLostNotices, "sentence", "sentences");
+  tell(text_limiter_.notices_lost(), notices_reported_, base::kNoticeLostNotices, "sentence",
+       "sentences");
 }
 
 // Where a step begins only its mark says; marks have room of their own, which a daemon that stands
 // still for long uses up.
-void Target::tell_of_lost_marks(std::uint64_t now_ns, bool last) {
-  const std::uint64_t lost = poller_.lost_marks();
-  if (lost == 0 || (!last && marks_told_)) return;
+void Target::report_lost_marks(std::uint64_t now_ns, bool last) {
+  const std::uint64_t lost = poller_.dropped_marks();
+  if (lost == 0 || (!last && marks_reported_)) return;
   const std::string of = " of steps of process " + std::to_string(identity_.pid);
   const char* why =
       " found no room, as gpuprofd got no processor for so long: such steps are missing or run "
       "together";
   const std::string text =
-      last ? support::counted(lost, "mark", "marks") + of + why : "marks" + of + why;
-  tell_of_missing(wire::Feature::kSteps, text, now_ns,
-                  base::kNoticeLostMarks | (last ? base::kNoticeClosing : base::kNoticeOpening));
-  marks_told_ = true;
+      last ? support::count_with_unit(lost, "mark", "marks") + of + why : "marks" + of + why;
+  report_missing(
+      wire::Feature::kSteps, text, now_ns,
+      base::kNoticeLostStepMarks | (last ? base::kNoticeFinal : base::kNoticeProvisional));
+  marks_reported_ = true;
 }
 
 }  // namespace gpuprof::session

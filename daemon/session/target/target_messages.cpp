@@ -18,7 +18,7 @@
 namespace gpuprof::session {
 namespace {
 
-constexpr std::size_t kMostRecorded = 64;
+constexpr std::size_t kMaxRecorded = 64;
 
 /// `bytes` of the tail from `at`, or less if it is shorter.
 std::string_view part(const wire::Packet& packet, std::size_t at, std::size_t bytes) {
@@ -34,7 +34,7 @@ Target::Identity identity_of(const wire::Hello& hello, const wire::Packet& packe
   identity.pid = peer.pid > 0 ? static_cast<std::uint32_t>(peer.pid) : hello.pid;
   identity.ppid = hello.ppid;
   identity.start_ticks = hello.process_start_ticks;
-  identity.woke = hello.woke;
+  identity.wake_reasons = hello.wake_reasons;
   identity.exe = part(packet, 0, hello.exe_bytes);
   identity.command_line = part(packet, hello.exe_bytes, hello.command_bytes);
   std::string& line = identity.command_line;
@@ -48,12 +48,12 @@ void Target::on_message(const wire::Packet& packet) {
   wire::StateReport state;
   wire::FlushDone flushed;
   wire::Bye bye;
-  wire::EndAsked end;
+  wire::ForwardedStop end;
   switch (packet.type) {
     case wire::MessageType::kHello:
       return on_hello_again(packet);
     case wire::MessageType::kModule:
-    case wire::MessageType::kModuleGone:
+    case wire::MessageType::kModuleUnloaded:
       return on_module(packet);
     case wire::MessageType::kThread:
     case wire::MessageType::kNotice:
@@ -64,16 +64,16 @@ void Target::on_message(const wire::Packet& packet) {
       if (packet.as(&state)) on_state(state);
       return;
     case wire::MessageType::kFlushDone:
-      if (packet.as(&flushed) && flush_pending(flushed.token)) flushed_ = flushed.token;
+      if (packet.as(&flushed) && flush_pending(flushed.token)) answered_token_ = flushed.token;
       return;
     case wire::MessageType::kBye:
       if (packet.as(&bye)) said_bye_ = true;
       let_go_ =
-          said_bye_ && (bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kHandedOver) ||
+          said_bye_ && (bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kTakenOver) ||
                         bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kDetached));
       return;
-    case wire::MessageType::kEndAsked:
-      if (packet.as(&end)) events_.target_end_asked(*this, end.pid);
+    case wire::MessageType::kForwardedStop:
+      if (packet.as(&end)) events_.target_end_requested(*this, end.pid);
       return;
     default:
       return;  // of a later minor version
@@ -82,24 +82,24 @@ void Target::on_message(const wire::Packet& packet) {
 
 void Target::on_hello_again(const wire::Packet& packet) {
   wire::Hello hello;
-  if (!packet.as(&hello) || (hello.woke & ~identity_.woke) == 0) return;
-  identity_.woke |= hello.woke;
+  if (!packet.as(&hello) || (hello.wake_reasons & ~identity_.wake_reasons) == 0) return;
+  identity_.wake_reasons |= hello.wake_reasons;
   write_process();
 }
 
 void Target::on_module(const wire::Packet& packet) {
   wire::Module module;
-  wire::ModuleGone gone;
+  wire::ModuleUnloaded gone;
   if (packet.as(&module)) {
     std::string path(part(packet, module.build_id_bytes, module.path_bytes));
-    if (path.starts_with(base::kGeneratedCode)) {
-      symbols::PerfMaps::shared().watch(identity_.pid, identity_.start_ticks);
-      path = base::kGeneratedCode + (" " + std::to_string(identity_.pid));  // whose names it has
+    if (path.starts_with(base::kJitCodePath)) {
+      symbols::PerfMapRegistry::shared().watch(identity_.pid, identity_.start_ticks);
+      path = base::kJitCodePath + (" " + std::to_string(identity_.pid));  // whose names it has
     }
     writer_->on(model::Module{module.load_bias, module.start, module.end, module.seen_ns,
                               part(packet, 0, module.build_id_bytes), path});
   } else if (packet.as(&gone)) {
-    writer_->on(model::ModuleGone{gone.load_bias, gone.start, gone.gone_ns});
+    writer_->on(model::ModuleUnload{gone.load_bias, gone.start, gone.unloaded_ns});
   }
 }
 
@@ -110,21 +110,22 @@ void Target::on_text_message(const wire::Packet& packet) {
   wire::Fact fact;
   if (packet.as(&thread)) {
     const std::string_view name = part(packet, 0, thread.name_bytes);
-    serves_ = serves_ || (thread.tid == identity_.pid && ingest::is_service_thread(name));
+    serves_ = serves_ || (thread.tid == identity_.pid && ingest::is_worker_thread_name(name));
     // Each window tells of each thread again.
-    if (texts_.takes(Texts::Of::kThread, thread.tid, name, thread.flags))
+    if (text_limiter_.admit(TextLimiter::Of::kThread, thread.tid, name, thread.flags))
       writer_->on(model::ThreadName{thread.tid, thread.flags, thread.ts_ns, name});
   } else if (packet.as(&notice)) {
     on_notice(packet, notice);
   } else if (packet.as(&domain)) {
     const std::string_view name = part(packet, 0, domain.name_bytes);
-    if (texts_.takes(Texts::Of::kDomain, domain.domain, name))
+    if (text_limiter_.admit(TextLimiter::Of::kDomain, domain.domain, name))
       writer_->on(model::Domain{domain.domain, name});
   } else if (packet.as(&fact)) {
     const std::string_view key = part(packet, 0, fact.key_bytes);
     const std::string_view value = part(packet, fact.key_bytes, fact.value_bytes);
     note_rank(key, value);
-    if (texts_.takes(Texts::Of::kFact, base::hash_bytes(key.data(), key.size()), value))
+    if (text_limiter_.admit(TextLimiter::Of::kFact, base::hash_bytes(key.data(), key.size()),
+                            value))
       writer_->on(model::Fact{key, value});
   }
 }
@@ -132,20 +133,20 @@ void Target::on_text_message(const wire::Packet& packet) {
 void Target::on_notice(const wire::Packet& packet, const wire::Notice& notice) {
   const std::string_view text = part(packet, 0, notice.text_bytes);
   const model::Notice said{notice.ts_ns, notice.feature, notice.level, notice.code, text};
-  if (texts_.takes(said)) writer_->on(said);
-  follow_hand_over(notice.code, notice.ts_ns);
-  said_.add(notice.feature, notice.level, notice.code, text);
+  if (text_limiter_.admit(said)) writer_->on(said);
+  track_handover(notice.code, notice.ts_ns);
+  notices_.add(notice.feature, notice.level, notice.code, text);
 }
 
 // What the program's own profiler is given is no silence, nor what we stopped.
-void Target::follow_hand_over(std::uint32_t code, std::uint64_t ts_ns) {
-  if (code == (base::kNoticeHandOver | base::kNoticeOpening)) handed_over_ = true;
-  if (code == (base::kNoticeNoSlot | base::kNoticeOpening)) without_slot_ = true;
-  if (code == (base::kNoticeNoSlot | base::kNoticeClosing)) without_slot_ = false;
-  if (code == base::kNoticeNodesStopped) nodes_stopped_ = true;
-  if (code != (base::kNoticeHandOver | base::kNoticeClosing)) return;
+void Target::track_handover(std::uint32_t code, std::uint64_t ts_ns) {
+  if (code == (base::kNoticeCuptiYielded | base::kNoticeProvisional)) handed_over_ = true;
+  if (code == (base::kNoticeNoSubscriber | base::kNoticeProvisional)) no_subscriber_ = true;
+  if (code == (base::kNoticeNoSubscriber | base::kNoticeFinal)) no_subscriber_ = false;
+  if (code == base::kNoticeGraphNodesStopped) nodes_stopped_ = true;
+  if (code != (base::kNoticeCuptiYielded | base::kNoticeFinal)) return;
   handed_over_ = false;
-  assembler_->forget_answers(ts_ns);
+  assembler_->reset_delivery(ts_ns);
 }
 
 // The innermost launcher's word: a job's script has Slurm's, each of its ranks MPI's as well.
@@ -165,10 +166,10 @@ void Target::note_rank(std::string_view key, std::string_view value) {
 
 // On a machine that has more to do than it can, the agent's thread may not get to run, or the
 // daemon not answer it, while the program goes on.
-void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64_t now_ns) {
+void Target::report_late_start(std::uint64_t missed_ns, bool began, std::uint64_t now_ns) {
   // What is over before was too short for more than to be met.
-  constexpr std::uint64_t kShortestNs = 100'000'000, kLateNs = 1'000'000'000;
-  if (missed_ns < (began ? kLateNs : kShortestNs)) return;
+  constexpr std::uint64_t kMinNs = 100'000'000, kLateNs = 1'000'000'000;
+  if (missed_ns < (began ? kLateNs : kMinNs)) return;
   const std::string process = "process " + std::to_string(identity_.pid);
   const std::string time = support::human_duration(missed_ns);
   const std::string text = began ? "the first " + time + " of " + process +
@@ -176,7 +177,7 @@ void Target::tell_of_late_begin(std::uint64_t missed_ns, bool began, std::uint64
                                  : "nothing was recorded of " + process + ": in the " + time +
                                        " until its end the library in it did not begin to record";
   const std::uint32_t code = began ? 0 : base::kNoticeNothingRecorded;
-  tell_of_missing(wire::Feature::kGeneral, text, now_ns, code);
+  report_missing(wire::Feature::kGeneral, text, now_ns, code);
 }
 
 void Target::on_state(wire::StateReport report) {
@@ -190,13 +191,13 @@ void Target::on_state(wire::StateReport report) {
   if (left_out) close_at_ = 0;
   if (recording_ && (!on || left_out)) assembler_->recording_stopped(report.ts_ns);
   if (recording_ != on) assembler_->write_losses(base::mono_ns());
-  if (on && recorded_.empty() && told_to_record_ns_ != 0)
-    tell_of_late_begin(report.ts_ns - std::min(report.ts_ns, told_to_record_ns_), true,
-                       report.ts_ns);
+  if (on && recorded_.empty() && record_requested_ns_ != 0)
+    report_late_start(report.ts_ns - std::min(report.ts_ns, record_requested_ns_), true,
+                      report.ts_ns);
   if (on && !recording_) nodes_stopped_ = false;
   // An agent reports after every change of the plan; only the switch itself has a time.
   if (recording_ != on) {
-    if (recorded_.size() >= kMostRecorded) recorded_.erase(recorded_.begin());
+    if (recorded_.size() >= kMaxRecorded) recorded_.erase(recorded_.begin());
     recorded_.push_back({report.ts_ns, on});
     events_.target_recording(*this, on, report.ts_ns);
   }

@@ -21,39 +21,40 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-void Target::limit_overhead(std::uint64_t limit_ppm, std::vector<Rung> rungs) {
+void Target::set_overhead_limit(std::uint64_t limit_ppm, std::vector<Reduction> rungs) {
   if (limit_ppm != 0) overhead_.emplace(limit_ppm, std::move(rungs), identity_.pid);
 }
 
-void Target::look_at_overhead(std::uint64_t now_ns) {
+void Target::check_overhead(std::uint64_t now_ns) {
   if (finished_ || !overhead_) return;
-  if (const auto step = overhead_->look(segment_, recording_, now_ns)) back_off(*step, now_ns);
+  if (const auto step = overhead_->look(segment_, recording_, now_ns))
+    apply_reduction(*step, now_ns);
 }
 
 // The agent reads what it leaves out after it has seen a new number of the plan.
-void Target::back_off(const Governor::Step& step, std::uint64_t now_ns) {
+void Target::apply_reduction(const Governor::Decision& step, std::uint64_t now_ns) {
   if (step.rung) {
     wire::Plan& shared = segment_.plan();
-    shared.less.store(step.rung->less, std::memory_order_relaxed);
+    shared.throttle.store(step.rung->reduced, std::memory_order_relaxed);
     shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
-    if ((step.rung->less & wire::kLessHost) != 0 && !host_left_out_) close_at_ = sequence_;
-    host_left_out_ = (step.rung->less & wire::kLessHost) != 0;
+    if ((step.rung->reduced & wire::kThrottleHost) != 0 && !host_left_out_) close_at_ = sequence_;
+    host_left_out_ = (step.rung->reduced & wire::kThrottleHost) != 0;
     if (connected()) connection_->send(wire::PlanChanged{sequence_});
     wire::wake_agent(shared);
   }
-  tell_of_rung(step, now_ns);
+  report_reduction(step, now_ns);
 }
 
-void Target::tell_of_rung(const Governor::Step& step, std::uint64_t now_ns) {
+void Target::report_reduction(const Governor::Decision& step, std::uint64_t now_ns) {
   const std::string what =
       step.rung ? step.rung->what : "nothing is left that could still be left out";
   const std::string text = fmt::format("{}, since {} after the start of process {}: {}", what,
                                        seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
-                                       overhead_->why(step));
+                                       overhead_->describe(step));
   spdlog::warn("{}", text);
-  tell_of_missing(wire::Feature::kGeneral, text, now_ns);
-  if (left_out_.empty()) writer_->on(model::Domain{ingest::kOwnDomain, "gpuprof"});
-  assembler_->remark("gpuprof: " + what, step.tid, now_ns);
+  report_missing(wire::Feature::kGeneral, text, now_ns);
+  if (left_out_.empty()) writer_->on(model::Domain{ingest::kGpuprofDomain, "gpuprof"});
+  assembler_->add_own_mark("gpuprof: " + what, step.tid, now_ns);
   left_out_.push_back({step.tid, now_ns, step.share_ppm, what});
 }
 
@@ -65,7 +66,7 @@ void Target::write_overhead() {
   fact("overhead.limit", percent_text(overhead_->limit_ppm()));
   fact("overhead.own_ns", std::to_string(overhead_->own_ns()));
   fact("overhead.highest", percent_text(overhead_->governor().highest_ppm()));
-  fact("overhead.last", percent_text(overhead_->governor().present_ppm()));
+  fact("overhead.last", percent_text(overhead_->governor().current_ppm()));
 }
 
 }  // namespace gpuprof::session

@@ -24,23 +24,23 @@
 
 namespace gpuprof::session {
 
-class Texts {
+class TextLimiter {
  public:
-  static constexpr std::uint64_t kMostNames = 100'000;  // of threads and domains, and facts
-  static constexpr std::uint64_t kMostNotices = 10'000;
-  static constexpr std::uint64_t kMostClosing = 10'000;  // besides
-  static constexpr std::size_t kMostHeld = 64;
+  static constexpr std::uint64_t kMaxNames = 100'000;  // of threads and domains, and facts
+  static constexpr std::uint64_t kMaxNotices = 10'000;
+  static constexpr std::uint64_t kMaxClosing = 10'000;  // besides
+  static constexpr std::size_t kMaxPending = 64;
 
   enum class Of : std::uint64_t { kThread = 1, kDomain, kFact };
 
   /// Whether what is said of `subject` is to be written: it is news, and there is room.
-  bool takes(Of kind, std::uint64_t subject, std::string_view text, std::uint64_t flags = 0) {
+  bool admit(Of kind, std::uint64_t subject, std::string_view text, std::uint64_t flags = 0) {
     // Ids fill the low bits, hashes all of them.
     const std::uint64_t key = subject ^ (static_cast<std::uint64_t>(kind) << 60);
     const std::uint64_t said = base::hash_bytes(text.data(), text.size()) ^ (flags << 32);
     const auto known = known_.find(key);
     if (known != known_.end() && known->second == said) return false;
-    if (written_ >= kMostNames) {
+    if (written_ >= kMaxNames) {
       ++names_lost_;
       return false;
     }
@@ -50,13 +50,13 @@ class Texts {
   }
 
   /// Whether a sentence is to be written now. Else it is held, or counted.
-  bool takes(const model::Notice& notice) {
-    const bool closes = (notice.code & base::kNoticeClosing) != 0;
-    if (notices_ < kMostNotices || (closes && closing_ < kMostClosing)) {
-      ++(notices_ < kMostNotices ? notices_ : closing_);
+  bool admit(const model::Notice& notice) {
+    const bool closes = (notice.code & base::kNoticeFinal) != 0;
+    if (notices_ < kMaxNotices || (closes && closing_ < kMaxClosing)) {
+      ++(notices_ < kMaxNotices ? notices_ : closing_);
       return true;
     }
-    if (held_.size() >= kMostHeld) {
+    if (held_.size() >= kMaxPending) {
       held_.pop_front();
       ++notices_lost_;
     }
@@ -67,7 +67,7 @@ class Texts {
   /// Gives the newest sentences that found no room to `write(notice)`. As often as there are
   /// windows, which are no process's to make.
   template <typename Write>
-  void give_held(const Write& write) {
+  void release_pending(const Write& write) {
     for (auto& [notice, text] : held_) {
       notice.text = text;
       write(notice);

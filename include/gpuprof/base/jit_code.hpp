@@ -9,6 +9,6 @@
 namespace gpuprof::base {
 
 /// The path of executable memory that a compiler at run time has filled (wire::Module::path).
-inline constexpr char kGeneratedCode[] = "[generated code]";
+inline constexpr char kJitCodePath[] = "[generated code]";
 
 }  // namespace gpuprof::base

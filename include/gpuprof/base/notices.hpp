@@ -12,33 +12,33 @@
 
 namespace gpuprof::base {
 
-/// The sentence holds until one of the same feature and subject with kNoticeClosing comes, which
+/// The sentence holds until one of the same feature and subject with kNoticeFinal comes, which
 /// then stands in its place.
-inline constexpr std::uint32_t kNoticeOpening = 1u << 31;
-inline constexpr std::uint32_t kNoticeClosing = 1u << 30;
+inline constexpr std::uint32_t kNoticeProvisional = 1u << 31;
+inline constexpr std::uint32_t kNoticeFinal = 1u << 30;
 
 /// Code of the sentence that the process was met and never began to record.
 inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
 /// Code of the sentence that after too many records of graph nodes these, or all GPU work, are not
 /// recorded until the window ends.
-inline constexpr std::uint32_t kNoticeNodesStopped = 1u << 28;
+inline constexpr std::uint32_t kNoticeGraphNodesStopped = 1u << 28;
 
 /// Subjects: the low bits of such a code.
-inline constexpr std::uint32_t kNoticeHandOver = 1;
+inline constexpr std::uint32_t kNoticeCuptiYielded = 1;
 /// There are no callbacks for launches, as the slot is the program's.
-inline constexpr std::uint32_t kNoticeNoSlot = 16;
+inline constexpr std::uint32_t kNoticeNoSubscriber = 16;
 /// Marks of steps found no room.
-inline constexpr std::uint32_t kNoticeLostMarks = 17;
+inline constexpr std::uint32_t kNoticeLostStepMarks = 17;
 /// Names, or sentences, of the process found no room in its spool.
 inline constexpr std::uint32_t kNoticeLostNames = 18;
 inline constexpr std::uint32_t kNoticeLostNotices = 19;
 /// The first of as many as there are sources of CUPTI's (ingest::Source).
-inline constexpr std::uint32_t kNoticeSilence = 2;
+inline constexpr std::uint32_t kNoticeSourceSilent = 2;
 
 /// Whether a notice with the code `later` takes the place of one with the code `earlier`.
-constexpr bool closes(std::uint32_t later, std::uint32_t earlier) {
-  return (later & kNoticeClosing) != 0 && earlier == ((later & ~kNoticeClosing) | kNoticeOpening);
+constexpr bool supersedes(std::uint32_t later, std::uint32_t earlier) {
+  return (later & kNoticeFinal) != 0 && earlier == ((later & ~kNoticeFinal) | kNoticeProvisional);
 }
 
 }  // namespace gpuprof::base

@@ -17,17 +17,17 @@
 namespace gpuprof::base {
 
 /// Begins of file names: oneDNN itself, and those that carry it inside.
-inline constexpr std::array<std::string_view, 7> kFragileFiles = {
+inline constexpr std::array<std::string_view, 7> kRedZoneFiles = {
     "libdnnl",       "libmkldnn",    "libtensorflow", "_pywrap_tensorflow", "lib_pywrap_tensorflow",
     "libjax_common", "xla_extension"};
 
 /// @param path  of a mapped file
-constexpr bool is_fragile_file(std::string_view path) {
+constexpr bool is_red_zone_file(std::string_view path) {
   std::string_view name = path;
   name.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
-  return std::any_of(kFragileFiles.begin(), kFragileFiles.end(),
+  return std::any_of(kRedZoneFiles.begin(), kRedZoneFiles.end(),
                      [&](std::string_view begin) { return name.starts_with(begin); });
 }
-static_assert(is_fragile_file("/usr/lib/libdnnl.so.3") && !is_fragile_file("libtorch_cpu.so"));
+static_assert(is_red_zone_file("/usr/lib/libdnnl.so.3") && !is_red_zone_file("libtorch_cpu.so"));
 
 }  // namespace gpuprof::base

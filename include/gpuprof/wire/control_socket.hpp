@@ -17,24 +17,24 @@ namespace gpuprof::wire {
 
 /// Folders tried in this order; between both parts stands the effective user id, as the process
 /// sees it.
-struct DoorFolder {
-  const char* before;
-  const char* after;
+struct ControlSocketFolder {
+  const char* prefix;
+  const char* suffix;
 };
-inline constexpr DoorFolder kDoorFolders[] = {
+inline constexpr ControlSocketFolder kControlSocketFolders[] = {
     {"/run/user/", "/gpuprof"}, {"/tmp/gpuprof-", ""}, {"/dev/shm/gpuprof-", ""}};
 /// Within the folder: process id, then a random number.
-inline constexpr char kDoorName[] = "%u-%016llx.door";
-inline constexpr char kDoorSuffix[] = ".door";
+inline constexpr char kControlSocketName[] = "%u-%016llx.door";
+inline constexpr char kControlSocketSuffix[] = ".door";
 /// Behind the name until somebody answers there: what does not answer is swept away.
-inline constexpr char kUnfinishedSuffix[] = ".new";
+inline constexpr char kNotListeningSuffix[] = ".new";
 /// user id, process id, random number; the first byte is a NUL for the kernel.
-inline constexpr char kAbstractDoorName[] = "@gpuprof-door-%u-%u-%016llx";
-inline constexpr char kAbstractDoorStart[] = "@gpuprof-door-";
+inline constexpr char kAbstractSocketName[] = "@gpuprof-door-%u-%u-%016llx";
+inline constexpr char kAbstractSocketPrefix[] = "@gpuprof-door-";
 
-/// Answered with DoorStatus.
-struct DoorQuery {
-  static constexpr MessageType kType = MessageType::kDoorQuery;
+/// Answered with StatusReply.
+struct StatusRequest {
+  static constexpr MessageType kType = MessageType::kStatusRequest;
   std::uint64_t reserved;
 };
 
@@ -45,28 +45,29 @@ inline constexpr std::uint32_t kJoinNamed = 2;
 
 /// The connection becomes the agent's connection to a daemon: answered with Hello, or Refused with
 /// a sentence. Tail: value of GPUPROF_SOCKET for forked children.
-struct DoorJoin {
-  static constexpr MessageType kType = MessageType::kDoorJoin;
+struct JoinRequest {
+  static constexpr MessageType kType = MessageType::kJoinRequest;
   std::uint64_t session;
   std::uint32_t flags;  // kJoin…
   std::uint32_t text_bytes;
 };
 
-/// Ends the session that records the process. Answered with DoorDone, or Refused with a sentence.
-struct DoorStop {
-  static constexpr MessageType kType = MessageType::kDoorStop;
+/// Ends the session that records the process. Answered with RequestDone, or Refused with a
+/// sentence.
+struct StopRequest {
+  static constexpr MessageType kType = MessageType::kStopRequest;
   std::uint64_t reserved;
 };
 
-/// Everything off and gone but the library's own pages. Answered with DoorDone when it is done.
-struct DoorDetach {
-  static constexpr MessageType kType = MessageType::kDoorDetach;
+/// Everything off and gone but the library's own pages. Answered with RequestDone when it is done.
+struct DetachRequest {
+  static constexpr MessageType kType = MessageType::kDetachRequest;
   std::uint64_t reserved;
 };
 
 /// Tail: `key=value` lines.
-struct DoorStatus {
-  static constexpr MessageType kType = MessageType::kDoorStatus;
+struct StatusReply {
+  static constexpr MessageType kType = MessageType::kStatusReply;
   std::uint32_t state;  // AgentState
   std::uint32_t woke;   // kWoke…
   std::uint32_t in_session;
@@ -78,8 +79,8 @@ struct DoorStatus {
   std::uint64_t armed_ns;       // CLOCK_MONOTONIC when the library came to life
 };
 
-struct DoorDone {
-  static constexpr MessageType kType = MessageType::kDoorDone;
+struct RequestDone {
+  static constexpr MessageType kType = MessageType::kRequestDone;
   std::uint64_t ts_ns;
 };
 

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kMaxLineTableBytes = 12288;
 /// Value on the wire; never reuse one.
 enum class Kind : std::uint16_t {
   kPad = 0,  // filler before the wrap; carries nothing
-  kLaneOpen = 1,
+  kRingOpen = 1,
   kLost = 2,
   kStringDef = 3,
   kStackDef = 4,
@@ -37,7 +37,7 @@ enum class Kind : std::uint16_t {
   kRangePop = 11,
   kRangeStart = 12,
   kRangeEnd = 13,
-  kMarkEvent = 14,
+  kNvtxMark = 14,
   kLaunch = 20,
   kApiCall = 21,
   kKernelExec = 22,
@@ -51,8 +51,8 @@ enum class Kind : std::uint16_t {
   kGraphExec = 30,
   kJit = 31,
   kClockSync = 40,
-  kKernelMark = 41,
-  kNameMatch = 42,
+  kUnmatchedLaunch = 41,
+  kKernelNameMatch = 42,
   kOpBegin = 50,
   kOpEnd = 51,
   kInputsDef = 52,

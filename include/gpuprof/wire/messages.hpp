@@ -19,7 +19,7 @@
 
 namespace gpuprof::wire {
 
-inline constexpr std::uint32_t kControlMagic = 0x4c544347;  // "GCTL"
+inline constexpr std::uint32_t kMessageMagic = 0x4c544347;  // "GCTL"
 /// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
 /// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the door
 /// (wire/control_socket.hpp). pid is the process started as the command (absent: none), name what
@@ -34,7 +34,7 @@ enum class MessageType : std::uint16_t {
   // agent → daemon
   kHello = 1,
   kModule = 2,
-  kModuleGone = 3,
+  kModuleUnloaded = 3,
   kThread = 4,
   kNotice = 5,
   kDomainName = 6,
@@ -42,7 +42,7 @@ enum class MessageType : std::uint16_t {
   kFlushDone = 8,
   kBye = 9,
   kFact = 10,
-  kEndAsked = 11,
+  kForwardedStop = 11,
   // daemon → agent
   kConfig = 32,  // carries the segment's memfd (SCM_RIGHTS)
   kPlanChanged = 33,
@@ -63,41 +63,41 @@ enum class MessageType : std::uint16_t {
   kFailure = 99,
   kStatus = 100,
   // cli or daemon → agent, at its door
-  kDoorQuery = 128,
-  kDoorJoin = 129,
-  kDoorStop = 130,
-  kDoorDetach = 131,
+  kStatusRequest = 128,
+  kJoinRequest = 129,
+  kStopRequest = 130,
+  kDetachRequest = 131,
   // agent → cli, at its door
-  kDoorStatus = 160,
-  kDoorDone = 161,
+  kStatusReply = 160,
+  kRequestDone = 161,
 };
 
-struct ControlHeader {
-  std::uint32_t magic;  // kControlMagic
+struct MessageHeader {
+  std::uint32_t magic;  // kMessageMagic
   std::uint16_t major;  // kWireMajor
   std::uint16_t type;   // MessageType
   std::uint32_t body_bytes;
   std::uint32_t tail_bytes;
 };
-static_assert(sizeof(ControlHeader) == 16);
+static_assert(sizeof(MessageHeader) == 16);
 
 /// Why an agent woke up, as bits.
-inline constexpr std::uint32_t kWokeCommand = 1;  // it is the program named on the command line
-inline constexpr std::uint32_t kWokeCuda = 2;
-inline constexpr std::uint32_t kWokeNvtx = 4;
-inline constexpr std::uint32_t kWokePython = 8;
-inline constexpr std::uint32_t kWokeAttach = 16;
+inline constexpr std::uint32_t kWakeCommand = 1;  // it is the program named on the command line
+inline constexpr std::uint32_t kWakeCuda = 2;
+inline constexpr std::uint32_t kWakeNvtx = 4;
+inline constexpr std::uint32_t kWakePython = 8;
+inline constexpr std::uint32_t kWakeAttach = 16;
 /// Not a reason: the same agent connects again (its worker was parked during a fork) and keeps
 /// the segment it has.
-inline constexpr std::uint32_t kWokeAgain = 32;
-inline constexpr std::uint32_t kWokeWork = 64;  // a thread of it used some CPU time
+inline constexpr std::uint32_t kWakeReconnect = 32;
+inline constexpr std::uint32_t kWakeCpuTime = 64;  // a thread of it used some CPU time
 
 /// First message of an agent; repeated with more bits when it later sees CUDA, NVTX or Python.
 /// Tail: executable path, then command line (arguments separated by NUL, cut at 2048 bytes).
 struct Hello {
   static constexpr MessageType kType = MessageType::kHello;
   std::uint16_t major, minor;
-  std::uint32_t woke;  // kWoke…
+  std::uint32_t wake_reasons;  // kWoke…
   std::uint32_t pid, ppid;
   std::uint64_t mono_ns, real_ns;
   std::uint64_t process_start_ticks;  // /proc/PID/stat field 22: tells a reused pid apart
@@ -114,11 +114,11 @@ struct Module {
   std::uint64_t seen_ns;
   std::uint32_t build_id_bytes, path_bytes;
 };
-struct ModuleGone {
-  static constexpr MessageType kType = MessageType::kModuleGone;
+struct ModuleUnloaded {
+  static constexpr MessageType kType = MessageType::kModuleUnloaded;
   std::uint64_t load_bias;
   std::uint64_t start;
-  std::uint64_t gone_ns;
+  std::uint64_t unloaded_ns;
 };
 
 /// A thread seen, renamed or gone. Tail: name.
@@ -129,9 +129,9 @@ struct Thread {
   std::uint64_t ts_ns;
   std::uint32_t name_bytes, trigger;  // SamplerKind in use for it
 };
-inline constexpr std::uint32_t kThreadGone = 1;
-inline constexpr std::uint32_t kThreadMasked = 2;  // blocks our signal
-inline constexpr std::uint32_t kThreadOurs = 4;    // the worker
+inline constexpr std::uint32_t kThreadExited = 1;
+inline constexpr std::uint32_t kThreadBlocksSignal = 2;  // blocks our signal
+inline constexpr std::uint32_t kThreadWorker = 4;        // the worker
 inline constexpr std::uint32_t kThreadNoTrigger = 8;
 
 /// A sentence for the user: what did not work, why. Tail: text.
@@ -194,13 +194,13 @@ enum class ByeReason : std::uint32_t {
   kExec = 1,
   kStopped = 2,
   kDisabled = 3,
-  kHandedOver = 4,  // another daemon has it now
-  kDetached = 5,    // `gpuprof detach`
+  kTakenOver = 4,  // another daemon has it now
+  kDetached = 5,   // `gpuprof detach`
 };
 
 /// Somebody at the process's door wants the session to end (`gpuprof stop`).
-struct EndAsked {
-  static constexpr MessageType kType = MessageType::kEndAsked;
+struct ForwardedStop {
+  static constexpr MessageType kType = MessageType::kForwardedStop;
   std::uint32_t pid;  // who asked
   std::uint32_t reserved;
 };
@@ -236,8 +236,8 @@ struct Config {
   std::uint32_t launch_stacks;    // 0 off, 1 on
   std::uint32_t blocked_threads;  // 0 off, 1 on
   std::uint32_t cupti_buffer_bytes, cupti_buffer_count;
-  std::uint32_t torch_detail;  // kTorch…
-  std::uint32_t measure_self;  // 1: LaneHeader::own_ns is kept
+  std::uint32_t torch_detail;      // kTorch…
+  std::uint32_t measure_overhead;  // 1: RingHeader::own_ns is kept
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;
 };
@@ -291,7 +291,8 @@ struct Capture {
   std::uint32_t pid;
   std::uint32_t flags;  // kJoin…
   std::uint32_t text_bytes;
-  std::uint32_t program;  // support::program_mark() of the one that is meant; 0: what runs there
+  std::uint32_t
+      program;  // support::exec_fingerprint() of the one that is meant; 0: what runs there
 };
 struct CommandStarted {
   static constexpr MessageType kType = MessageType::kCommandStarted;
@@ -344,9 +345,9 @@ std::size_t encode_message(const M& body, const void* tail, std::size_t tail_byt
                            std::size_t room) {
   static_assert(std::is_trivially_copyable_v<M> && std::has_unique_object_representations_v<M>);
   if (tail_bytes > kMaxPacketBytes) return 0;
-  const std::size_t total = sizeof(ControlHeader) + sizeof(M) + tail_bytes;
+  const std::size_t total = sizeof(MessageHeader) + sizeof(M) + tail_bytes;
   if (total > room || total > kMaxPacketBytes) return 0;
-  const ControlHeader header{kControlMagic, kWireMajor, static_cast<std::uint16_t>(M::kType),
+  const MessageHeader header{kMessageMagic, kWireMajor, static_cast<std::uint16_t>(M::kType),
                              sizeof(M), static_cast<std::uint32_t>(tail_bytes)};
   std::memcpy(to, &header, sizeof header);
   std::memcpy(to + sizeof header, &body, sizeof body);
@@ -374,10 +375,10 @@ struct Packet {
 /// False unless the lengths add up and the magic is right. The major is left to the caller.
 inline bool parse_packet(const std::byte* data, std::size_t bytes, Packet* out,
                          std::uint16_t* major) {
-  ControlHeader header;
+  MessageHeader header;
   if (bytes < sizeof header) return false;
   std::memcpy(&header, data, sizeof header);
-  if (header.magic != kControlMagic) return false;
+  if (header.magic != kMessageMagic) return false;
   if (std::uint64_t{header.body_bytes} + header.tail_bytes != bytes - sizeof header) return false;
   *major = header.major;
   const std::byte* body = data + sizeof header;

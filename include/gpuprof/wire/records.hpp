@@ -18,8 +18,8 @@
 namespace gpuprof::wire {
 
 /// First record of a lane's owner: which thread the following records belong to.
-struct LaneOpen {
-  static constexpr Kind kKind = Kind::kLaneOpen;
+struct RingOpen {
+  static constexpr Kind kKind = Kind::kRingOpen;
   std::uint32_t tid;   // kernel thread id
   std::uint32_t role;  // LaneRole
   std::uint64_t ts_ns;
@@ -70,8 +70,8 @@ inline constexpr std::uint32_t kStackNativeTruncated = 1;  // unwinding stopped 
 inline constexpr std::uint32_t kStackPythonPartial = 2;    // chain had no proper end
 inline constexpr std::uint32_t kStackNativeDeep = 4;       // cut at kMaxNativeFrames
 inline constexpr std::uint32_t kStackPythonDeep = 8;       // cut at kMaxPythonFrames
-inline constexpr std::uint32_t kStackCopied = 16;          // walked on a copy, thread was blocked
-inline constexpr std::uint32_t kStackInCall = 32;          // taken inside an API callback: our
+inline constexpr std::uint32_t kStackFromCopy = 16;        // walked on a copy, thread was blocked
+inline constexpr std::uint32_t kStackInCallback = 32;      // taken inside an API callback: our
                                                            // own and the driver's frames come first
 
 /// A Python code object. Tail: file, qualified name, line table (in that order, no NULs).
@@ -103,24 +103,24 @@ enum class SampleState : std::uint32_t { kRunning = 0, kBlocked = 1, kBlockedRep
 struct StepMark {
   static constexpr Kind kKind = Kind::kStepMark;
   std::uint64_t ts_ns;
-  std::uint64_t number;  // agent's counter, from 0
-  std::uint32_t source;  // StepSource
-  std::uint32_t flags;   // kStepBegin, kStepEnd, kStepEntry
-  std::uint64_t label;   // the program's own number of it (StepSource kUser); else 0
+  std::uint64_t number;       // agent's counter, from 0
+  std::uint32_t source;       // StepSource
+  std::uint32_t flags;        // kStepBegin, kStepEnd, kStepLoopEntry
+  std::uint64_t user_number;  // the program's own number of it (StepSource kUser); else 0
 };
 inline constexpr std::uint32_t kStepBegin = 1;
 inline constexpr std::uint32_t kStepEnd = 2;  // ends step `number`; absent: the next begin ends it
-inline constexpr std::uint32_t kStepEntry = 4;  // with kStepBegin: its loop was entered with it
+inline constexpr std::uint32_t kStepLoopEntry = 4;  // with kStepBegin: its loop was entered with it
 
 /// kernel:REGEX: a launch whose name the worker has not matched yet.
-struct KernelMark {
-  static constexpr Kind kKind = Kind::kKernelMark;
+struct UnmatchedLaunch {
+  static constexpr Kind kKind = Kind::kUnmatchedLaunch;
   std::uint64_t ts_ns;
   std::uint64_t name_id;
 };
 /// kernel:REGEX: the worker's answer for one name; numbers its earlier KernelMarks.
-struct NameMatch {
-  static constexpr Kind kKind = Kind::kNameMatch;
+struct KernelNameMatch {
+  static constexpr Kind kKind = Kind::kKernelNameMatch;
   std::uint64_t name_id;
   std::uint64_t matched;  // 0 or 1
 };
@@ -159,8 +159,8 @@ struct RangeEnd {
   std::uint64_t ts_ns;
   std::uint64_t range_id;
 };
-struct MarkEvent {
-  static constexpr Kind kKind = Kind::kMarkEvent;
+struct NvtxMark {
+  static constexpr Kind kKind = Kind::kNvtxMark;
   std::uint64_t ts_ns;
   std::uint64_t message_id;
   std::uint32_t domain;
@@ -176,12 +176,12 @@ struct ClockSync {
   std::uint64_t cupti_ns;  // 0: CUPTI not open
   std::uint64_t mono_ns, real_ns, boot_ns;
   std::uint64_t tsc;
-  std::uint64_t gap_ns;  // mono time the reading took: its uncertainty
-  std::uint64_t flags;   // kClockForeign: someone registered a timestamp callback
+  std::uint64_t uncertainty_ns;  // mono time the reading took: its uncertainty
+  std::uint64_t flags;           // kClockForeign: someone registered a timestamp callback
 };
 inline constexpr std::uint64_t kClockForeign = 1;
 
-enum class LaneRole : std::uint32_t { kNone = 0, kCallback = 1, kSignal = 2 };
+enum class RingRole : std::uint32_t { kNone = 0, kCallback = 1, kSignal = 2 };
 
 enum class StepSource : std::uint32_t {
   kNone = 0,
@@ -200,11 +200,11 @@ struct RecordList {};
 
 /// Every record. Order is free; dispatch folds over this list (codec.hpp).
 using Records =
-    RecordList<LaneOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark, KernelMark,
-               NameMatch, RangePush, RangePop, RangeStart, RangeEnd, MarkEvent, Launch, ApiCall,
-               KernelExec, MemCopy, MemSet, Sync, Overhead, ContextInfo, StreamInfo, DeviceInfo,
-               GraphExec, Jit, ClockSync, OpBegin, OpEnd, InputsDef, TorchModuleDef, Allocation,
-               LoopDef, StackLoops, LoopMark>;
+    RecordList<RingOpen, Lost, StringDef, StackDef, PyCodeDef, Sample, StepMark, UnmatchedLaunch,
+               KernelNameMatch, RangePush, RangePop, RangeStart, RangeEnd, NvtxMark, Launch,
+               ApiCall, KernelExec, MemCopy, MemSet, Sync, Overhead, ContextInfo, StreamInfo,
+               DeviceInfo, GraphExec, JitActivity, ClockSync, OpBegin, OpEnd, InputsDef,
+               TorchModuleDef, Allocation, LoopDef, StackLoops, LoopMark>;
 
 namespace detail {
 template <typename... R>

@@ -26,7 +26,8 @@ struct Launch {
   std::uint32_t op_id;  // of the innermost operator open on this thread, as OpEnd::outer
   std::uint32_t reserved;
 };
-inline constexpr std::uint16_t kLaunchRuns = 1;  // a kernel or a graph: GPU records are to follow
+inline constexpr std::uint16_t kLaunchDeviceWork =
+    1;  // a kernel or a graph: GPU records are to follow
 inline constexpr std::uint16_t kLaunchCaptured = 2;  // perhaps into a graph, while one was captured
 inline constexpr std::uint16_t kLaunchGraph = 4;     // of a graph
 inline constexpr std::uint16_t kLaunchCaptureBegins = 8;  // none: what follows goes into a graph …
@@ -36,7 +37,7 @@ enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----
 
 /// One outermost call of CUDA's runtime or driver API: from our callbacks at its entry and its
-/// exit, on CLOCK_MONOTONIC (kApiOwnClock), or a record of CUPTI's.
+/// exit, on CLOCK_MONOTONIC (kApiMonotonicClock), or a record of CUPTI's.
 struct ApiCall {
   static constexpr Kind kKind = Kind::kApiCall;
   std::uint64_t start_ns, end_ns;
@@ -48,7 +49,7 @@ struct ApiCall {
   std::int32_t result;
   std::uint32_t flags;  // kApi…
 };
-inline constexpr std::uint32_t kApiOwnClock = 1;
+inline constexpr std::uint32_t kApiMonotonicClock = 1;
 
 /// One kernel execution. name_id: StringDef with the mangled name.
 struct KernelExec {
@@ -152,7 +153,7 @@ struct GraphExec {
   std::uint32_t device, context, stream;
   std::uint32_t reserved;
 };
-struct Jit {
+struct JitActivity {
   static constexpr Kind kKind = Kind::kJit;
   std::uint64_t start_ns, end_ns;
   std::uint32_t entry_type, operation;

@@ -104,19 +104,19 @@ struct LoopMark {
   std::uint64_t ts_ns;
   std::uint64_t loop_id;  // 0: of what is told of CUDA graphs
   std::uint32_t flags;    // kMark…
-  std::uint32_t count;    // of launches (kMarkReplays); else 0
+  std::uint32_t count;    // of launches (kMarkGraphReplays); else 0
 };
-inline constexpr std::uint32_t kMarkFirst = 1;  // the loop was entered
-inline constexpr std::uint32_t kMarkWeak = 2;   // its own instruction did not move
+inline constexpr std::uint32_t kMarkLoopEntry = 1;  // the loop was entered
+inline constexpr std::uint32_t kMarkInferred = 2;   // its own instruction did not move
 /// No iteration: an Optimizer.step range begins inside of it. One for each loop around it,
 /// innermost first, the first of them with kMarkFirst. Sent while operators are not recorded.
 inline constexpr std::uint32_t kMarkOptimizer = 4;
 /// No iteration, and sent while neither operators nor launches are recorded; where in the program
 /// that is, the last StackLoops of operators that follow (stack_id 0) says.
 /// The thread launched CUDA graphs since its operator before.
-inline constexpr std::uint32_t kMarkReplays = 8;
+inline constexpr std::uint32_t kMarkGraphReplays = 8;
 /// What the thread launches goes into a CUDA graph: its first operator there. With kMarkOptimizer:
 /// an Optimizer.step range there.
-inline constexpr std::uint32_t kMarkCapture = 16;
+inline constexpr std::uint32_t kMarkGraphCapture = 16;
 
 }  // namespace gpuprof::wire

@@ -2,10 +2,10 @@
 //
 // A lane: single-producer single-consumer byte ring in shared memory, whole frames only.
 //
-// Context:  LaneWriter: signal | callback | worker (its owner only); LaneReader: daemon
+// Context:  RingWriter: signal | callback | worker (its owner only); RingReader: daemon
 // Owns:     nothing: both ends borrow the mapping
 // Promises: push never waits, locks or allocates; a frame is in the lane whole or not at all;
-//           push_vital finds room where push finds none; the reader copies before it checks and
+//           push_reserved finds room where push finds none; the reader copies before it checks and
 //           survives any bytes a hostile writer leaves
 // Not here: who may own a lane (segment.hpp)
 #pragma once
@@ -23,18 +23,18 @@
 namespace gpuprof::wire {
 
 /// Shared part of a lane. Positions grow for ever; index = position & (capacity - 1).
-struct LaneHeader {
+struct RingHeader {
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> head;  // release; pairs with the reader's acquire
   std::atomic<std::uint64_t> dropped;           // records that did not fit, ever
   std::atomic<std::uint64_t> pushed;            // records that did, ever
   // Time its thread spent in code of ours that writes here, as far as Config asks for it; goes on
   // with the next thread that has the lane.
-  std::atomic<std::uint64_t> own_ns;
+  std::atomic<std::uint64_t> overhead_ns;
   // Written by the consumer.
   alignas(64) std::atomic<std::uint64_t> tail;  // release; pairs with the writer's acquire
 };
-static_assert(sizeof(LaneHeader) == 128);
+static_assert(sizeof(RingHeader) == 128);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// One piece of a record's tail.
@@ -44,15 +44,16 @@ struct TailPart {
 };
 
 /// The target's end. One thread, one context.
-class LaneWriter {
+class RingWriter {
  public:
-  LaneWriter() = default;
-  LaneWriter(LaneHeader* header, std::byte* ring, std::uint64_t capacity_bytes,
+  RingWriter() = default;
+  RingWriter(RingHeader* header, std::byte* ring, std::uint64_t capacity_bytes,
              std::uint32_t first_epoch = 1)
       : header_(header),
-        ring_(ring),
+        data_(ring),
         capacity_(capacity_bytes),
-        room_(capacity_bytes - std::min(capacity_bytes / kVitalShare, kMostVitalBytes)),
+        unreserved_capacity_(capacity_bytes -
+                             std::min(capacity_bytes / kReservedShare, kMaxReservedBytes)),
         head_(header->head.load(std::memory_order_relaxed)),
         cached_tail_(header->tail.load(std::memory_order_acquire)),
         epoch_(first_epoch) {}
@@ -63,7 +64,7 @@ class LaneWriter {
   std::uint32_t epoch() const { return epoch_; }
 
   /// Records dropped so far, modulo 2^32. Who sends several that need each other compares it.
-  std::uint32_t drops() const { return drops_; }
+  std::uint32_t drop_count() const { return drops_; }
 
   /// Of a valid lane.
   std::uint64_t capacity_bytes() const { return capacity_; }
@@ -85,7 +86,7 @@ class LaneWriter {
   /// For the few records that others are told apart by: a share of the lane is kept for them, and
   /// for nothing else. What was lost before one of them may be told after it.
   template <typename R>
-  bool push_vital(const R& record, std::uint64_t ts_ns) {
+  bool push_reserved(const R& record, std::uint64_t ts_ns) {
     if (lost_count_ != 0) push_lost();
     return put(capacity_, R::kKind, &record, sizeof record, nullptr, 0) || drop(ts_ns);
   }
@@ -94,7 +95,7 @@ class LaneWriter {
   bool push_raw_parts(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
                       std::uint32_t part_count, std::uint64_t ts_ns) {
     if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
-    return put(room_, kind, body, body_bytes, parts, part_count) || drop(ts_ns);
+    return put(unreserved_capacity_, kind, body, body_bytes, parts, part_count) || drop(ts_ns);
   }
 
   template <typename R>
@@ -108,9 +109,10 @@ class LaneWriter {
     static_assert(std::is_trivially_copyable_v<R> && alignof(R) <= 8);
     constexpr std::uint32_t kLength = frame_bytes(sizeof(R), 0);
     const std::uint64_t at = head_ & (capacity_ - 1);
-    if (lost_count_ != 0 || capacity_ - at < kLength || head_ - cached_tail_ + kLength > room_)
+    if (lost_count_ != 0 || capacity_ - at < kLength ||
+        head_ - cached_tail_ + kLength > unreserved_capacity_)
       return push_raw(R::kKind, &record, sizeof record, nullptr, 0, ts_ns);
-    std::byte* to = ring_ + at;
+    std::byte* to = data_ + at;
     new (to) FrameHeader{kLength, static_cast<std::uint16_t>(R::kKind),
                          static_cast<std::uint16_t>(kLength - sizeof(FrameHeader) - sizeof(R))};
     new (to + sizeof(FrameHeader)) R(record);
@@ -118,10 +120,10 @@ class LaneWriter {
     return true;
   }
 
-  /// Adds to LaneHeader::own_ns. Of a valid lane.
-  void add_own_ns(std::uint64_t ns) {
-    header_->own_ns.store(header_->own_ns.load(std::memory_order_relaxed) + ns,
-                          std::memory_order_relaxed);
+  /// Adds to RingHeader::own_ns. Of a valid lane.
+  void add_overhead_ns(std::uint64_t ns) {
+    header_->overhead_ns.store(header_->overhead_ns.load(std::memory_order_relaxed) + ns,
+                               std::memory_order_relaxed);
   }
 
   template <typename R, std::uint32_t kParts>
@@ -133,7 +135,7 @@ class LaneWriter {
   // A step that is counted takes 112 bytes: an iteration's begin, its optimizer, the step. Those of
   // more than two thousand steps in a lane of a mebibyte: the daemon may stand still for a second
   // or more beside steps of half a millisecond.
-  static constexpr std::uint64_t kVitalShare = 4, kMostVitalBytes = 256u << 10;
+  static constexpr std::uint64_t kReservedShare = 4, kMaxReservedBytes = 256u << 10;
 
   bool drop(std::uint64_t ts_ns) {
     if (lost_count_ == 0) lost_first_ns_ = ts_ns;
@@ -147,7 +149,7 @@ class LaneWriter {
 
   bool push_lost() {
     const Lost lost{lost_count_, lost_first_ns_, lost_last_ns_};
-    if (!put(room_, Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
+    if (!put(unreserved_capacity_, Lost::kKind, &lost, sizeof lost, nullptr, 0)) return false;
     lost_count_ = 0;
     return true;
   }
@@ -164,10 +166,10 @@ class LaneWriter {
     if (pad != 0) {
       const FrameHeader filler{static_cast<std::uint32_t>(pad),
                                static_cast<std::uint16_t>(Kind::kPad), 0};
-      std::memcpy(ring_ + at, &filler, sizeof filler);
+      std::memcpy(data_ + at, &filler, sizeof filler);
       head_ += pad;
     }
-    std::byte* to = ring_ + (head_ & (capacity_ - 1));
+    std::byte* to = data_ + (head_ & (capacity_ - 1));
     const FrameHeader header{
         length, static_cast<std::uint16_t>(kind),
         static_cast<std::uint16_t>(length - sizeof(FrameHeader) - body_bytes - tail_bytes)};
@@ -186,7 +188,7 @@ class LaneWriter {
     head_ += length;
     header_->pushed.store(header_->pushed.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
-    header_->head.store(head_, std::memory_order_release);  // pairs with LaneReader::next
+    header_->head.store(head_, std::memory_order_release);  // pairs with RingReader::next
   }
 
   bool has_room(std::uint64_t bytes, std::uint64_t room) {
@@ -198,10 +200,10 @@ class LaneWriter {
     return head_ - cached_tail_ + bytes <= room;
   }
 
-  LaneHeader* header_ = nullptr;
-  std::byte* ring_ = nullptr;
-  std::uint64_t capacity_ = 0;  // power of two
-  std::uint64_t room_ = 0;      // of it, for records that are not vital
+  RingHeader* header_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::uint64_t capacity_ = 0;             // power of two
+  std::uint64_t unreserved_capacity_ = 0;  // of it, for records that are not vital
   std::uint64_t head_ = 0;
   std::uint64_t cached_tail_ = 0;
   std::uint64_t lost_count_ = 0, lost_first_ns_ = 0, lost_last_ns_ = 0;
@@ -210,10 +212,10 @@ class LaneWriter {
 };
 
 /// The daemon's end. Never trusts what it reads.
-class LaneReader {
+class RingReader {
  public:
-  LaneReader() = default;
-  LaneReader(LaneHeader* header, const std::byte* ring, std::uint64_t capacity_bytes)
+  RingReader() = default;
+  RingReader(RingHeader* header, const std::byte* ring, std::uint64_t capacity_bytes)
       : header_(header), ring_(ring), capacity_(capacity_bytes) {
     tail_ = header->tail.load(std::memory_order_relaxed);
   }
@@ -226,7 +228,7 @@ class LaneReader {
   enum class Next { kFrame, kEmpty, kCorrupt };
 
   /// How far the producer had published when asked; next() stops there.
-  std::uint64_t published() const { return header_->head.load(std::memory_order_acquire); }
+  std::uint64_t head_position() const { return header_->head.load(std::memory_order_acquire); }
 
   /// Copies the next frame out, then checks it.
   ///
@@ -263,7 +265,7 @@ class LaneReader {
   }
 
   /// Gives what was read back to the producer.
-  void release() { header_->tail.store(tail_, std::memory_order_release); }
+  void consume() { header_->tail.store(tail_, std::memory_order_release); }
 
   /// Drops everything up to `position`.
   void skip_to(std::uint64_t position) { tail_ = position; }
@@ -271,7 +273,7 @@ class LaneReader {
   std::uint64_t position() const { return tail_; }
 
  private:
-  LaneHeader* header_ = nullptr;
+  RingHeader* header_ = nullptr;
   const std::byte* ring_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t tail_ = 0;

@@ -45,60 +45,60 @@ static_assert(sizeof(RelPtr) == 8);
 
 /// What one lane is doing. Free → claimed by a target thread → retired by the agent when the
 /// thread is gone → freed by the daemon once drained.
-enum class LaneState : std::uint32_t { kFree = 0, kActive = 1, kRetired = 2 };
+enum class RingState : std::uint32_t { kFree = 0, kActive = 1, kRetired = 2 };
 
-struct LaneEntry {
-  RelPtr lane;                       // LaneHeader; the ring follows it
+struct RingEntry {
+  RelPtr ring;                       // RingHeader; the ring follows it
   std::uint64_t capacity_bytes;      // of the ring, power of two, immutable
-  std::atomic<std::uint32_t> state;  // LaneState
+  std::atomic<std::uint32_t> state;  // RingState
   std::atomic<std::uint32_t> tid;
   std::atomic<std::uint32_t> role;  // LaneRole
   std::uint32_t reserved;
 };
-static_assert(sizeof(LaneEntry) == 32);
+static_assert(sizeof(RingEntry) == 32);
 
 /// Counters by name; both sides address them by this enum. Writers are in the target unless
 /// the comment says otherwise.
 enum class Counter : std::uint32_t {
-  kDroppedLaneFull = 0,  // records
-  kDroppedNoLane,        // records of threads that got no lane
+  kDroppedRingFull = 0,  // records
+  kDroppedNoRing,        // records of threads that got no lane
   kDroppedTooLong,       // records longer than a frame
-  kThreadsWithoutLane,   // threads
+  kThreadsWithoutRing,   // threads
   kSamplesTaken,
   kSamplesBlocked,
-  kSamplesLateSignal,   // signals that arrived while not sampling
+  kSamplesWhileOff,     // signals that arrived while not sampling
   kSamplesNoStackRoom,  // skipped: too little stack left on the thread
   kUnwindFaults,        // fault guard had to leave an unwind
   kUnwindTruncated,
   kPythonFaults,
   kPythonPartial,
   kStackTableFull,
-  kThreadsMasked,       // threads that block our signal
-  kThreadsNoTrigger,    // threads for which no trigger could be made
-  kBlockedTorn,         // blocked-thread walks thrown away: the thread moved meanwhile
-  kCuptiDropped,        // cuptiActivityGetNumDroppedRecords
-  kCuptiBadTime,        // records with zero or reversed times
-  kCuptiIncomplete,     // end == 0 on a forced flush
-  kCuptiUnknownKind,    // buffers cut short at a record of unknown kind
-  kCuptiDiscardBuffer,  // buffers refused because the pool was empty
-  kCuptiBuffers,        // buffers completed
-  kCuptiRecords,        // records read
-  kCuptiAfterStop,      // completions after we had stopped
+  kThreadsBlockingSignal,  // threads that block our signal
+  kThreadsNoTrigger,       // threads for which no trigger could be made
+  kBlockedTorn,            // blocked-thread walks thrown away: the thread moved meanwhile
+  kCuptiDropped,           // cuptiActivityGetNumDroppedRecords
+  kCuptiBadTimestamp,      // records with zero or reversed times
+  kCuptiIncomplete,        // end == 0 on a forced flush
+  kCuptiUnknownKind,       // buffers cut short at a record of unknown kind
+  kCuptiNoBuffer,          // buffers refused because the pool was empty
+  kCuptiBuffers,           // buffers completed
+  kCuptiRecords,           // records read
+  kCuptiAfterStop,         // completions after we had stopped
   kLaunchCallbacks,
   kNvtxCalls,
   kWorkerCpuNs,  // CPU time of our thread
   kFlushes,
   kGraphBudgetStops,
-  kCuptiUnknownBytes,  // from such a record to the end of its buffer
-  kLastFlushMissed,    // 1: the program ended before CUPTI had given what it held
-  kMessagesUnsent,     // that the daemon has not taken (yet)
-  kFlushesMissed,      // flushes of CUPTI whose end was waited for in vain
-  kCuptiLateNs,        // in which CUPTI should have been switched on and was not
-  kWaitsCutAgain,      // waiting calls that our signal ended early, but for a thread's first
-  kOtherCallsMissed,   // calls of the program's own CUPTI profiler that were not followed
-  kSamplesAtFork,      // samples and stacks of launches that a fork under way held back
-  kForksUnprepared,    // forks of the program beside a worker that did not stand still in time
-  kGraphNodesLeftOut,  // records of graph nodes, after a kGraphBudgetStops
+  kCuptiUnknownBytes,        // from such a record to the end of its buffer
+  kFinalFlushTimedOut,       // 1: the program ended before CUPTI had given what it held
+  kMessagesUnsent,           // that the daemon has not taken (yet)
+  kFlushTimeouts,            // flushes of CUPTI whose end was waited for in vain
+  kCuptiEnableDelayNs,       // in which CUPTI should have been switched on and was not
+  kWaitsInterruptedAgain,    // waiting calls that our signal ended early, but for a thread's first
+  kProgramCuptiCallsMissed,  // calls of the program's own CUPTI profiler that were not followed
+  kSamplesDuringFork,        // samples and stacks of launches that a fork under way held back
+  kForksWithoutPause,  // forks of the program beside a worker that did not stand still in time
+  kGraphNodesSkipped,  // records of graph nodes, after a kGraphBudgetStops
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;
@@ -117,7 +117,7 @@ struct Stats {
   std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
   std::atomic<std::uint64_t> parked;              // 1 while the worker is parked for a fork
   std::uint64_t reserved[7];
-  /// Records that found no room in their lane, by Kind: what kDroppedLaneFull is made of.
+  /// Records that found no room in their lane, by Kind: what kDroppedRingFull is made of.
   std::atomic<std::uint64_t> dropped_of_kind[kKindSlots];
 };
 
@@ -125,7 +125,7 @@ enum class AgentState : std::uint32_t {
   kArmed = 0,
   kCounting = 1,
   kRecording = 2,
-  kCountingKindsKept = 3,
+  kCountingActivityEnabled = 3,
   kStopped = 4,
 };
 
@@ -133,10 +133,10 @@ inline constexpr std::uint64_t kNever = ~0ULL;
 
 /// What begins a step, chosen by the daemon. A user's own ProfilerStep# ranges always do.
 enum class StepRule : std::uint32_t {
-  kNone = 0,      // nothing is counted yet; every iteration is told as a LoopMark
-  kLoop = 1,      // the iterations of one loop whose own instruction moved, and each entry
-  kLoopWeak = 2,  // all iterations of one loop
-  kOpEnd = 3,     // the end of each top-level operator of one name
+  kNone = 0,          // nothing is counted yet; every iteration is told as a LoopMark
+  kLoop = 1,          // the iterations of one loop whose own instruction moved, and each entry
+  kLoopInferred = 2,  // all iterations of one loop
+  kOpEnd = 3,         // the end of each top-level operator of one name
 };
 
 /// The daemon's will, read by the agent at each step and each tick.
@@ -158,7 +158,7 @@ struct Plan {
   std::atomic<std::uint32_t> step_tid;
   /// What is left out of all that Config asks for, to cost less: kLess… (throttle.hpp). It only
   /// grows. Written before `sequence`.
-  std::atomic<std::uint32_t> less;
+  std::atomic<std::uint32_t> throttle;
   std::uint64_t reserved;
 };
 static_assert(sizeof(Plan) == 64);
@@ -176,60 +176,60 @@ struct SegmentHeader {
   std::uint16_t wire_major, wire_minor;
   std::uint32_t epoch;  // which daemon owns it; grows at a hand-over
   std::uint64_t total_bytes;
-  std::uint32_t lane_count;
-  std::uint32_t large_lanes;  // the first of the directory: callback lanes prefer them
+  std::uint32_t ring_count;
+  std::uint32_t large_rings;  // the first of the directory: callback lanes prefer them
   RelPtr plan, stats, directory;
   std::uint64_t reserved;
 };
 static_assert(sizeof(SegmentHeader) == 64);
 
 /// Default sizes; --buffer-size scales the counts.
-inline constexpr std::uint64_t kDeliveryLaneBytes = 8u << 20;
-inline constexpr std::uint64_t kLargeLaneBytes = 1u << 20;
-inline constexpr std::uint64_t kSmallLaneBytes = 64u << 10;
-inline constexpr std::uint32_t kDefaultLargeLanes = 40;
-inline constexpr std::uint32_t kDefaultSmallLanes = 224;
+inline constexpr std::uint64_t kDeliveryRingBytes = 8u << 20;
+inline constexpr std::uint64_t kLargeRingBytes = 1u << 20;
+inline constexpr std::uint64_t kSmallRingBytes = 64u << 10;
+inline constexpr std::uint32_t kDefaultLargeRings = 40;
+inline constexpr std::uint32_t kDefaultSmallRings = 224;
 
 /// How many of the large lanes, from the first on, are kept for threads that deliver what CUPTI
 /// recorded of all others since the last flush: CUPTI's own, ours that flushes, and one to spare.
 /// Megabytes come within a millisecond there.
-constexpr std::uint32_t delivery_lanes(std::uint32_t large_lanes) {
+constexpr std::uint32_t delivery_rings(std::uint32_t large_lanes) {
   constexpr std::uint32_t kForDelivery = 3;
   return large_lanes <= 2 * kForDelivery ? 0 : kForDelivery;
 }
 /// Capacity of a lane's ring.
-constexpr std::uint64_t lane_bytes(std::uint32_t lane, std::uint32_t large_lanes) {
-  if (lane >= large_lanes) return kSmallLaneBytes;
-  return lane < delivery_lanes(large_lanes) ? kDeliveryLaneBytes : kLargeLaneBytes;
+constexpr std::uint64_t ring_bytes(std::uint32_t lane, std::uint32_t large_lanes) {
+  if (lane >= large_lanes) return kSmallRingBytes;
+  return lane < delivery_rings(large_lanes) ? kDeliveryRingBytes : kLargeRingBytes;
 }
 
 /// Where things lie, from the lane counts alone.
 struct SegmentLayout {
-  std::uint64_t plan_offset, stats_offset, directory_offset, lanes_offset, total_bytes;
+  std::uint64_t plan_offset, stats_offset, directory_offset, rings_offset, total_bytes;
 };
-/// The ring starts this far after its LaneHeader: a page of its own, so that an idle lane costs one
+/// The ring starts this far after its RingHeader: a page of its own, so that an idle lane costs one
 /// page at most.
-inline constexpr std::uint64_t kRingOffset = 4096;
+inline constexpr std::uint64_t kRingDataOffset = 4096;
 
-/// From SegmentLayout::lanes_offset to the header of a lane; of the lane behind the last one: to
+/// From SegmentLayout::rings_offset to the header of a lane; of the lane behind the last one: to
 /// the end of the segment.
-constexpr std::uint64_t lane_offset(std::uint32_t lane, std::uint32_t large_lanes) {
-  const std::uint32_t delivery = delivery_lanes(large_lanes);
+constexpr std::uint64_t ring_offset(std::uint32_t lane, std::uint32_t large_lanes) {
+  const std::uint32_t delivery = delivery_rings(large_lanes);
   const std::uint32_t large = lane < large_lanes ? lane : large_lanes;
   const std::uint32_t largest = large < delivery ? large : delivery;
-  return lane * kRingOffset + largest * kDeliveryLaneBytes + (large - largest) * kLargeLaneBytes +
-         (lane - large) * kSmallLaneBytes;
+  return lane * kRingDataOffset + largest * kDeliveryRingBytes +
+         (large - largest) * kLargeRingBytes + (lane - large) * kSmallRingBytes;
 }
 
-constexpr SegmentLayout segment_layout(std::uint32_t large_lanes, std::uint32_t small_lanes) {
+constexpr SegmentLayout segment_layout(std::uint32_t large_lanes, std::uint32_t small_rings) {
   SegmentLayout at{};
   at.plan_offset = 4096;
   at.stats_offset = 8192;
   at.directory_offset = 12288;
-  const std::uint32_t lanes = large_lanes + small_lanes;
-  at.lanes_offset =
-      base::align_up(at.directory_offset + std::uint64_t{lanes} * sizeof(LaneEntry), 4096);
-  at.total_bytes = at.lanes_offset + lane_offset(lanes, large_lanes);
+  const std::uint32_t lanes = large_lanes + small_rings;
+  at.rings_offset =
+      base::align_up(at.directory_offset + std::uint64_t{lanes} * sizeof(RingEntry), 4096);
+  at.total_bytes = at.rings_offset + ring_offset(lanes, large_lanes);
   return at;
 }
 

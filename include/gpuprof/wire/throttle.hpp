@@ -11,21 +11,21 @@
 namespace gpuprof::wire {
 
 /// No stacks of launches and operators, no modules, no native frames beside Python's.
-inline constexpr std::uint32_t kLessStacks = 1;
+inline constexpr std::uint32_t kThrottleStacks = 1;
 /// No launch records, API calls, inputs of operators and memory.
-inline constexpr std::uint32_t kLessApi = 2;
+inline constexpr std::uint32_t kThrottleApi = 2;
 /// No operators and NVTX ranges, but for what steps are counted by.
-inline constexpr std::uint32_t kLessHost = 4;
-inline constexpr std::uint32_t kLessSamples = 8;
+inline constexpr std::uint32_t kThrottleHost = 4;
+inline constexpr std::uint32_t kThrottleSamples = 8;
 /// No steps among operators while recording.
-inline constexpr std::uint32_t kLessSteps = 16;
+inline constexpr std::uint32_t kThrottleSteps = 16;
 /// The rate of samples is halved as often as the bits from here on say.
-inline constexpr std::uint32_t kLessRateShift = 8;
-inline constexpr std::uint32_t kLessRateMost = 7;
+inline constexpr std::uint32_t kThrottleRateShift = 8;
+inline constexpr std::uint32_t kThrottleRateMax = 7;
 
 /// How often the rate of samples is halved.
 constexpr std::uint32_t rate_halvings(std::uint32_t less) {
-  return (less >> kLessRateShift) & kLessRateMost;
+  return (less >> kThrottleRateShift) & kThrottleRateMax;
 }
 
 }  // namespace gpuprof::wire

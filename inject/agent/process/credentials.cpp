@@ -27,7 +27,7 @@ namespace gpuprof::agent {
 namespace {
 
 constexpr std::uint64_t kLookNs = 250'000'000;
-constexpr int kMostGroups = 128;
+constexpr int kMaxGroups = 128;
 
 struct Ids {
   unsigned real, effective, saved;
@@ -52,9 +52,9 @@ void follow_groups(const char* text) {
   const char* at = strstr(text, "\nGroups:\t");
   if (at == nullptr) return;
   at += 9;
-  gid_t groups[kMostGroups];
+  gid_t groups[kMaxGroups];
   int count = 0;
-  while (count < kMostGroups && *at >= '0' && *at <= '9') {
+  while (count < kMaxGroups && *at >= '0' && *at <= '9') {
     char* end = nullptr;
     groups[count++] = static_cast<gid_t>(strtoul(at, &end, 10));
     at = *end == ' ' ? end + 1 : end;
@@ -99,29 +99,29 @@ void follow_ids(const char* text) {
 
 }  // namespace
 
-void identity_changed() {
-  if (g_core.left.load(std::memory_order_relaxed)) return;
+void credentials_changed() {
+  if (g_agent.shut_down.load(std::memory_order_relaxed)) return;
   const int saved = errno;
-  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
-    g_core.identity_changed.store(true, std::memory_order_relaxed);
+  if (g_agent.owner_pid.load(std::memory_order_acquire) == getpid()) {
+    g_agent.identity_changed.store(true, std::memory_order_relaxed);
     hot::wake_worker();
   }
   errno = saved;
 }
 
-void follow_credentials() {
+void sync_credentials() {
   static std::uint64_t looked_ns = 0;
   const std::uint64_t now_ns = base::mono_ns();
-  const bool told = g_core.identity_changed.exchange(false, std::memory_order_relaxed);
-  if (!told && !a_thread_ends() && now_ns - looked_ns < kLookNs) return;
+  const bool told = g_agent.identity_changed.exchange(false, std::memory_order_relaxed);
+  if (!told && !thread_exit_announced() && now_ns - looked_ns < kLookNs) return;
   looked_ns = now_ns;
   char text[4096];
   const base::UniqueFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   const ssize_t bytes = fd ? ::read(fd.get(), text, sizeof text - 1) : 0;
   if (bytes <= 0) return;
   text[bytes] = '\0';
-  end_if_left_alone(text);
-  leave_if_filtered(text);
+  exit_if_only_own_threads(text);
+  shut_down_if_filtered(text);
   follow_ids(text);
   follow_capabilities(text);
 }

@@ -17,26 +17,26 @@ namespace gpuprof::agent {
 
 namespace {
 // A command shorter than our own start would leave no trace of itself, not even "seen".
-void wait_for_a_short_command() {
+void wait_for_first_hello() {
   constexpr std::uint32_t kDeadlineMs = 20;
-  if (g_core.phase.load(std::memory_order_acquire) != static_cast<std::uint32_t>(Phase::kStarting))
+  if (g_agent.phase.load(std::memory_order_acquire) != static_cast<std::uint32_t>(Phase::kStarting))
     return;
-  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
-  if ((g_core.woke.load(std::memory_order_relaxed) & wire::kWokeCommand) != 0)
+  if (g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if ((g_agent.wake_reasons.load(std::memory_order_relaxed) & wire::kWakeCommand) != 0)
     wait_ready(kDeadlineMs);
 }
 }  // namespace
 
 void before_exit() {
-  if (g_core.left.load(std::memory_order_acquire)) return;
-  wait_for_a_short_command();
+  if (g_agent.shut_down.load(std::memory_order_acquire)) return;
+  wait_for_first_hello();
   // In a vfork child all our memory is the parent's: the pid is the only thing that tells.
-  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   const int saved = errno;
-  unlink_door();
+  unlink_control_socket();
   errno = saved;
-  if (!hot::alive()) return;
-  if (cupti::driver_was_seen()) cupti::before_exit();
+  if (!hot::is_owner_process()) return;
+  if (cupti::is_driver_initialised()) cupti::before_exit();
   // Through the segment: the socket is in the worker's own table of descriptors.
   hot::g_state.stats->bye.store(static_cast<std::uint64_t>(wire::ByeReason::kExit) + 1,
                                 std::memory_order_release);
@@ -45,10 +45,10 @@ void before_exit() {
 
 void before_abort() {
   constexpr std::uint32_t kDeadlineMs = 100;
-  if (g_core.left.load(std::memory_order_acquire) || !cupti::driver_was_seen()) return;
-  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (g_agent.shut_down.load(std::memory_order_acquire) || !cupti::is_driver_initialised()) return;
+  if (g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   sample::KernelAction action{};
-  if (!sample::kernel_action(SIGABRT, nullptr, &action) || action.handler != nullptr) return;
+  if (!sample::kernel_sigaction(SIGABRT, nullptr, &action) || action.handler != nullptr) return;
   const int saved = errno;
   cupti::before_abort(kDeadlineMs);
   errno = saved;

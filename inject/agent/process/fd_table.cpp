@@ -21,6 +21,6 @@ namespace {
 constexpr unsigned kUnshare = 1u << 1;  // CLOSE_RANGE_UNSHARE, Linux 5.9
 }
 
-bool take_own_files() { return ::syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0; }
+bool unshare_fd_table() { return ::syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0; }
 
 }  // namespace gpuprof::agent

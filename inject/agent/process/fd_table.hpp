@@ -12,6 +12,6 @@ namespace gpuprof::agent {
 
 /// Gives the calling thread an empty table of descriptors. False: not allowed here, the table
 /// stays shared.
-bool take_own_files();
+bool unshare_fd_table();
 
 }  // namespace gpuprof::agent

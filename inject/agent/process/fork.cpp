@@ -52,7 +52,7 @@ std::atomic<std::uint32_t> g_child_reasons{0};
 std::atomic<std::uint64_t> g_forked_ns{0};
 
 bool awake() {
-  const std::uint32_t phase = g_core.phase.load(std::memory_order_acquire);
+  const std::uint32_t phase = g_agent.phase.load(std::memory_order_acquire);
   return phase == static_cast<std::uint32_t>(Phase::kReady) ||
          phase == static_cast<std::uint32_t>(Phase::kStarting) ||
          phase == static_cast<std::uint32_t>(Phase::kArmed);
@@ -61,13 +61,13 @@ bool awake() {
 // Python 3.12 and later look at the number of the kernel's threads after each fork, and warn. What
 // must get its signals on stacks of ours has threads of its own and is warned of them.
 bool counts_threads() {
-  return (g_core.python_counts_threads || python::minor_version() >= 12) &&
-         !sample::alt_stacks_wanted();
+  return (g_agent.python_warns_of_threads || python::minor_version() >= 12) &&
+         !sample::alt_stacks_enabled();
 }
 
 void resume_from_signal() {
-  if (g_core.left.load(std::memory_order_acquire)) return;
-  if (g_core.owner_pid.load(std::memory_order_acquire) == getpid()) {
+  if (g_agent.shut_down.load(std::memory_order_acquire)) return;
+  if (g_agent.owner_pid.load(std::memory_order_acquire) == getpid()) {
     const std::uint64_t forked_ns = g_forked_ns.load(std::memory_order_relaxed);
     if (base::mono_ns() - forked_ns >= kParentResumeCpuNs) hot::worker_resume();
     return;
@@ -78,37 +78,37 @@ void resume_from_signal() {
 
 }  // namespace
 
-void alone_begin() {
-  if (g_core.left.load(std::memory_order_acquire)) return;
-  if (!awake() || g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+void begin_single_threaded() {
+  if (g_agent.shut_down.load(std::memory_order_acquire)) return;
+  if (!awake() || g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
   const int saved = errno;
-  if (!take_turn_between_forks(kParkDeadlineMs)) return;
+  if (!lock_when_no_fork(kParkDeadlineMs)) return;
   hot::g_resume_hook = resume_from_signal;
-  g_alone = hot::worker_park(kParkDeadlineMs, hot::kStarvedMs);
-  if (!g_alone) end_turn();
+  g_alone = hot::worker_park(kParkDeadlineMs, hot::kStarvationLimitMs);
+  if (!g_alone) unlock_fork();
   errno = saved;
 }
 
-void alone_end() {
+void end_single_threaded() {
   // A vfork child comes by with the memory of its parent.
-  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
-  if (!g_alone || !is_my_turn()) return;
+  if (g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (!g_alone || !holds_fork_lock()) return;
   const int saved = errno;
   g_alone = false;
   hot::worker_allow_resume();
   if (awake()) hot::worker_resume();
-  end_turn();
+  unlock_fork();
   errno = saved;
 }
 
 namespace {
 
 // One that has let go a moment ago is counted until it has ended.
-void wait_for_its_end() {
+void wait_for_worker_exit() {
   const std::uint32_t last = hot::g_state.worker_tid.load(std::memory_order_relaxed);
   if (last == g_gone_tid || !counts_threads()) return;
   const int saved = errno;
-  if (hot::worker_park(kParkDeadlineMs, hot::kStarvedMs)) g_gone_tid = last;
+  if (hot::worker_park(kParkDeadlineMs, hot::kStarvationLimitMs)) g_gone_tid = last;
   hot::worker_allow_resume();
   if (awake()) hot::worker_resume();  // it was woken meanwhile
   errno = saved;
@@ -127,30 +127,30 @@ void resume_parked_worker() {
 
 namespace {
 
-void stand_still() {
-  if (g_core.owner_pid.load(std::memory_order_acquire) != getpid()) return;
-  if (!awake()) return wait_for_its_end();
+void pause_worker() {
+  if (g_agent.owner_pid.load(std::memory_order_acquire) != getpid()) return;
+  if (!awake()) return wait_for_worker_exit();
   g_fork.running = true;
   hot::g_resume_hook = resume_from_signal;
   sample::before_fork();
   const bool counts = counts_threads();
   // There it would wait for a lock that only it could give back.
-  g_fork.inside = hot::locks_for_one_thread() && may_be_in_handler();
-  const std::uint32_t starved_ms = counts || g_fork.inside ? hot::kStarvedMs : 0;
+  g_fork.inside = hot::libc_locks_needlessly() && may_be_in_handler();
+  const std::uint32_t starved_ms = counts || g_fork.inside ? hot::kStarvationLimitMs : 0;
   cupti::before_fork(starved_ms);
   if (counts)
     g_fork.parked = hot::worker_park(kParkDeadlineMs, starved_ms);
   else
     g_fork.paused = hot::worker_pause(kParkDeadlineMs, starved_ms);
-  if (!g_fork.parked && !g_fork.paused) hot::count(wire::Counter::kForksUnprepared);
-  cupti::worker_stands_before_fork(starved_ms);
+  if (!g_fork.parked && !g_fork.paused) hot::count(wire::Counter::kForksWithoutPause);
+  cupti::on_worker_paused_before_fork(starved_ms);
 }
 
-void go_on() {
+void unpause_worker() {
   // It makes a thread, which allocates.
   if (!g_fork.parked && !g_fork.inside) cupti::after_fork_parent();
   sample::after_fork_parent();
-  if (g_fork.paused) hot::worker_go_on();
+  if (g_fork.paused) hot::worker_unpause();
   if (g_fork.parked) {
     g_forked_ns.store(base::mono_ns(), std::memory_order_relaxed);
     resume_parked_worker();
@@ -160,23 +160,23 @@ void go_on() {
 }  // namespace
 
 void fork_prepare() {
-  if (g_core.left.load(std::memory_order_acquire)) return;
+  if (g_agent.shut_down.load(std::memory_order_acquire)) return;
   const int saved = errno;
-  g_forks.leave_a_gap();
+  g_pending_forks.wait_for_gap();
   {
-    const Turn turn;
-    if (g_forks.begins()) g_fork = ForkState{};
+    const ForkLock turn;
+    if (g_pending_forks.begin()) g_fork = ForkState{};
     // One that began before the agent woke has not waited for anything.
-    if (!g_fork.running) stand_still();
+    if (!g_fork.running) pause_worker();
   }
   errno = saved;
 }
 
 void fork_parent() {
   const int saved = errno;
-  if (g_forks.any()) {
-    const Turn turn;
-    if (g_forks.ends() && g_fork.running) go_on();
+  if (g_pending_forks.any()) {
+    const ForkLock turn;
+    if (g_pending_forks.end() && g_fork.running) unpause_worker();
   }
   errno = saved;
 }
@@ -188,59 +188,61 @@ void wake_python_child() {
   const int signal = sample::claim_signal();
   if (signal == 0) return;
   // The command is one process: its children are descendants like any other.
-  g_child_reasons.store(wire::kWokePython, std::memory_order_release);
-  if (sample::may_be_sent_signals_here()) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
+  g_child_reasons.store(wire::kWakePython, std::memory_order_release);
+  if (sample::may_signal_this_thread()) hot::worker_resume_after_cpu(kChildWakeCpuNs, signal);
 }
 
 void wake_working_child() {
-  wake(wire::kWokeWork | g_child_reasons.exchange(0, std::memory_order_acq_rel));
+  wake(wire::kWakeCpuTime | g_child_reasons.exchange(0, std::memory_order_acq_rel));
 }
 
 // A child that lives on is a process like any other: also one that works in threads of its own.
 void watch_child() {
-  wake::forget_timers_after_fork();
-  const auto phase = static_cast<Phase>(g_core.phase.load(std::memory_order_relaxed));
-  if (g_core.has_address && !g_core.left.load(std::memory_order_relaxed) &&
+  wake::reset_cpu_watch_after_fork();
+  const auto phase = static_cast<Phase>(g_agent.phase.load(std::memory_order_relaxed));
+  if (g_agent.has_address && !g_agent.shut_down.load(std::memory_order_relaxed) &&
       phase == Phase::kDormant)
-    watch_work(getpid(), wake_working_child);
+    activate_on_cpu_time(getpid(), wake_working_child);
 }
 
 }  // namespace
 
 void fork_child() {
-  torch::forget_blocks_lock();
-  forget_turns_after_fork();
+  torch::reset_block_table_lock();
+  reset_fork_lock_after_fork();
   if (!g_fork.running) {
     if (!wake::watching()) return;
-    sample::forget_alt_stacks();
+    sample::reset_alt_stacks_after_fork();
     watch_child();
     return;
   }
   const int saved = errno;
-  const std::uint32_t why = g_core.woke.load(std::memory_order_relaxed);
+  const std::uint32_t why = g_agent.wake_reasons.load(std::memory_order_relaxed);
   hot::worker_after_fork_child();
-  hot::forget_threads_after_fork();
+  hot::reset_threads_after_fork();
   drop_segment_after_fork();
   cupti::after_fork_child();
   sample::after_fork_child();
   python::after_fork_child();
   torch::after_fork_child();
   // With a table of its own the worker's descriptors have not come along.
-  if (g_core.own_files) g_core.connection.forget(), g_core.caller.forget(), g_core.bell.fd = -1;
-  g_core.door.leave_to_parent(!g_core.own_files);
-  g_core.connection.close();
-  g_core.mail.clear();
-  g_core.caller.close();
-  g_core.bell.close();
-  g_core.owner_pid.store(0, std::memory_order_release);
-  g_core.set_up = false;
-  g_core.join_ns = g_core.armed_ns = 0;
-  g_core.went_ahead_ns.store(0, std::memory_order_relaxed);
-  g_core.address.nonce = g_core.address.patience_ms = 0;
-  g_core.woke.store(0, std::memory_order_relaxed);
-  g_core.told_woke = 0;
-  g_core.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
-  if ((why & wire::kWokePython) != 0 && (g_fork.parked || g_fork.paused)) wake_python_child();
+  if (g_agent.private_fd_table)
+    g_agent.connection.forget_descriptor(), g_agent.control_connection.forget_descriptor(),
+        g_agent.wakeup_fd.fd = -1;
+  g_agent.control_socket.abandon_to_parent(!g_agent.private_fd_table);
+  g_agent.connection.close();
+  g_agent.send_queue.clear();
+  g_agent.control_connection.close();
+  g_agent.wakeup_fd.close();
+  g_agent.owner_pid.store(0, std::memory_order_release);
+  g_agent.components_configured = false;
+  g_agent.join_ns = g_agent.armed_ns = 0;
+  g_agent.cuda_started_early_ns.store(0, std::memory_order_relaxed);
+  g_agent.address.nonce = g_agent.address.idle_timeout_ms = 0;
+  g_agent.wake_reasons.store(0, std::memory_order_relaxed);
+  g_agent.reported_wake_reasons = 0;
+  g_agent.phase.store(static_cast<std::uint32_t>(Phase::kDormant), std::memory_order_release);
+  if ((why & wire::kWakePython) != 0 && (g_fork.parked || g_fork.paused)) wake_python_child();
   watch_child();
   errno = saved;
 }

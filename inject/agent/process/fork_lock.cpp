@@ -19,7 +19,7 @@
 
 namespace gpuprof::agent {
 
-constinit ForksUnderWay g_forks;
+constinit PendingForks g_pending_forks;
 
 namespace {
 
@@ -27,7 +27,7 @@ constinit std::atomic<std::uint32_t> g_owner{0};
 constinit std::atomic<std::uint32_t> g_waiting{0};
 
 // What the one before may wait for, and some more.
-constexpr std::uint64_t kLongestTurnNs = (hot::kStarvedMs + 1'000) * 1'000'000ULL;
+constexpr std::uint64_t kMaxTurnNs = (hot::kStarvationLimitMs + 1'000) * 1'000'000ULL;
 constexpr long kLookNs = 1'000'000;
 constexpr std::uint64_t kLongUnderWayNs = 50'000'000;
 constexpr std::uint64_t kGapNs = 20'000'000, kGapLookNs = 200'000;
@@ -41,8 +41,8 @@ void wait_for_a_change(std::uint32_t seen) {
 
 }  // namespace
 
-bool take_turn() {
-  const std::uint32_t mine = hot::this_tid();
+bool lock_fork() {
+  const std::uint32_t mine = hot::current_tid();
   const int saved = errno;
   const std::uint64_t begun_ns = base::mono_ns();
   for (;;) {
@@ -50,7 +50,7 @@ bool take_turn() {
     // acquire: pairs with the release of whoever had it before
     if (g_owner.compare_exchange_strong(owner, mine, std::memory_order_acquire)) break;
     if (owner == mine) return false;
-    const bool over = base::mono_ns() - begun_ns > kLongestTurnNs || hot::thread_has_ended(owner);
+    const bool over = base::mono_ns() - begun_ns > kMaxTurnNs || hot::thread_exited(owner);
     if (over && g_owner.compare_exchange_strong(owner, mine, std::memory_order_acquire)) break;
     wait_for_a_change(owner);
   }
@@ -58,22 +58,22 @@ bool take_turn() {
   return true;
 }
 
-bool take_turn_between_forks(std::uint32_t deadline_ms) {
+bool lock_when_no_fork(std::uint32_t deadline_ms) {
   const std::uint64_t deadline_ns = base::mono_ns() + deadline_ms * 1'000'000ULL;
   for (;;) {
-    if (!g_forks.any()) {
-      if (!take_turn()) return false;
-      if (!g_forks.any()) return true;
-      end_turn();
+    if (!g_pending_forks.any()) {
+      if (!lock_fork()) return false;
+      if (!g_pending_forks.any()) return true;
+      unlock_fork();
     }
     if (base::mono_ns() >= deadline_ns) return false;
-    hot::pause_for(kGapLookNs);
+    hot::sleep_ns(kGapLookNs);
   }
 }
 
-void end_turn() {
+void unlock_fork() {
   // Somebody waited longer than any turn takes, and has it now.
-  std::uint32_t mine = hot::this_tid();
+  std::uint32_t mine = hot::current_tid();
   if (!g_owner.compare_exchange_strong(mine, 0, std::memory_order_seq_cst)) return;
   if (g_waiting.load(std::memory_order_seq_cst) == 0) return;
   const int saved = errno;
@@ -81,21 +81,21 @@ void end_turn() {
   errno = saved;
 }
 
-bool is_my_turn() { return g_owner.load(std::memory_order_relaxed) == hot::this_tid(); }
+bool holds_fork_lock() { return g_owner.load(std::memory_order_relaxed) == hot::current_tid(); }
 
-Turn::Turn() : taken_(take_turn()) {}
+ForkLock::ForkLock() : taken_(lock_fork()) {}
 
-Turn::~Turn() {
-  if (taken_) end_turn();
+ForkLock::~ForkLock() {
+  if (taken_) unlock_fork();
 }
 
-bool ForksUnderWay::begins() {
+bool PendingForks::begin() {
   if (count.fetch_add(1, std::memory_order_relaxed) != 0) return false;
   since_ns.store(base::mono_ns(), std::memory_order_relaxed);
   return true;
 }
 
-bool ForksUnderWay::ends() {
+bool PendingForks::end() {
   // A handler that was registered amid a fork has not prepared it.
   if (count.load(std::memory_order_relaxed) == 0) return false;
   if (count.fetch_sub(1, std::memory_order_relaxed) != 1) return false;
@@ -103,20 +103,20 @@ bool ForksUnderWay::ends() {
   return true;
 }
 
-void ForksUnderWay::leave_a_gap() const {
+void PendingForks::wait_for_gap() const {
   const std::uint64_t now_ns = base::mono_ns();
   for (std::uint64_t waited_ns = 0; waited_ns < kGapNs; waited_ns += kGapLookNs) {
     const std::uint64_t begun_ns = since_ns.load(std::memory_order_relaxed);
     if (begun_ns == 0 || now_ns < begun_ns + kLongUnderWayNs) return;
-    hot::pause_for(kGapLookNs);
+    hot::sleep_ns(kGapLookNs);
   }
 }
 
-void forget_turns_after_fork() {
+void reset_fork_lock_after_fork() {
   g_owner.store(0, std::memory_order_relaxed);
   g_waiting.store(0, std::memory_order_relaxed);
-  g_forks.count.store(0, std::memory_order_relaxed);
-  g_forks.since_ns.store(0, std::memory_order_relaxed);
+  g_pending_forks.count.store(0, std::memory_order_relaxed);
+  g_pending_forks.since_ns.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::agent

@@ -17,41 +17,41 @@
 namespace gpuprof::agent {
 
 /// The calling thread's turn, while it lives.
-class Turn {
+class ForkLock {
  public:
-  Turn();
-  ~Turn();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  ForkLock();
+  ~ForkLock();
+  ForkLock(const ForkLock&) = delete;
+  ForkLock& operator=(const ForkLock&) = delete;
 
  private:
   bool taken_;
 };
 
-/// The same for as long as until end_turn(). False: it is this thread's already.
-bool take_turn();
+/// The same for as long as until unlock_fork(). False: it is this thread's already.
+bool lock_fork();
 /// … while no fork is under way. False: there is one after so long, or it is this thread's already.
-bool take_turn_between_forks(std::uint32_t deadline_ms);
-void end_turn();
-bool is_my_turn();
+bool lock_when_no_fork(std::uint32_t deadline_ms);
+void unlock_fork();
+bool holds_fork_lock();
 
 /// Forks from their prepare handler to the parent's. Changed by whose turn it is.
-struct ForksUnderWay {
+struct PendingForks {
   std::atomic<std::uint32_t> count{0};
   std::atomic<std::uint64_t> since_ns{0};  // 0: none is
 
   bool any() const { return count.load(std::memory_order_relaxed) != 0; }
   /// True for the first one.
-  bool begins();
+  bool begin();
   /// True for the last one.
-  bool ends();
+  bool end();
   /// Where one has followed another for long: waits, 20 ms at most, until none is under way, so
   /// that our thread gets to work in between.
-  void leave_a_gap() const;
+  void wait_for_gap() const;
 };
-extern ForksUnderWay g_forks;
+extern PendingForks g_pending_forks;
 
 /// The child is alone, whatever other threads of the parent were doing.
-void forget_turns_after_fork();
+void reset_fork_lock_after_fork();
 
 }  // namespace gpuprof::agent

@@ -12,9 +12,9 @@
 namespace gpuprof::agent {
 
 /// sigwait and its kind, as inject/entry/interpose_sigwait.cpp has them; null in unit tests.
-extern const got::Replacement kWaitCalls[] __attribute__((weak));
+extern const got::Replacement kSigwaitReplacements[] __attribute__((weak));
 
 /// fork and exit, as inject/entry/interpose_fork_exit.cpp has them; null in unit tests.
-extern const got::Replacement kEndCalls[] __attribute__((weak));
+extern const got::Replacement kForkExitReplacements[] __attribute__((weak));
 
 }  // namespace gpuprof::agent

@@ -3,7 +3,7 @@
 // The end of the program's main thread: a process of which only our threads are left ends as it
 // would have without us.
 //
-// Context:  worker; thread_ends: boundary
+// Context:  worker; on_thread_exit: boundary
 // Owns:     nothing
 // Promises: the process's end is the main thread's: its status, or its signal
 #include <errno.h>
@@ -39,7 +39,7 @@ int main_thread_status() {
   return last == nullptr ? 0 : static_cast<int>(strtol(last, nullptr, 10));
 }
 
-void end_by_signal(int signal) {
+void exit_by_signal(int signal) {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, nullptr);
@@ -53,34 +53,35 @@ void end_by_signal(int signal) {
 // The kernel ends a process with its last thread, and that must not be one of ours. glibc has ended
 // it before this unless its count of threads could not be found, or the program's threads are not
 // its own (worker/glibc_threads.hpp), or the thread ended by the bare system call.
-void end_if_left_alone(const char* status) {
+void exit_if_only_own_threads(const char* status) {
   const char* state = strstr(status, "\nState:\t");
   const char* threads = strstr(status, "\nThreads:\t");
   if (state == nullptr || threads == nullptr || state[8] != 'Z') return;
-  const long ours = 1 + (hot::g_state.helper_tid.load(std::memory_order_relaxed) != 0 ? 1 : 0);
+  const long ours =
+      1 + (hot::g_state.flush_thread_tid.load(std::memory_order_relaxed) != 0 ? 1 : 0);
   const long all = strtol(threads + 10, nullptr, 10);
   if (all > ours + 1) return;  // the main thread counts until the process ends
   const int end = main_thread_status();
   before_exit();
-  if ((end & 0x7f) != 0) end_by_signal(end & 0x7f);
+  if ((end & 0x7f) != 0) exit_by_signal(end & 0x7f);
   for (;;) ::syscall(SYS_exit_group, (end >> 8) & 0xff);
 }
 
 // Ours end in the same way.
-void thread_ends() {
-  if (g_core.left.load(std::memory_order_relaxed)) return;
+void on_thread_exit() {
+  if (g_agent.shut_down.load(std::memory_order_relaxed)) return;
   const int saved = errno;
   const pid_t process = getpid();
-  if (g_core.owner_pid.load(std::memory_order_acquire) == process &&
+  if (g_agent.owner_pid.load(std::memory_order_acquire) == process &&
       ::syscall(SYS_gettid) == process) {
-    g_core.thread_ends_ns.store(base::mono_ns(), std::memory_order_relaxed);
+    g_agent.thread_exit_ns.store(base::mono_ns(), std::memory_order_relaxed);
     hot::wake_worker();
   }
   errno = saved;
 }
 
-bool a_thread_ends() {
-  const std::uint64_t since_ns = g_core.thread_ends_ns.load(std::memory_order_relaxed);
+bool thread_exit_announced() {
+  const std::uint64_t since_ns = g_agent.thread_exit_ns.load(std::memory_order_relaxed);
   return since_ns != 0 && base::mono_ns() - since_ns < kEndsWithinNs;
 }
 

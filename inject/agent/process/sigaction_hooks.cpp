@@ -32,47 +32,47 @@ bool is_own(int number) {
   return number > 0 && number < 65 && (sample::own_signals() >> (number - 1) & 1) != 0;
 }
 
-void before_taking(int number) {
+void before_sigaction(int number) {
   if (!is_own(number)) return;
   // Under a filter of the program's nothing of ours comes, and no call of ours may be made.
-  if (g_core.left.load(std::memory_order_acquire)) return;
-  if (number != sample::signal_number()) return sample::drop_own_pending(number);
+  if (g_agent.shut_down.load(std::memory_order_acquire)) return;
+  if (number != sample::signal_number()) return sample::discard_own_pending(number);
   const int saved = errno;
-  const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
+  const pid_t owner = g_agent.owner_pid.load(std::memory_order_acquire);
   const bool forked = owner == 0;
   // In a vfork child all our memory is the parent's; no signal of ours reaches it.
   const bool borrowed = !forked && owner != getpid();
   if (!borrowed && (forked || hot::worker_parked())) {
-    sample::leave_signal(forked);
+    sample::abandon_signal(forked);
     if (!forked) hot::worker_resume();
   } else if (!borrowed) {
-    sample::give_way(number);
-    if (is_own(number)) sample::drop_own_pending(number);
+    sample::yield_signal(number);
+    if (is_own(number)) sample::discard_own_pending(number);
   }
   errno = saved;
 }
 
 // What stood there, as the program knows it.
-void show(int number, struct sigaction* before) {
-  sample::unveil(number, before);
-  sample::show_programs_action(number, before);
-  sample::show_programs_io_action(number, before);
+void hide_own_action(int number, struct sigaction* before) {
+  sample::unmask_own_signal(number, before);
+  sample::restore_program_action(number, before);
+  sample::restore_program_sigio_action(number, before);
 }
 
 int call_sigaction(int number, const struct sigaction* action, struct sigaction* before) noexcept {
   if (action == nullptr) {
     const int result = sigaction(number, nullptr, before);
-    if (result == 0 && before != nullptr) show(number, before);
+    if (result == 0 && before != nullptr) hide_own_action(number, before);
     return result;
   }
-  before_taking(number);
+  before_sigaction(number);
   const struct sigaction asked = *action;  // may be the same memory
   struct sigaction set = asked;
-  sample::shield(number, &set);
+  sample::mask_own_signal(number, &set);
   const int result = sigaction(number, &set, before);
   if (result != 0) return result;
-  if (before != nullptr) show(number, before);
-  sample::note_shielded(number, asked, set);
+  if (before != nullptr) hide_own_action(number, before);
+  sample::record_masked_handler(number, asked, set);
   return result;
 }
 
@@ -82,23 +82,23 @@ int call_sigaction(int number, const struct sigaction* action, struct sigaction*
 
 template <sighandler_t (*kReal)(int, sighandler_t) noexcept>
 sighandler_t call(int number, sighandler_t handler) noexcept {
-  before_taking(number);
+  before_sigaction(number);
   const sighandler_t before = kReal(number, handler);
   struct sigaction seen {};
   seen.sa_handler = before;
   if (before == SIG_ERR) return before;
-  show(number, &seen);
+  hide_own_action(number, &seen);
   return seen.sa_handler;
 }
 
 int call_sigignore(int number) noexcept {
-  before_taking(number);
+  before_sigaction(number);
   return sigignore(number);
 }
 
 // Of a handler of ours it would change what happens to waits.
 int call_siginterrupt(int number, int interrupts) noexcept {
-  before_taking(number);
+  before_sigaction(number);
   return siginterrupt(number, interrupts);
 }
 
@@ -108,15 +108,15 @@ constexpr auto kSigset = call<sigset>;
 
 // Ours may wait on a thread that blocked them a moment ago.
 int call_sigpending(sigset_t* set) noexcept {
-  constexpr int kMost = 3;  // another may come meanwhile
+  constexpr int kMax = 3;  // another may come meanwhile
   int result = sigpending(set);
-  for (int i = 0; i < kMost && result == 0; ++i) {
+  for (int i = 0; i < kMax && result == 0; ++i) {
     std::uint64_t waiting;
     memcpy(&waiting, set, sizeof waiting);
     waiting &= sample::own_signals();
-    if (waiting == 0 || g_core.left.load(std::memory_order_acquire)) break;
+    if (waiting == 0 || g_agent.shut_down.load(std::memory_order_acquire)) break;
     for (int number = SIGRTMIN; number <= SIGRTMAX; ++number)
-      if ((waiting >> (number - 1) & 1) != 0) sample::drop_own_pending(number);
+      if ((waiting >> (number - 1) & 1) != 0) sample::discard_own_pending(number);
     result = sigpending(set);
   }
   return result;
@@ -136,18 +136,18 @@ const got::Replacement kCalls[] = {
     {},
 };
 constinit got::Patches g_calls(kCalls);
-constinit got::Patches g_waits(kWaitCalls);
+constinit got::Patches g_waits(kSigwaitReplacements);
 
 }  // namespace
 
-void follow_signal_calls() {
-  g_calls.follow_first();
-  if (kWaitCalls != nullptr && !got::in_front()) g_waits.follow_first();
+void hook_signal_calls() {
+  g_calls.apply_to_initial();
+  if (kSigwaitReplacements != nullptr && !got::is_preloaded()) g_waits.apply_to_initial();
 }
 
-void restore_signal_calls() {
+void unhook_signal_calls() {
   g_calls.restore();
-  if (kWaitCalls != nullptr) g_waits.restore();
+  if (kSigwaitReplacements != nullptr) g_waits.restore();
 }
 
 }  // namespace gpuprof::agent

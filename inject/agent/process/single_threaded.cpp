@@ -2,7 +2,7 @@
 //
 // fork and exit of a program with one thread, in a handler that may have interrupted malloc.
 //
-// Context:  boundary; restore_end_calls: worker
+// Context:  boundary; unhook_fork_exit: worker
 // Owns:     the slots of the program's modules through which it calls them, where we came later
 // Promises: nothing but a look at two words where the program has threads; our thread stands still
 //           before the C library is told of one thread, and until it is told of two
@@ -23,23 +23,25 @@ namespace {
 constexpr std::uint32_t kPatientMs = 10'000;
 
 // In a vfork child all our memory is the parent's.
-bool is_ours_to_tell() {
-  if (g_core.left.load(std::memory_order_acquire) || !hot::locks_for_one_thread()) return false;
-  const pid_t owner = g_core.owner_pid.load(std::memory_order_acquire);
+bool is_own_process() {
+  if (g_agent.shut_down.load(std::memory_order_acquire) || !hot::libc_locks_needlessly())
+    return false;
+  const pid_t owner = g_agent.owner_pid.load(std::memory_order_acquire);
   return owner == 0 || owner == getpid();
 }
 
-constinit got::Patches g_ends(kEndCalls);
+constinit got::Patches g_ends(kForkExitReplacements);
 
 }  // namespace
 
-void follow_end_calls() {
-  hot::find_thread_count();
-  if (kEndCalls != nullptr && hot::has_one_thread() && !got::in_front()) g_ends.follow_first();
+void hook_fork_exit() {
+  hot::find_glibc_thread_count();
+  if (kForkExitReplacements != nullptr && hot::is_single_threaded() && !got::is_preloaded())
+    g_ends.apply_to_initial();
 }
 
-void restore_end_calls() {
-  if (kEndCalls != nullptr && !hot::locks_for_one_thread()) g_ends.restore();
+void unhook_fork_exit() {
+  if (kForkExitReplacements != nullptr && !hot::libc_locks_needlessly()) g_ends.restore();
 }
 
 // The kernel does not say so; but a handler's own signal is blocked while it runs.
@@ -48,25 +50,25 @@ bool may_be_in_handler() {
   return ::syscall(SYS_rt_sigprocmask, 0, nullptr, &blocked, sizeof blocked) == 0 && blocked != 0;
 }
 
-ForkCall fork_begin() {
-  if (!is_ours_to_tell()) return {};
+ForkCall before_fork_call() {
+  if (!is_own_process()) return {};
   const int saved = errno;
   fork_prepare();
-  const ForkCall call{true, hot::begin_one_thread(may_be_in_handler() ? kPatientMs : 0)};
+  const ForkCall call{true, hot::set_single_threaded(may_be_in_handler() ? kPatientMs : 0)};
   errno = saved;
   return call;
 }
 
-void fork_end(ForkCall call, pid_t child) {
-  if (call.alone) hot::end_one_thread();
+void after_fork_call(ForkCall call, pid_t child) {
+  if (call.single_threaded) hot::clear_single_threaded();
   if (call.prepared && child != 0) fork_parent();
 }
 
-void exit_begin() {
-  if (!is_ours_to_tell() || !may_be_in_handler()) return;
+void on_exit_call() {
+  if (!is_own_process() || !may_be_in_handler()) return;
   const int saved = errno;
-  alone_begin();
-  if (!hot::begin_one_thread(kPatientMs)) alone_end();
+  begin_single_threaded();
+  if (!hot::set_single_threaded(kPatientMs)) end_single_threaded();
   errno = saved;
 }
 

@@ -49,13 +49,13 @@ bool parse_socket(const char* text, const char* end, Address* out) {
   return true;
 }
 
-// With its last letter as mark_restricted() wrote it, too.
+// With its last letter as mark_syscalls_restricted() wrote it, too.
 bool is_word(const char* text, const char* end, const char* word, Address* out) {
   const std::size_t bytes = strlen(word);
   if (static_cast<std::size_t>(end - text) != bytes || strncmp(text, word, bytes - 1) != 0)
     return false;
   const char marked = static_cast<char>(word[bytes - 1] - ('a' - 'A'));
-  out->restricted = out->restricted || text[bytes - 1] == marked;
+  out->syscalls_restricted = out->syscalls_restricted || text[bytes - 1] == marked;
   return text[bytes - 1] == word[bytes - 1] || text[bytes - 1] == marked;
 }
 
@@ -83,12 +83,12 @@ bool parse_address(const char* text, Address* out) {
     if (strncmp(field, "name=", 5) == 0) copy_name(field + 5, end, out);
     if (strncmp(field, "nonce=", 6) == 0) out->nonce = parse_number(field + 6, end, 16);
     if (strncmp(field, "patience=", 9) == 0)
-      out->patience_ms = static_cast<std::uint32_t>(parse_number(field + 9, end, 10));
+      out->idle_timeout_ms = static_cast<std::uint32_t>(parse_number(field + 9, end, 10));
   }
   return true;
 }
 
-void mark_restricted(char** environment) {
+void mark_syscalls_restricted(char** environment) {
   const std::size_t name_bytes = strlen(wire::kSocketVariable);
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     if (strncmp(*environment, wire::kSocketVariable, name_bytes) != 0 ||

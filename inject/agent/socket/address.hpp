@@ -17,11 +17,11 @@ struct Address {
   sockaddr_un socket;
   socklen_t socket_bytes;  // 0: armed, there is no daemon yet
   std::uint64_t session;
-  std::uint32_t command_pid;  // 0: none
-  std::uint64_t nonce;        // of the door; 0: any
-  std::uint32_t patience_ms;  // lets go if nobody has come by then; 0: waits for ever
-  char name[64];              // --name
-  bool restricted;            // mark_restricted()
+  std::uint32_t command_pid;      // 0: none
+  std::uint64_t nonce;            // of the door; 0: any
+  std::uint32_t idle_timeout_ms;  // lets go if nobody has come by then; 0: waits for ever
+  char name[64];                  // --name
+  bool syscalls_restricted;       // mark_syscalls_restricted()
 };
 
 /// Parses `ADDRESS;session=HEX;pid=N;name=NAME;nonce=HEX;patience=MS`, where ADDRESS may be the
@@ -31,6 +31,6 @@ bool parse_address(const char* text, Address* out);
 /// Tells the programs that this one will start in its place, or its forked children, that the
 /// system calls they may make are restricted: changes one letter of our own variable in place.
 /// @param environment  As environ; may be null.
-void mark_restricted(char** environment);
+void mark_syscalls_restricted(char** environment);
 
 }  // namespace gpuprof::agent

@@ -39,7 +39,7 @@ bool trusted_user(int fd) {
 
 }  // namespace
 
-bool OwnFd::adopt(base::UniqueFd raw) {
+bool CheckedFd::adopt(base::UniqueFd raw) {
   const int moved = fcntl(raw.get(), F_DUPFD_CLOEXEC, first_own_fd());
   struct stat info {};
   if (moved < 0 || fstat(moved, &info) != 0) return false;
@@ -49,13 +49,13 @@ bool OwnFd::adopt(base::UniqueFd raw) {
   return true;
 }
 
-bool OwnFd::ours() const {
+bool CheckedFd::is_intact() const {
   struct stat info {};
   return fd >= 0 && fstat(fd, &info) == 0 && info.st_dev == device && info.st_ino == inode;
 }
 
-void OwnFd::close() {
-  if (ours()) ::close(fd);
+void CheckedFd::close() {
+  if (is_intact()) ::close(fd);
   fd = -1;
 }
 
@@ -75,27 +75,27 @@ bool Connection::open(const Address& address) {
 
 void Connection::close() { socket_.close(); }
 
-Sent Connection::try_send(const std::byte* packet, std::size_t bytes) {
-  if (socket_.fd < 0) return Sent::kGone;
+SendResult Connection::try_send(const std::byte* packet, std::size_t bytes) {
+  if (socket_.fd < 0) return SendResult::kPeerGone;
   while (::send(socket_.fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
-    return errno == EAGAIN || errno == ENOBUFS ? Sent::kFull : Sent::kGone;
+    return errno == EAGAIN || errno == ENOBUFS ? SendResult::kFull : SendResult::kPeerGone;
   }
-  return Sent::kYes;
+  return SendResult::kSent;
 }
 
 bool Connection::send_packet(std::size_t bytes) {
   const std::uint64_t deadline = base::mono_ns() + send_deadline_ms_ * 1'000'000ULL;
   for (;;) {
-    const Sent sent = try_send(packet_out_, bytes);
-    if (sent != Sent::kFull) return sent == Sent::kYes;
+    const SendResult sent = try_send(packet_out_, bytes);
+    if (sent != SendResult::kFull) return sent == SendResult::kSent;
     if (base::mono_ns() >= deadline) return false;
     pollfd one{socket_.fd, POLLOUT, 0};
     poll(&one, 1, 20);
   }
 }
 
-Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) {
+ReceiveResult Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) {
   iovec part{packet_in_, sizeof packet_in_};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr message{};
@@ -105,8 +105,9 @@ Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) 
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(socket_.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0) {
-    if (errno == EAGAIN || errno == EINTR) return Received::kNothing;
-    return errno == EBADF || errno == ENOTSOCK ? Received::kDescriptorLost : Received::kPeerGone;
+    if (errno == EAGAIN || errno == EINTR) return ReceiveResult::kNothing;
+    return errno == EBADF || errno == ENOTSOCK ? ReceiveResult::kDescriptorLost
+                                               : ReceiveResult::kPeerGone;
   }
   // An empty packet may carry descriptors, too: they are looked at first.
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
@@ -122,11 +123,11 @@ Received Connection::receive(wire::Packet* packet, base::UniqueFd* received_fd) 
     }
   }
   std::uint16_t major = 0;
-  if (got == 0) return Received::kPeerGone;
+  if (got == 0) return ReceiveResult::kPeerGone;
   if (!wire::parse_packet(packet_in_, static_cast<std::size_t>(got), packet, &major) ||
       major != wire::kWireMajor)
-    return Received::kPeerGone;
-  return Received::kPacket;
+    return ReceiveResult::kPeerGone;
+  return ReceiveResult::kPacket;
 }
 
 void Connection::wait(int timeout_ms) {

@@ -23,31 +23,31 @@ namespace gpuprof::agent {
 
 /// A descriptor and what it was when we made it: the program may close everything it does not
 /// know and open its own files under the same numbers.
-struct OwnFd {
+struct CheckedFd {
   int fd = -1;
   std::uint64_t device = 0, inode = 0;
 
   /// Moves `raw` to the top of the range and remembers it. False: no room.
   bool adopt(base::UniqueFd raw);
   /// Still the thing we made?
-  bool ours() const;
+  bool is_intact() const;
   /// Closes it if it is still ours.
   void close();
 };
 
 /// kFull: the peer does not read just now.
-enum class Sent { kYes, kFull, kGone };
+enum class SendResult { kSent, kFull, kPeerGone };
 
-enum class Received { kPacket, kNothing, kPeerGone, kDescriptorLost };
+enum class ReceiveResult { kPacket, kNothing, kPeerGone, kDescriptorLost };
 
 class Connection {
  public:
   /// Connects, checks that the peer runs under our own uid, or is root.
   bool open(const Address& address);
   /// Takes over a connected socket, whose peer was checked.
-  bool take(base::UniqueFd socket) { return socket_.adopt(std::move(socket)); }
+  bool adopt(base::UniqueFd socket) { return socket_.adopt(std::move(socket)); }
   /// Takes over what another one is connected to.
-  void take_from(Connection* other) {
+  void adopt_from(Connection* other) {
     close();
     std::swap(socket_, other->socket_);
   }
@@ -62,27 +62,27 @@ class Connection {
   }
 
   /// From now on a peer that does not read is waited for no more.
-  void wait_no_more() { send_deadline_ms_ = 0; }
+  void stop_waiting() { send_deadline_ms_ = 0; }
 
   /// A whole packet, without waiting.
-  Sent try_send(const std::byte* packet, std::size_t bytes);
+  SendResult try_send(const std::byte* packet, std::size_t bytes);
 
   /// One packet if there is one. `received_fd` gets a descriptor that came with it.
-  Received receive(wire::Packet* packet, base::UniqueFd* received_fd);
+  ReceiveResult receive(wire::Packet* packet, base::UniqueFd* received_fd);
 
   /// Waits for a packet, `timeout_ms` at most.
   void wait(int timeout_ms);
 
   /// The descriptor went with the table it was in.
-  void forget() { socket_.fd = -1; }
+  void forget_descriptor() { socket_.fd = -1; }
   int fd() const { return socket_.fd; }
 
-  bool intact() const { return socket_.ours(); }
+  bool intact() const { return socket_.is_intact(); }
 
  private:
   bool send_packet(std::size_t bytes);
 
-  OwnFd socket_;
+  CheckedFd socket_;
   std::uint32_t send_deadline_ms_ = 500;
   alignas(8) std::byte packet_out_[16384] = {};
   alignas(8) std::byte packet_in_[8192] = {};

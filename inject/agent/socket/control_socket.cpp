@@ -2,7 +2,7 @@
 //
 // Makes and removes the door's socket.
 //
-// Context:  worker (unlink_door: boundary)
+// Context:  worker (unlink_control_socket: boundary)
 #include "inject/agent/socket/control_socket.hpp"
 
 #include <errno.h>
@@ -24,12 +24,13 @@ namespace {
 
 constexpr int kBacklog = 8;
 
-// What unlink_door() removes: threads of the program must not look at the worker's own state.
-char g_door_file[108];
-constinit std::atomic<bool> g_door_file_there{false};
+// What unlink_control_socket() removes: threads of the program must not look at the worker's own
+// state.
+char g_control_socket_path[108];
+constinit std::atomic<bool> g_control_socket_exists{false};
 
 // Ours, and nobody else's to write in. A link somebody put there is not followed.
-bool own_folder(const char* path) {
+bool is_private_folder(const char* path) {
   struct stat info {};
   if (::mkdir(path, 0700) != 0 && errno != EEXIST) return false;
   return ::lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
@@ -55,40 +56,40 @@ void remove_with_folder(const char* file) {
 
 }  // namespace
 
-bool Door::bind_and_listen(const sockaddr_un& name, socklen_t bytes) {
+bool ControlSocket::bind_and_listen(const sockaddr_un& name, socklen_t bytes) {
   base::UniqueFd raw(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!raw) return false;
   if (::bind(raw.get(), reinterpret_cast<const sockaddr*>(&name), bytes) != 0) return false;
   return ::listen(raw.get(), kBacklog) == 0 && socket_.adopt(std::move(raw));
 }
 
-bool Door::open_in(const wire::DoorFolder& place) {
+bool ControlSocket::open_in(const wire::ControlSocketFolder& place) {
   char folder[64];
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  snprintf(folder, sizeof folder, "%s%u%s", place.before, geteuid(), place.after);
-  if (!own_folder(folder)) return false;
+  snprintf(folder, sizeof folder, "%s%u%s", place.prefix, geteuid(), place.suffix);
+  if (!is_private_folder(folder)) return false;
   const int folder_bytes = snprintf(name.sun_path, sizeof name.sun_path, "%s/", folder);
   snprintf(name.sun_path + folder_bytes, sizeof name.sun_path - static_cast<unsigned>(folder_bytes),
-           wire::kDoorName, static_cast<unsigned>(getpid()),
+           wire::kControlSocketName, static_cast<unsigned>(getpid()),
            static_cast<unsigned long long>(nonce_));
   memcpy(path_, name.sun_path, sizeof path_);
-  strncat(name.sun_path, wire::kUnfinishedSuffix, 8);
+  strncat(name.sun_path, wire::kNotListeningSuffix, 8);
   if (!bind_and_listen(name, sizeof name) || ::rename(name.sun_path, path_) != 0) {
     ::unlink(name.sun_path);
     socket_.close();
     path_[0] = '\0';
     return false;
   }
-  memcpy(g_door_file, path_, sizeof g_door_file);
-  g_door_file_there.store(true, std::memory_order_release);
+  memcpy(g_control_socket_path, path_, sizeof g_control_socket_path);
+  g_control_socket_exists.store(true, std::memory_order_release);
   return true;
 }
 
-bool Door::open_abstract() {
+bool ControlSocket::open_abstract() {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  const int bytes = snprintf(name.sun_path, sizeof name.sun_path, wire::kAbstractDoorName,
+  const int bytes = snprintf(name.sun_path, sizeof name.sun_path, wire::kAbstractSocketName,
                              static_cast<unsigned>(geteuid()), static_cast<unsigned>(getpid()),
                              static_cast<unsigned long long>(nonce_));
   name.sun_path[0] = '\0';
@@ -97,24 +98,25 @@ bool Door::open_abstract() {
       name, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + static_cast<unsigned>(bytes)));
 }
 
-bool Door::open(std::uint64_t nonce) {
+bool ControlSocket::open(std::uint64_t nonce) {
   if (is_open()) return true;
   if (nonce != 0) nonce_ = nonce;
   if (nonce_ == 0) nonce_ = random_number();
-  for (const wire::DoorFolder& folder : wire::kDoorFolders)
+  for (const wire::ControlSocketFolder& folder : wire::kControlSocketFolders)
     // Again, where another process has just taken the folder away.
     for (int i = 0; i < 2; ++i)
       if (open_in(folder)) return true;
   return open_abstract();
 }
 
-bool Door::lost() const {
+bool ControlSocket::lost() const {
   if (!is_open()) return false;
-  return !socket_.ours() || (path_[0] != '\0' && ::access(path_, F_OK) != 0 && errno == ENOENT);
+  return !socket_.is_intact() ||
+         (path_[0] != '\0' && ::access(path_, F_OK) != 0 && errno == ENOENT);
 }
 
-base::UniqueFd Door::accept(std::uint32_t* peer_pid) {
-  if (!is_open() || !socket_.ours()) return base::UniqueFd();
+base::UniqueFd ControlSocket::accept(std::uint32_t* peer_pid) {
+  if (!is_open() || !socket_.is_intact()) return base::UniqueFd();
   base::UniqueFd peer(::accept4(socket_.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!peer) return peer;
   ucred who{};
@@ -125,30 +127,31 @@ base::UniqueFd Door::accept(std::uint32_t* peer_pid) {
   return peer;
 }
 
-void Door::close() {
+void ControlSocket::close() {
   if (path_[0] != '\0') {
-    g_door_file_there.store(false, std::memory_order_release);
+    g_control_socket_exists.store(false, std::memory_order_release);
     remove_with_folder(path_);
   }
   path_[0] = '\0';
   socket_.close();
 }
 
-void Door::forget() {
+void ControlSocket::forget_descriptor() {
   socket_.fd = -1;
   close();
 }
 
-void Door::leave_to_parent(bool with_descriptor) {
+void ControlSocket::abandon_to_parent(bool with_descriptor) {
   if (with_descriptor) socket_.close();
   socket_.fd = -1;
   nonce_ = 0;
   path_[0] = '\0';
-  g_door_file_there.store(false, std::memory_order_release);
+  g_control_socket_exists.store(false, std::memory_order_release);
 }
 
-void unlink_door() {
-  if (g_door_file_there.exchange(false, std::memory_order_acq_rel)) remove_with_folder(g_door_file);
+void unlink_control_socket() {
+  if (g_control_socket_exists.exchange(false, std::memory_order_acq_rel))
+    remove_with_folder(g_control_socket_path);
 }
 
 }  // namespace gpuprof::agent

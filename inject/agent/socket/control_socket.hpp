@@ -2,7 +2,7 @@
 //
 // The listening socket at which this process is found (wire/control_socket.hpp).
 //
-// Context:  worker (unlink_door: boundary)
+// Context:  worker (unlink_control_socket: boundary)
 // Owns:     the socket and its file
 // Promises: only the process's own user and root are let in; a folder that somebody else prepared
 //           is not used
@@ -16,7 +16,7 @@
 
 namespace gpuprof::agent {
 
-class Door {
+class ControlSocket {
  public:
   /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
   /// that is 0 a random one, the same each time: whoever was told this name finds a door that was
@@ -32,21 +32,21 @@ class Door {
   /// Closes it and removes its file.
   void close();
   /// The descriptor went with the table it was in: nobody answers there any more.
-  void forget();
+  void forget_descriptor();
   /// In a forked child: socket and file are the parent's. Boundary.
-  void leave_to_parent(bool with_descriptor);
+  void abandon_to_parent(bool with_descriptor);
 
  private:
-  bool open_in(const wire::DoorFolder& place);
+  bool open_in(const wire::ControlSocketFolder& place);
   bool open_abstract();
   bool bind_and_listen(const sockaddr_un& name, socklen_t bytes);
 
-  OwnFd socket_;
+  CheckedFd socket_;
   std::uint64_t nonce_ = 0;
   char path_[108] = {};  // empty: abstract
 };
 
 /// Removes the file of an open door. Boundary, at the end of the process.
-void unlink_door();
+void unlink_control_socket();
 
 }  // namespace gpuprof::agent

@@ -39,7 +39,7 @@ std::uint64_t process_start_ticks() {
 
 }  // namespace
 
-bool say_hello() {
+bool send_hello() {
   wire::Hello hello{};
   char tail[4096 + 2048];
   const ssize_t exe = readlink("/proc/self/exe", tail, 4096);
@@ -48,18 +48,18 @@ bool say_hello() {
       static_cast<std::uint32_t>(read_file("/proc/self/cmdline", tail + hello.exe_bytes, 2048));
   hello.major = wire::kWireMajor;
   hello.minor = wire::kWireMinor;
-  const std::uint32_t woke = g_core.woke.load(std::memory_order_acquire);
-  hello.woke = g_core.set_up ? woke | wire::kWokeAgain : woke;
+  const std::uint32_t woke = g_agent.wake_reasons.load(std::memory_order_acquire);
+  hello.wake_reasons = g_agent.components_configured ? woke | wire::kWakeReconnect : woke;
   hello.pid = static_cast<std::uint32_t>(getpid());
   hello.ppid = static_cast<std::uint32_t>(getppid());
   hello.mono_ns = base::mono_ns();
   hello.real_ns = base::real_ns();
   hello.process_start_ticks = process_start_ticks();
   // What a daemon that came later can know begins when it came.
-  hello.load_ns = g_core.join_ns != 0 ? g_core.join_ns : g_core.load_ns;
-  hello.session = g_core.address.session;
-  g_core.told_woke = woke;
-  return g_core.connection.send(hello, tail, hello.exe_bytes + hello.command_bytes);
+  hello.load_ns = g_agent.join_ns != 0 ? g_agent.join_ns : g_agent.load_ns;
+  hello.session = g_agent.address.session;
+  g_agent.reported_wake_reasons = woke;
+  return g_agent.connection.send(hello, tail, hello.exe_bytes + hello.command_bytes);
 }
 
 }  // namespace gpuprof::agent

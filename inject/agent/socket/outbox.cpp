@@ -31,20 +31,20 @@ struct Pair {
 void send_notice(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
                  const char* text) {
   const auto bytes = static_cast<std::uint32_t>(strnlen(text, 2048));
-  tell(wire::Notice{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(level), code,
-                    bytes, base::mono_ns()},
-       text, bytes);
+  send_message(wire::Notice{static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(level),
+                            code, bytes, base::mono_ns()},
+               text, bytes);
 }
 
 void send_fact(const char* key, const char* value) {
   const Pair pair(key, strlen(key), value, strlen(value));
-  tell(wire::Fact{pair.first, pair.second}, pair.bytes, pair.total());
+  send_message(wire::Fact{pair.first, pair.second}, pair.bytes, pair.total());
 }
 
 void send_thread(const wire::Thread& thread, const char* name) {
   wire::Thread message = thread;
   message.name_bytes = static_cast<std::uint32_t>(strnlen(name, 256));
-  tell(message, name, message.name_bytes);
+  send_message(message, name, message.name_bytes);
 }
 
 void send_module(const wire::Module& module, const void* build_id, const char* path) {
@@ -52,19 +52,19 @@ void send_module(const wire::Module& module, const void* build_id, const char* p
   const Pair pair(build_id, module.build_id_bytes, path, strlen(path));
   message.build_id_bytes = pair.first;
   message.path_bytes = pair.second;
-  tell(message, pair.bytes, pair.total());
+  send_message(message, pair.bytes, pair.total());
 }
 
-void send_module_gone(const wire::ModuleGone& gone) { tell(gone); }
+void send_module_gone(const wire::ModuleUnloaded& gone) { send_message(gone); }
 
 void send_domain(std::uint32_t domain, const char* name) {
   const auto bytes = static_cast<std::uint32_t>(strnlen(name, 1024));
-  tell(wire::DomainName{domain, bytes}, name, bytes);
+  send_message(wire::DomainName{domain, bytes}, name, bytes);
 }
 
 }  // namespace
 
-void open_outbox() {
+void install_outbox() {
   hot::g_outbox =
       hot::Outbox{send_notice, send_fact, send_thread, send_module, send_module_gone, send_domain};
 }

@@ -17,47 +17,47 @@ namespace {
 constexpr int kLookMs = 10;
 }  // namespace
 
-void Mail::add_packet(Connection& to, std::size_t bytes) {
-  push(to);
-  if (!waits() && to.try_send(packet_, bytes) == Sent::kYes) return;
+void SendQueue::add_packet(Connection& to, std::size_t bytes) {
+  flush(to);
+  if (!has_pending() && to.try_send(packet_, bytes) == SendResult::kSent) return;
   ++(keep(bytes) ? waiting_ : lost_);
   publish();
 }
 
-bool Mail::keep(std::size_t bytes) {
+bool SendQueue::keep(std::size_t bytes) {
   const auto size = static_cast<std::uint32_t>(bytes);
-  if (kRoomBytes - end_ < sizeof size + bytes) {
+  if (kCapacityBytes - end_ < sizeof size + bytes) {
     memmove(room_, room_ + head_, end_ - head_);
     end_ -= head_;
     head_ = 0;
   }
-  if (kRoomBytes - end_ < sizeof size + bytes) return false;
+  if (kCapacityBytes - end_ < sizeof size + bytes) return false;
   memcpy(room_ + end_, &size, sizeof size);
   memcpy(room_ + end_ + sizeof size, packet_, bytes);
   end_ += sizeof size + bytes;
   return true;
 }
 
-bool Mail::push(Connection& to) {
-  if (!waits()) return true;
-  Sent last = Sent::kYes;
-  while (waits()) {
+bool SendQueue::flush(Connection& to) {
+  if (!has_pending()) return true;
+  SendResult last = SendResult::kSent;
+  while (has_pending()) {
     std::uint32_t size = 0;
     memcpy(&size, room_ + head_, sizeof size);
     last = to.try_send(room_ + head_ + sizeof size, size);
-    if (last != Sent::kYes) break;
+    if (last != SendResult::kSent) break;
     head_ += sizeof size + size;
     --waiting_;
   }
-  if (!waits()) head_ = end_ = 0;
+  if (!has_pending()) head_ = end_ = 0;
   publish();
-  return last != Sent::kGone;
+  return last != SendResult::kPeerGone;
 }
 
-void Mail::finish(Connection& to, int timeout_ms) {
+void SendQueue::drain(Connection& to, int timeout_ms) {
   const std::uint64_t deadline_ns =
       base::mono_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
-  while (push(to) && waits() && base::mono_ns() < deadline_ns) {
+  while (flush(to) && has_pending() && base::mono_ns() < deadline_ns) {
     pollfd one{to.fd(), POLLOUT, 0};
     poll(&one, 1, kLookMs);
   }
@@ -65,7 +65,7 @@ void Mail::finish(Connection& to, int timeout_ms) {
   head_ = end_ = waiting_ = 0;
 }
 
-void Mail::publish() const {
+void SendQueue::publish() const {
   wire::Stats* stats = hot::g_state.stats;
   if (stats == nullptr) return;
   stats->counters[static_cast<std::uint32_t>(wire::Counter::kMessagesUnsent)].store(

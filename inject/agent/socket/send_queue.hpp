@@ -18,23 +18,23 @@
 
 namespace gpuprof::agent {
 
-class Mail {
+class SendQueue {
  public:
   template <typename M>
-  void add(Connection& to, const M& body, const void* tail, std::size_t tail_bytes) {
+  void enqueue(Connection& to, const M& body, const void* tail, std::size_t tail_bytes) {
     const std::size_t bytes = wire::encode_message(body, tail, tail_bytes, packet_, sizeof packet_);
     if (bytes != 0) add_packet(to, bytes);
   }
   /// What waits goes as far as the socket takes it. False: nobody is there to take it.
-  bool push(Connection& to);
-  bool waits() const { return head_ != end_; }
+  bool flush(Connection& to);
+  bool has_pending() const { return head_ != end_; }
   /// The same for `timeout_ms` at most; what still waits then is lost.
-  void finish(Connection& to, int timeout_ms);
+  void drain(Connection& to, int timeout_ms);
   /// Another session, or process, begins.
   void clear() { head_ = end_ = waiting_ = lost_ = 0; }
 
  private:
-  static constexpr std::size_t kRoomBytes = 512 * 1024;
+  static constexpr std::size_t kCapacityBytes = 512 * 1024;
 
   void add_packet(Connection& to, std::size_t bytes);
   bool keep(std::size_t bytes);
@@ -43,7 +43,7 @@ class Mail {
   std::size_t head_ = 0, end_ = 0;
   std::uint64_t waiting_ = 0, lost_ = 0;  // messages
   alignas(8) std::byte packet_[16384] = {};
-  alignas(8) std::byte room_[kRoomBytes] = {};  // each with its size in front
+  alignas(8) std::byte room_[kCapacityBytes] = {};  // each with its size in front
 };
 
 }  // namespace gpuprof::agent

@@ -67,7 +67,7 @@ bool BufferPool::unmap(std::uint32_t deadline_ms) {
   if (!mapped()) return true;
   closed_.store(true);
   for (std::uint32_t waited = 0; !all_back() && waited < deadline_ms; ++waited)
-    hot::pause_for(1'000'000);
+    hot::sleep_ns(1'000'000);
   const bool back = all_back();
   if (back) {
     mapped_.store(false);

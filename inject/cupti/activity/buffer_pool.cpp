@@ -18,12 +18,12 @@ namespace {
 alignas(4096) constinit std::uint8_t g_discard[kDiscardBytes] = {};
 
 // seq_cst; pairs with unmap(), which closes first and then looks who is inside.
-class Inside {
+class InsideCount {
  public:
-  explicit Inside(std::atomic<std::uint32_t>& count) : count_(count) { count_.fetch_add(1); }
-  ~Inside() { count_.fetch_sub(1); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  explicit InsideCount(std::atomic<std::uint32_t>& count) : count_(count) { count_.fetch_add(1); }
+  ~InsideCount() { count_.fetch_sub(1); }
+  InsideCount(const InsideCount&) = delete;
+  InsideCount& operator=(const InsideCount&) = delete;
 
  private:
   std::atomic<std::uint32_t>& count_;
@@ -63,12 +63,12 @@ std::uint32_t BufferPool::index_of(const std::uint8_t* buffer) const {
 
 bool BufferPool::owns(const std::uint8_t* buffer) const { return index_of(buffer) != kMaxBuffers; }
 
-bool BufferPool::handed_out(const std::uint8_t* buffer) const {
+bool BufferPool::owns_or_discard(const std::uint8_t* buffer) const {
   return buffer == g_discard || owns(buffer);
 }
 
-std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
-  const Inside here(inside_);
+std::uint8_t* BufferPool::acquire(std::size_t* bytes, bool* discard) {
+  const InsideCount here(inside_);
   const bool open = mapped() && !closed_.load();
   *discard = false;
   *bytes = bytes_;
@@ -87,8 +87,8 @@ std::uint8_t* BufferPool::take(std::size_t* bytes, bool* discard) {
   return g_discard;
 }
 
-void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
-  const Inside here(inside_);
+void BufferPool::release(const std::uint8_t* buffer, std::size_t used) {
+  const InsideCount here(inside_);
   const std::uint32_t index = index_of(buffer);
   if (index == kMaxBuffers) return;
   const auto dirty = static_cast<std::uint32_t>(used < bytes_ ? used : bytes_);
@@ -97,8 +97,8 @@ void BufferPool::give_back(const std::uint8_t* buffer, std::size_t used) {
   out_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void BufferPool::clean() {
-  const Inside here(inside_);
+void BufferPool::zero_used() {
+  const InsideCount here(inside_);
   if (!mapped() || closed_.load()) return;
   for (std::uint32_t n = 0; n < count_; ++n) {
     const std::uint32_t index = dirty_.pop(next_);

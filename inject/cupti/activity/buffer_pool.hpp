@@ -2,8 +2,8 @@
 //
 // The pool of activity buffers: their memory, two lock-free lists, one buffer to throw away into.
 //
-// Context:  map: worker | boundary, from the heap: worker; take, give_back, owns, handed_out,
-//           any_out: callback; clean, unmap: worker
+// Context:  map: worker | boundary, from the heap: worker; take, give_back, owns, owns_or_discard,
+//           has_outstanding: callback; clean, unmap: worker
 // Owns:     the memory, until unmap() finds that CUPTI has given every buffer back
 // Promises: take never returns null; what take returns is zeroed unless it is the discard buffer
 // Not here: what is in a buffer (buffer_callbacks.cpp)
@@ -49,24 +49,24 @@ class BufferPool {
   bool unmap(std::uint32_t deadline_ms);
 
   /// A buffer to be filled; the discard buffer when none is left (`*discard` tells).
-  std::uint8_t* take(std::size_t* bytes, bool* discard);
+  std::uint8_t* acquire(std::size_t* bytes, bool* discard);
 
   /// Somebody has a buffer of the pool: CUPTI, or who was given it in our place.
-  bool any_out() const { return mapped() && out_.load() != 0; }
+  bool has_outstanding() const { return mapped() && out_.load() != 0; }
 
   /// Half of the buffers are with CUPTI: threads that ended keep theirs until a flush.
   bool low() const { return out_.load(std::memory_order_relaxed) * 2 >= count_; }
 
   /// A buffer comes back with `used` bytes written. Foreign pointers are ignored.
-  void give_back(const std::uint8_t* buffer, std::size_t used);
+  void release(const std::uint8_t* buffer, std::size_t used);
 
   /// True for a buffer of the pool, false for the discard buffer and strangers.
   bool owns(const std::uint8_t* buffer) const;
   /// True for the discard buffer, too: what take() has returned.
-  bool handed_out(const std::uint8_t* buffer) const;
+  bool owns_or_discard(const std::uint8_t* buffer) const;
 
   /// Zeroes what came back used, so that the application's threads need not.
-  void clean();
+  void zero_used();
 
   std::uint32_t buffer_bytes() const { return bytes_; }
 

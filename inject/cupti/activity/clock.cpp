@@ -39,7 +39,7 @@ wire::ClockSync read_once(const Api& api) {
   sync.tsc = counter();
   const std::uint64_t after = base::mono_ns();
   sync.mono_ns = before + (after - before) / 2;
-  sync.gap_ns = after - before;
+  sync.uncertainty_ns = after - before;
   return sync;
 }
 
@@ -54,7 +54,7 @@ wire::ClockSync read_clocks(const Api& api) {
   wire::ClockSync best = read_once(api);
   for (int i = 1; i < kTries; ++i) {
     const wire::ClockSync next = read_once(api);
-    if (next.gap_ns < best.gap_ns) best = next;
+    if (next.uncertainty_ns < best.uncertainty_ns) best = next;
   }
   if (is_foreign(best.cupti_ns, best.real_ns)) best.flags |= wire::kClockForeign;
   return best;
@@ -62,7 +62,7 @@ wire::ClockSync read_clocks(const Api& api) {
 
 bool record_clock(const Api& api) {
   const wire::ClockSync sync = read_clocks(api);
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (guard) hot::record(guard, sync, sync.mono_ns);
   return (sync.flags & wire::kClockForeign) != 0;
 }

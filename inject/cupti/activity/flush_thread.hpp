@@ -18,53 +18,53 @@
 namespace gpuprof::cupti {
 
 /// Starts the thread if it does not run. False: no thread could be made.
-bool start_flusher();
+bool start_flush_thread();
 
 /// Ends the thread; waits at most `deadline_ms`, a hung one is left behind. True: it is gone.
 /// @param starved_ms  So long besides, while it is not inside CUPTI and waits for a processor.
-bool stop_flusher(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
+bool stop_flush_thread(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 
 /// Starts the thread from a thread that has the program's descriptors, and keeps it: the worker has
 /// a table of its own, in which CUDA's and CUPTI's are not. From now on calls of CUPTI are made by
 /// it.
-void keep_helper();
-bool helper_is_kept();
+void keep_flush_thread();
+bool is_flush_thread_kept();
 /// Where a fork has ended a thread that is kept: makes it again. On a thread of the program.
-void restore_helper();
+void restart_flush_thread();
 /// Ends it for good. False: it hangs and is left behind.
-bool drop_helper(std::uint32_t deadline_ms);
+bool end_flush_thread(std::uint32_t deadline_ms);
 
 /// Runs `job` where CUPTI can work: on a thread of the program here, else on the kept one, if there
 /// is one. False: it did not end in time, and goes on; or the one before it has not ended.
-bool run_on_helper(void (*job)(), std::uint32_t deadline_ms);
+bool run_on_flush_thread(void (*job)(), std::uint32_t deadline_ms);
 
 /// Asks for a flush and returns at once. @return a ticket for wait_flush.
-std::uint32_t ask_flush(bool forced);
+std::uint32_t request_flush(bool forced);
 
 /// Asks for a flush unless one is asked for or was done less than `spacing_ms` ago. Callback.
-void hurry_flush(std::uint32_t spacing_ms);
+void request_flush_soon(std::uint32_t spacing_ms);
 
 /// Waits until the flush of this ticket is done. False: deadline passed.
 bool wait_flush(std::uint32_t ticket, std::uint32_t deadline_ms);
 
 /// Whether the thread is there. Any thread; a moment's answer.
-bool flusher_runs();
+bool flush_thread_runs();
 
 /// How many flushes were asked for, and the ticket of the last one that has ended.
-std::uint32_t flushes_asked();
+std::uint32_t flushes_requested();
 std::uint32_t flushes_done();
 
 /// Since when a flush has been running (CLOCK_MONOTONIC), 0: none is.
-std::uint64_t flush_running_since();
+std::uint64_t flush_started_ns();
 
 /// Whether the last clock reading was a foreign one.
 bool clock_was_foreign();
 
 /// On the flush thread only: gives the daemon a moment when the lane is half full.
 /// False: it did not use it, do not wait again for this buffer.
-bool wait_for_room(const hot::Guard& guard);
+bool wait_for_ring_space(const hot::Guard& guard);
 
 /// In a forked child: the thread does not exist here.
-void forget_flusher();
+void reset_flush_thread_after_fork();
 
 }  // namespace gpuprof::cupti

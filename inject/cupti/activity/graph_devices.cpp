@@ -32,15 +32,15 @@ bool find(const std::atomic<std::uint64_t>& place, std::uint32_t of, std::uint32
 
 }  // namespace
 
-void note_context(std::uint32_t context, std::uint32_t device) {
+void record_context(std::uint32_t context, std::uint32_t device) {
   g_devices[context % kContexts].store(pair(context, device), std::memory_order_relaxed);
 }
 
-void note_graph_launch(std::uint32_t correlation, std::uint32_t context) {
+void record_graph_launch(std::uint32_t correlation, std::uint32_t context) {
   g_launches[correlation % kLaunches].store(pair(correlation, context), std::memory_order_relaxed);
 }
 
-bool place_of_graph(std::uint32_t correlation, std::uint32_t* device, std::uint32_t* context) {
+bool find_graph_device(std::uint32_t correlation, std::uint32_t* device, std::uint32_t* context) {
   std::uint32_t found = 0;
   if (!find(g_launches[correlation % kLaunches], correlation, &found)) return false;
   if (!find(g_devices[found % kContexts], found, device)) return false;

@@ -14,12 +14,12 @@
 namespace gpuprof::cupti {
 
 /// CUPTI's word for a device or context that is none: INT_MAX.
-inline constexpr std::uint32_t kOnHost = 0x7fffffff;
+inline constexpr std::uint32_t kNoDevice = 0x7fffffff;
 
-void note_context(std::uint32_t context, std::uint32_t device);
+void record_context(std::uint32_t context, std::uint32_t device);
 /// A graph is launched under this context.
-void note_graph_launch(std::uint32_t correlation, std::uint32_t context);
+void record_graph_launch(std::uint32_t correlation, std::uint32_t context);
 /// False: not known any more.
-bool place_of_graph(std::uint32_t correlation, std::uint32_t* device, std::uint32_t* context);
+bool find_graph_device(std::uint32_t correlation, std::uint32_t* device, std::uint32_t* context);
 
 }  // namespace gpuprof::cupti

@@ -17,16 +17,16 @@
 namespace gpuprof::cupti {
 
 /// A piece of text, not NUL-terminated.
-struct Text {
+struct TextView {
   const char* data;
   std::uint32_t bytes;
 };
 
 /// "cudaMemcpyAsync_ptsz_v7000" → "cudaMemcpyAsync": what the program called.
-Text bare_api_name(const char* name);
+TextView strip_api_suffix(const char* name);
 
 /// Function name of an API id, without suffixes; "unknown_api" when CUPTI does not know it.
-Text api_name(wire::ApiDomain domain, std::uint32_t cbid);
+TextView api_name(wire::ApiDomain domain, std::uint32_t cbid);
 
 /// String id of that name, sent through the guard's lane if needed.
 std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::uint32_t cbid,

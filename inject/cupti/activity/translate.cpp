@@ -40,13 +40,13 @@ class Fields {
   const RawRecord& from_;
 };
 
-std::uint8_t copy_flags(bool async, Times times) {
+std::uint8_t copy_flags(bool async, TimestampState times) {
   return static_cast<std::uint8_t>((async ? kCopyAsync : 0) |
-                                   (times == Times::kGood ? 0 : kCopyBadTime));
+                                   (times == TimestampState::kGood ? 0 : kCopyBadTime));
 }
 
 // Fields up to the stream are the same in plain and peer copies.
-Times translate_copy_head(const Fields& f, wire::MemCopy* to) {
+TimestampState translate_copy_head(const Fields& f, wire::MemCopy* to) {
   to->copy_kind = f.u8(4);
   to->src_kind = f.u8(5);
   to->dst_kind = f.u8(6);
@@ -56,14 +56,14 @@ Times translate_copy_head(const Fields& f, wire::MemCopy* to) {
   to->device = f.u32(32);
   to->context = f.u32(36);
   to->stream = f.u32(40);
-  const Times times = judge_times(to->start_ns, to->end_ns);
+  const TimestampState times = classify_timestamps(to->start_ns, to->end_ns);
   to->flags = copy_flags((f.u8(7) & 1) != 0, times);
   return times;
 }
 
 }  // namespace
 
-Times translate_kernel(const RawRecord& from, wire::KernelExec* to, const char** name) {
+TimestampState translate_kernel(const RawRecord& from, wire::KernelExec* to, const char** name) {
   const Fields f(from);
   *to = {};
   to->registers = f.u16(6);
@@ -87,15 +87,15 @@ Times translate_kernel(const RawRecord& from, wire::KernelExec* to, const char**
   to->graph_node = f.u64_from_size(160, 144);
   if (kernel_graph_id_valid(from.version)) to->graph = f.u32_from_size(160, 156);
   to->channel = f.u32_from_size(176, 168);
-  const Times times = judge_times(to->start_ns, to->end_ns);
-  if (times != Times::kGood) to->flags = wire::kGpuBadTime;
+  const TimestampState times = classify_timestamps(to->start_ns, to->end_ns);
+  if (times != TimestampState::kGood) to->flags = wire::kGpuBadTime;
   return times;
 }
 
-Times translate_memcpy(const RawRecord& from, wire::MemCopy* to) {
+TimestampState translate_memcpy(const RawRecord& from, wire::MemCopy* to) {
   const Fields f(from);
   *to = {};
-  const Times times = translate_copy_head(f, to);
+  const TimestampState times = translate_copy_head(f, to);
   to->dst_device = to->device;
   to->correlation = f.u32(44);
   to->graph_node = f.u64_from_size(72, 64);
@@ -103,10 +103,10 @@ Times translate_memcpy(const RawRecord& from, wire::MemCopy* to) {
   return times;
 }
 
-Times translate_memcpy_peer(const RawRecord& from, wire::MemCopy* to) {
+TimestampState translate_memcpy_peer(const RawRecord& from, wire::MemCopy* to) {
   const Fields f(from);
   *to = {};
-  const Times times = translate_copy_head(f, to);
+  const TimestampState times = translate_copy_head(f, to);
   // `device` stays the record's own: its stream is there, whichever end that is.
   to->dst_device = f.u32(52);
   to->correlation = f.u32(60);
@@ -115,7 +115,7 @@ Times translate_memcpy_peer(const RawRecord& from, wire::MemCopy* to) {
   return times;
 }
 
-Times translate_memset(const RawRecord& from, wire::MemSet* to) {
+TimestampState translate_memset(const RawRecord& from, wire::MemSet* to) {
   const Fields f(from);
   *to = {};
   to->value = f.u32(4);
@@ -129,12 +129,12 @@ Times translate_memset(const RawRecord& from, wire::MemSet* to) {
   to->memory_kind = f.u16(50);
   to->graph_node = f.u64_from_size(72, 64);
   to->graph = f.u32_from_size(80, 72);
-  const Times times = judge_times(to->start_ns, to->end_ns);
+  const TimestampState times = classify_timestamps(to->start_ns, to->end_ns);
   to->flags = copy_flags((f.u16(48) & 1) != 0, times);
   return times;
 }
 
-Times translate_graph(const RawRecord& from, wire::GraphExec* to) {
+TimestampState translate_graph(const RawRecord& from, wire::GraphExec* to) {
   const Fields f(from);
   *to = {};
   to->correlation = f.u32(4);
@@ -145,11 +145,11 @@ Times translate_graph(const RawRecord& from, wire::GraphExec* to) {
   to->context = f.u32(32);
   to->stream = f.u32(36);
   // A graph whose first node is the host's: the place of its last one.
-  if (to->device == kOnHost && from.bytes >= 56) {
+  if (to->device == kNoDevice && from.bytes >= 56) {
     to->device = f.u32(48);
     to->context = f.u32(52);
   }
-  return judge_times(to->start_ns, to->end_ns);
+  return classify_timestamps(to->start_ns, to->end_ns);
 }
 
 void translate_api(const RawRecord& from, wire::ApiDomain domain, wire::ApiCall* to) {
@@ -232,7 +232,7 @@ void translate_device(const RawRecord& from, wire::DeviceInfo* to, const char** 
   *name = f.text(136);
 }
 
-void translate_jit(const RawRecord& from, wire::Jit* to) {
+void translate_jit(const RawRecord& from, wire::JitActivity* to) {
   const Fields f(from);
   *to = {};
   to->entry_type = f.u32(4);

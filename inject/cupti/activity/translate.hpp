@@ -24,12 +24,12 @@ struct RawRecord {
 };
 
 /// How the two times of a device record look.
-enum class Times : std::uint8_t { kGood, kBad, kIncomplete };
+enum class TimestampState : std::uint8_t { kGood, kBad, kIncomplete };
 
 /// kIncomplete: started but no end (a forced flush); kBad: both zero, or reversed.
-constexpr Times judge_times(std::uint64_t start_ns, std::uint64_t end_ns) {
-  if (start_ns != 0 && end_ns == 0) return Times::kIncomplete;
-  return start_ns == 0 || end_ns < start_ns ? Times::kBad : Times::kGood;
+constexpr TimestampState classify_timestamps(std::uint64_t start_ns, std::uint64_t end_ns) {
+  if (start_ns != 0 && end_ns == 0) return TimestampState::kIncomplete;
+  return start_ns == 0 || end_ns < start_ns ? TimestampState::kBad : TimestampState::kGood;
 }
 
 /// Flag value of MemCopy::flags and MemSet::flags for bad times.
@@ -38,17 +38,17 @@ inline constexpr std::uint8_t kCopyBadTime = 2;
 
 // Each returns the times' verdict where there is one; `name` receives CUPTI's pointer (may be
 // null) where a record carries one, and name ids are left 0 for the caller.
-Times translate_kernel(const RawRecord& from, wire::KernelExec* to, const char** name);
-Times translate_memcpy(const RawRecord& from, wire::MemCopy* to);
-Times translate_memcpy_peer(const RawRecord& from, wire::MemCopy* to);
-Times translate_memset(const RawRecord& from, wire::MemSet* to);
-Times translate_graph(const RawRecord& from, wire::GraphExec* to);
+TimestampState translate_kernel(const RawRecord& from, wire::KernelExec* to, const char** name);
+TimestampState translate_memcpy(const RawRecord& from, wire::MemCopy* to);
+TimestampState translate_memcpy_peer(const RawRecord& from, wire::MemCopy* to);
+TimestampState translate_memset(const RawRecord& from, wire::MemSet* to);
+TimestampState translate_graph(const RawRecord& from, wire::GraphExec* to);
 void translate_api(const RawRecord& from, wire::ApiDomain domain, wire::ApiCall* to);
 void translate_sync(const RawRecord& from, wire::Sync* to);
 void translate_overhead(const RawRecord& from, wire::Overhead* to);
 void translate_context(const RawRecord& from, wire::ContextInfo* to);
 void translate_stream(const RawRecord& from, wire::StreamInfo* to);
 void translate_device(const RawRecord& from, wire::DeviceInfo* to, const char** name);
-void translate_jit(const RawRecord& from, wire::Jit* to);
+void translate_jit(const RawRecord& from, wire::JitActivity* to);
 
 }  // namespace gpuprof::cupti

@@ -29,13 +29,14 @@ constexpr std::uint32_t kCalls = hot::kOnCuda | hot::kOnKernelSteps;
 // Where no call is wanted, only those on graphs are switched on (Wanted::kGraphSteps).
 constexpr std::uint32_t kAnyUse = kCalls | hot::kOnOpSteps;
 
-bool runs(CallClass call_class) {
+bool launches_device_work(CallClass call_class) {
   return call_class == CallClass::kKernel || call_class == CallClass::kGraph;
 }
 
 // In what is launched from now on nobody can tell which stream is captured.
 void capture_may_begin(CallClass call_class) {
-  if (call_class == CallClass::kCapture) g_live.captures.fetch_add(1, std::memory_order_relaxed);
+  if (call_class == CallClass::kCapture)
+    g_callback_state.captures.fetch_add(1, std::memory_order_relaxed);
 }
 
 // One that was refused began nothing; the end of a capture that went wrong is its end, another that
@@ -46,25 +47,25 @@ void follow_capture(CallClass call_class, std::int32_t result) {
                      result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   if (!over && (call_class != CallClass::kCapture || result == 0)) return;
   // Recording may have begun amid one.
-  if (g_live.captures.load(std::memory_order_relaxed) > 0)
-    g_live.captures.fetch_sub(1, std::memory_order_relaxed);
+  if (g_callback_state.captures.load(std::memory_order_relaxed) > 0)
+    g_callback_state.captures.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void follow_graphs(hot::GraphCalls& graphs, CallClass call_class) {
+void follow_graphs(hot::GraphCallState& graphs, CallClass call_class) {
   if (call_class == CallClass::kGraph) ++graphs.launches;
   if (call_class == CallClass::kCaptureEnd) graphs.capturing_in = 0;
   if (call_class != CallClass::kCapture) return;
   ++graphs.captures;
-  graphs.capturing_in = hot::g_state.graphs_unseen.load(std::memory_order_relaxed) + 1;
+  graphs.capturing_in = hot::g_state.graph_callback_gaps.load(std::memory_order_relaxed) + 1;
 }
 
 std::uint16_t flags_of(CallClass call_class) {
   std::uint16_t flags = 0;
-  if (runs(call_class)) flags |= wire::kLaunchRuns;
+  if (launches_device_work(call_class)) flags |= wire::kLaunchDeviceWork;
   if (call_class == CallClass::kGraph) flags |= wire::kLaunchGraph;
   if (call_class == CallClass::kCapture) flags |= wire::kLaunchCaptureBegins;
   if (call_class == CallClass::kCaptureEnd) flags |= wire::kLaunchCaptureEnds;
-  const std::int64_t others = g_live.captures.load(std::memory_order_relaxed) -
+  const std::int64_t others = g_callback_state.captures.load(std::memory_order_relaxed) -
                               (call_class == CallClass::kCaptureEnd ? 1 : 0);
   if (others > 0) flags |= wire::kLaunchCaptured;
   return flags;
@@ -83,15 +84,15 @@ void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_
   launch.ts_ns = now_ns;
   if (hot::on(hot::kOnLaunchStacks)) {
     const auto name = reinterpret_cast<std::uint64_t>(data.symbolName);
-    launch.stack_id = sample::take_launch_stack(guard, name ^ cbid, now_ns);
+    launch.stack_id = sample::capture_launch_stack(guard, name ^ cbid, now_ns);
   }
   launch.correlation = data.correlationId;
   launch.api = static_cast<std::uint16_t>(domain);
   launch.cbid = cbid;
   launch.flags = flags_of(call_class);
   if (call_class == CallClass::kGraph) {
-    note_seen(kSawGraph);
-    note_graph_launch(data.correlationId, data.contextUid);
+    set_seen(kSawGraph);
+    record_graph_launch(data.correlationId, data.contextUid);
   }
   launch.tid = guard.tid();
   launch.op_id = guard.block().open_op;
@@ -99,43 +100,45 @@ void record_launch(const hot::Guard& guard, const Call& call, std::uint64_t now_
 }
 
 void count(CallClass call_class) {
-  (runs(call_class) ? g_live.runs : g_live.other_calls).fetch_add(1, std::memory_order_relaxed);
+  (launches_device_work(call_class) ? g_callback_state.device_launches
+                                    : g_callback_state.other_calls)
+      .fetch_add(1, std::memory_order_relaxed);
   capture_may_begin(call_class);
   hot::count(wire::Counter::kLaunchCallbacks);
 }
 
 // Of a thread that makes another call now.
-bool never_returned(const hot::OpenCall& open) {
+bool never_returned(const hot::PendingApiCall& open) {
   return open.correlation != 0 &&
-         open.begun_ns >= g_live.heard_since_ns.load(std::memory_order_relaxed) &&
-         class_of(static_cast<wire::ApiDomain>(open.api), open.cbid) != CallClass::kMark;
+         open.begun_ns >= g_callback_state.callbacks_on_since_ns.load(std::memory_order_relaxed) &&
+         class_of(static_cast<wire::ApiDomain>(open.api), open.cbid) != CallClass::kEvent;
 }
 
-void call_begins(const Call& call) {
+void on_call_enter(const Call& call) {
   const auto& [domain, cbid, call_class, data] = call;
   if (data.correlationId == t_last_correlation) return;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard || hot::is_our_thread(guard.tid())) return;
   t_last_correlation = data.correlationId;
   hot::resume_after_fork();
   follow_graphs(guard.block().graphs, call_class);
   if (!hot::on(kCalls)) return;
-  const std::uint64_t now_ns = guard.block().ticks.now_ns();
-  hot::OpenCall& open = guard.block().open_call;
+  const std::uint64_t now_ns = guard.block().clock.now_ns();
+  hot::PendingApiCall& open = guard.block().open_call;
   const bool other_is_open = never_returned(open);
   open = {now_ns, data.correlationId, static_cast<std::uint16_t>(cbid),
           static_cast<std::uint16_t>(domain)};
-  if (call_class == CallClass::kMark) return;
+  if (call_class == CallClass::kEvent) return;
   count(call_class);
-  if (other_is_open) g_live.unreturned.fetch_add(1, std::memory_order_relaxed);
+  if (other_is_open) g_callback_state.unreturned.fetch_add(1, std::memory_order_relaxed);
   if (hot::on(hot::kOnKernelSteps) && data.symbolName != nullptr) {
     // An id newer than our headers that carries a kernel's name launches one.
     if (call_class == CallClass::kKernel || call_class == CallClass::kNone)
-      see_kernel(guard, data.symbolName, now_ns);
+      on_kernel_launch(guard, data.symbolName, now_ns);
   }
   if (hot::on(hot::kOnCuda)) record_launch(guard, call, now_ns);
   // The row is the call's own time, not that of its stack.
-  if (hot::on(hot::kOnLaunchStacks)) open.begun_ns = guard.block().ticks.now_ns();
+  if (hot::on(hot::kOnLaunchStacks)) open.begun_ns = guard.block().clock.now_ns();
 }
 
 std::int32_t result_of(const CUpti_CallbackData& data) {
@@ -147,24 +150,26 @@ std::int32_t result_of(const CUpti_CallbackData& data) {
 }
 
 // The driver's call inside a runtime call returns under the same correlation id.
-void call_returns(const Call& call) {
+void on_call_exit(const Call& call) {
   const auto& [domain, cbid, call_class, data] = call;
   const bool refused = call_class == CallClass::kCapture && result_of(data) != 0;
   if (data.correlationId != t_last_correlation || (!refused && !hot::on(hot::kOnCuda))) return;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
   if (refused) guard.block().graphs.capturing_in = 0;
   if (!hot::on(hot::kOnCuda)) return;
-  hot::OpenCall& open = guard.block().open_call;
+  hot::PendingApiCall& open = guard.block().open_call;
   if (open.correlation != data.correlationId || open.cbid != cbid ||
       open.api != static_cast<std::uint16_t>(domain))
     return;
   open.correlation = 0;
-  if (call_class != CallClass::kMark) g_live.returns.fetch_add(1, std::memory_order_relaxed);
-  if (call_class == CallClass::kWait) g_live.waits.fetch_add(1, std::memory_order_relaxed);
+  if (call_class != CallClass::kEvent)
+    g_callback_state.returns.fetch_add(1, std::memory_order_relaxed);
+  if (call_class == CallClass::kSync)
+    g_callback_state.waits.fetch_add(1, std::memory_order_relaxed);
   follow_capture(call_class, result_of(data));
-  if (g_live.drop_api.load(std::memory_order_relaxed)) return;
-  const std::uint64_t now_ns = guard.block().ticks.now_ns();
+  if (g_callback_state.drop_api.load(std::memory_order_relaxed)) return;
+  const std::uint64_t now_ns = guard.block().clock.now_ns();
   wire::ApiCall row{};
   row.start_ns = open.begun_ns;
   row.end_ns = now_ns;
@@ -174,7 +179,7 @@ void call_returns(const Call& call) {
   row.correlation = data.correlationId;
   row.tid = guard.tid();
   row.result = result_of(data);
-  row.flags = wire::kApiOwnClock;
+  row.flags = wire::kApiMonotonicClock;
   hot::record(guard, row, now_ns);
 }
 
@@ -189,9 +194,9 @@ void CUPTIAPI api_callback(void*, CUpti_CallbackDomain cupti_domain, CUpti_Callb
   const auto* seen = static_cast<const CUpti_CallbackData*>(data);
   const Call call{domain, cbid, class_of(domain, cbid), *seen};
   if (seen->callbackSite == CUPTI_API_ENTER)
-    call_begins(call);
+    on_call_enter(call);
   else
-    call_returns(call);
+    on_call_exit(call);
 }
 
 }  // namespace gpuprof::cupti

@@ -19,13 +19,11 @@ CallClass class_by_name(const char* name) {
     const char* part;
     CallClass call_class;
   };
-  static constexpr Word kWords[] = {{"GraphLaunch", CallClass::kGraph},
-                                    {"LaunchKernel", CallClass::kKernel},
-                                    {"LaunchCooperative", CallClass::kKernel},
-                                    {"Memcpy", CallClass::kWork},
-                                    {"Memset", CallClass::kWork},
-                                    {"Prefetch", CallClass::kWork},
-                                    {"Synchronize", CallClass::kWait}};
+  static constexpr Word kWords[] = {
+      {"GraphLaunch", CallClass::kGraph},        {"LaunchKernel", CallClass::kKernel},
+      {"LaunchCooperative", CallClass::kKernel}, {"Memcpy", CallClass::kTransfer},
+      {"Memset", CallClass::kTransfer},          {"Prefetch", CallClass::kTransfer},
+      {"Synchronize", CallClass::kSync}};
   if (std::strstr(name, "GraphAdd") != nullptr || std::strstr(name, "Node") != nullptr)
     return CallClass::kNone;
   for (const Word& word : kWords)
@@ -36,7 +34,8 @@ CallClass class_by_name(const char* name) {
 void learn(CUpti_CallbackDomain domain, std::uint32_t from, CallTable* table) {
   const char* name = nullptr;
   for (std::uint32_t cbid = from; cbid < kMaxCbid; ++cbid) {
-    if (g_live.api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr)
+    if (g_callback_state.api.cuptiGetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS ||
+        name == nullptr)
       return;
     table->of_id[cbid] = class_by_name(name);
   }
@@ -45,7 +44,7 @@ void learn(CUpti_CallbackDomain domain, std::uint32_t from, CallTable* table) {
 }  // namespace
 
 void learn_newer_calls() {
-  if (g_live.api.cuptiGetCallbackName == nullptr) return;
+  if (g_callback_state.api.cuptiGetCallbackName == nullptr) return;
   learn(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE, &g_newer_calls[0]);
   learn(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE, &g_newer_calls[1]);
 }

@@ -25,7 +25,7 @@ bool matches(const char* text) { return regexec(&g_expression, text, 0, nullptr,
 bool matches_any(const char* symbol, std::uint32_t bytes) {
   if (matches(symbol)) return true;
   char source[kStepNameBytes + 1];
-  const std::uint32_t length = source_name(symbol, bytes, source, kStepNameBytes);
+  const std::uint32_t length = qualified_name(symbol, bytes, source, kStepNameBytes);
   source[length] = '\0';
   if (matches(source)) return true;
   const char* last = source;
@@ -43,15 +43,16 @@ bool map_table() {
   return true;
 }
 
-void answer(const hot::Guard& guard, WaitingName& waiting, std::uint64_t now_ns) {
+void resolve_pending(const hot::Guard& guard, PendingName& waiting, std::uint64_t now_ns) {
   char text[kStepNameBytes + 1];
   std::memcpy(text, waiting.text, waiting.bytes);
   text[waiting.bytes] = '\0';
   const bool yes = g_compiled && matches_any(text, waiting.bytes);
   StepName* entry = waiting.entry;
-  entry->verdict.store(static_cast<std::uint32_t>(yes ? Verdict::kYes : Verdict::kNo),
+  entry->verdict.store(static_cast<std::uint32_t>(yes ? MatchState::kMatch : MatchState::kNoMatch),
                        std::memory_order_release);
-  hot::record(guard, wire::NameMatch{entry->id.load(std::memory_order_relaxed), yes ? 1u : 0u},
+  hot::record(guard,
+              wire::KernelNameMatch{entry->id.load(std::memory_order_relaxed), yes ? 1u : 0u},
               now_ns);
   waiting.state.store(0, std::memory_order_release);
 }
@@ -66,7 +67,8 @@ std::uint32_t read_length(const char* text, std::uint32_t bytes, std::uint32_t* 
 
 }  // namespace
 
-std::uint32_t source_name(const char* mangled, std::uint32_t bytes, char* to, std::uint32_t room) {
+std::uint32_t qualified_name(const char* mangled, std::uint32_t bytes, char* to,
+                             std::uint32_t room) {
   std::uint32_t out = 0;
   if (bytes < 3 || mangled[0] != '_' || mangled[1] != 'Z') {
     out = bytes < room ? bytes : room;
@@ -108,18 +110,18 @@ bool set_expression(const char* expression) {
   // Answers belong to the old expression: every name is asked about again.
   for (StepName& entry : table->names) {
     if (entry.id.load(std::memory_order_relaxed) == 0) continue;
-    entry.verdict.store(static_cast<std::uint32_t>(Verdict::kNew), std::memory_order_release);
+    entry.verdict.store(static_cast<std::uint32_t>(MatchState::kNew), std::memory_order_release);
   }
   return true;
 }
 
-void match_waiting(std::uint64_t now_ns) {
+void match_pending(std::uint64_t now_ns) {
   StepTable* table = g_step_table.load(std::memory_order_acquire);
   if (table == nullptr) return;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
-  for (WaitingName& waiting : table->waiting)
-    if (waiting.state.load(std::memory_order_acquire) == 2) answer(guard, waiting, now_ns);
+  for (PendingName& waiting : table->waiting)
+    if (waiting.state.load(std::memory_order_acquire) == 2) resolve_pending(guard, waiting, now_ns);
 }
 
 }  // namespace gpuprof::cupti

@@ -31,8 +31,8 @@ StepName* find_or_add(StepTable& table, std::uint64_t id) {
 }
 
 // Leaves the text for the worker; false: no room now, the next launch asks again.
-bool ask(StepTable& table, StepName* entry, const char* name, std::uint32_t bytes) {
-  for (WaitingName& waiting : table.waiting) {
+bool request_match(StepTable& table, StepName* entry, const char* name, std::uint32_t bytes) {
+  for (PendingName& waiting : table.waiting) {
     std::uint32_t free = 0;
     if (waiting.state.load(std::memory_order_relaxed) != 0 ||
         !waiting.state.compare_exchange_strong(free, 1, std::memory_order_acquire))
@@ -40,7 +40,7 @@ bool ask(StepTable& table, StepName* entry, const char* name, std::uint32_t byte
     waiting.bytes = bytes < kStepNameBytes ? bytes : kStepNameBytes;
     waiting.entry = entry;
     std::memcpy(waiting.text, name, waiting.bytes);
-    waiting.state.store(2, std::memory_order_release);  // pairs with match_waiting
+    waiting.state.store(2, std::memory_order_release);  // pairs with match_pending
     return true;
   }
   return false;
@@ -48,30 +48,30 @@ bool ask(StepTable& table, StepName* entry, const char* name, std::uint32_t byte
 
 }  // namespace
 
-void see_kernel(const hot::Guard& guard, const char* name, std::uint64_t now_ns) {
+void on_kernel_launch(const hot::Guard& guard, const char* name, std::uint64_t now_ns) {
   StepTable* table = g_step_table.load(std::memory_order_acquire);
   if (table == nullptr) return;
   const auto bytes = static_cast<std::uint32_t>(std::strlen(name));
   const std::uint64_t id = base::hash_bytes(name, bytes);
   StepName* entry = find_or_add(*table, id);
   if (entry == nullptr) return;
-  auto verdict = static_cast<Verdict>(entry->verdict.load(std::memory_order_acquire));
-  if (verdict == Verdict::kNo) return;
-  if (verdict == Verdict::kYes) {
+  auto verdict = static_cast<MatchState>(entry->verdict.load(std::memory_order_acquire));
+  if (verdict == MatchState::kNoMatch) return;
+  if (verdict == MatchState::kMatch) {
     hot::step_begin(guard, wire::StepSource::kKernel, now_ns);
     return;
   }
   // The daemon numbers these once it has the answer; our own counter begins after it.
   const std::uint64_t name_id = hot::intern(guard, name, bytes, now_ns);
-  hot::record_vital(guard, wire::KernelMark{now_ns, name_id}, now_ns);
-  auto fresh = static_cast<std::uint32_t>(Verdict::kNew);
-  if (!entry->verdict.compare_exchange_strong(fresh, static_cast<std::uint32_t>(Verdict::kAsked),
-                                              std::memory_order_acq_rel))
+  hot::record_reserved(guard, wire::UnmatchedLaunch{now_ns, name_id}, now_ns);
+  auto fresh = static_cast<std::uint32_t>(MatchState::kNew);
+  if (!entry->verdict.compare_exchange_strong(
+          fresh, static_cast<std::uint32_t>(MatchState::kPending), std::memory_order_acq_rel))
     return;
-  if (ask(*table, entry, name, bytes))
+  if (request_match(*table, entry, name, bytes))
     hot::wake_worker();
   else
-    entry->verdict.store(static_cast<std::uint32_t>(Verdict::kNew), std::memory_order_release);
+    entry->verdict.store(static_cast<std::uint32_t>(MatchState::kNew), std::memory_order_release);
 }
 
 }  // namespace gpuprof::cupti

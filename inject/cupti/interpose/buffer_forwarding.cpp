@@ -27,14 +27,14 @@ void CUPTIAPI pass_request(std::uint8_t** buffer, std::size_t* bytes, std::size_
 
 void CUPTIAPI pass_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
                              std::size_t bytes, std::size_t valid_bytes) {
-  if (g_buffers.handed_out(buffer))
+  if (g_buffers.owns_or_discard(buffer))
     return buffer_completed(context, stream, buffer, bytes, valid_bytes);
   g_completed.load(std::memory_order_acquire)(context, stream, buffer, bytes, valid_bytes);
 }
 
 }  // namespace
 
-void ours_come_into(RegisterCallbacks copy) { g_ours_in.store(copy, std::memory_order_release); }
+void set_own_copy(RegisterCallbacks copy) { g_ours_in.store(copy, std::memory_order_release); }
 
 CUptiResult register_for_program(RegisterCallbacks copy, CUpti_BuffersCallbackRequestFunc requested,
                                  CUpti_BuffersCallbackCompleteFunc completed) {
@@ -54,16 +54,16 @@ CUptiResult register_for_program(RegisterCallbacks copy, CUpti_BuffersCallbackRe
   return result;
 }
 
-bool program_has_registered(RegisterCallbacks copy) {
+bool has_program_callbacks(RegisterCallbacks copy) {
   return copy != nullptr && g_by.load(std::memory_order_acquire) == copy;
 }
 
-bool register_again_for_program(RegisterCallbacks copy) {
-  return program_has_registered(copy) &&
+bool restore_program_registration(RegisterCallbacks copy) {
+  return has_program_callbacks(copy) &&
          register_for_program(copy, g_requested.load(std::memory_order_acquire),
                               g_completed.load(std::memory_order_acquire)) == CUPTI_SUCCESS;
 }
 
-void forget_pair_of_program() { g_by.store(nullptr, std::memory_order_release); }
+void clear_program_callbacks() { g_by.store(nullptr, std::memory_order_release); }
 
 }  // namespace gpuprof::cupti

@@ -17,17 +17,17 @@ using RegisterCallbacks = decltype(&cuptiActivityRegisterCallbacks);
 
 /// Before ours are registered by this function: from now on its copy of CUPTI may have buffers of
 /// ours.
-void ours_come_into(RegisterCallbacks copy);
+void set_own_copy(RegisterCallbacks copy);
 
 /// For the program: registers its pair by `copy`. Its arguments are looked at by CUPTI as ever.
 CUptiResult register_for_program(RegisterCallbacks copy, CUpti_BuffersCallbackRequestFunc requested,
                                  CUpti_BuffersCallbackCompleteFunc completed);
 
 /// Puts its pair into force again, if it registered one with this copy. False: it did not.
-bool register_again_for_program(RegisterCallbacks copy);
-bool program_has_registered(RegisterCallbacks copy);
+bool restore_program_registration(RegisterCallbacks copy);
+bool has_program_callbacks(RegisterCallbacks copy);
 
 /// CUPTI has forgotten its pair, or what it registers is not seen any more.
-void forget_pair_of_program();
+void clear_program_callbacks();
 
 }  // namespace gpuprof::cupti

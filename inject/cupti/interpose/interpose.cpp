@@ -38,92 +38,92 @@ F real(const char* name, void* caller, F ours) {
 GPUPROF_EXPORT cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                               void* user) {
   GPUPROF_REAL(cuptiSubscribe);
-  if (from_cupti_itself(caller)) return forward(subscriber, callback, user);
-  step_aside(OtherCall::kSubscribe);
+  if (is_called_by_cupti(caller)) return forward(subscriber, callback, user);
+  yield_cupti(ProgramCall::kSubscribe);
   const CUptiResult result = forward(subscriber, callback, user);
-  other_subscribed(result == CUPTI_SUCCESS, SlotBy::kEarlier);
+  on_program_subscribed(result == CUPTI_SUCCESS, SubscribeVersion::kV1);
   return result;
 }
 
 GPUPROF_EXPORT cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                  void* user, CUpti_SubscriberParams* params) {
   GPUPROF_REAL(cuptiSubscribe_v2);
-  if (from_cupti_itself(caller)) return forward(subscriber, callback, user, params);
-  step_aside(OtherCall::kSubscribe);
+  if (is_called_by_cupti(caller)) return forward(subscriber, callback, user, params);
+  yield_cupti(ProgramCall::kSubscribe);
   const CUptiResult result = forward(subscriber, callback, user, params);
-  other_subscribed(result == CUPTI_SUCCESS, SlotBy::kLater);
+  on_program_subscribed(result == CUPTI_SUCCESS, SubscribeVersion::kV2);
   return result;
 }
 
 GPUPROF_EXPORT cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
   GPUPROF_REAL(cuptiUnsubscribe);
   const CUptiResult result = forward(subscriber);
-  if (!from_cupti_itself(caller)) other_unsubscribed(result == CUPTI_SUCCESS);
+  if (!is_called_by_cupti(caller)) on_program_unsubscribed(result == CUPTI_SUCCESS);
   return result;
 }
 
 GPUPROF_EXPORT cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
                                               CUpti_BuffersCallbackCompleteFunc completed) {
   GPUPROF_REAL(cuptiActivityRegisterCallbacks);
-  if (from_cupti_itself(caller)) return forward(requested, completed);
-  step_aside(OtherCall::kActivity);
+  if (is_called_by_cupti(caller)) return forward(requested, completed);
+  yield_cupti(ProgramCall::kActivity);
   const CUptiResult result = register_for_program(forward, requested, completed);
-  if (result == CUPTI_SUCCESS) other_registered();
+  if (result == CUPTI_SUCCESS) on_program_registered();
   return result;
 }
 
 GPUPROF_EXPORT cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc timestamp) {
   GPUPROF_REAL(cuptiActivityRegisterTimestampCallback);
   // Our pending records are in the old clock: they must be out before it changes.
-  if (!from_cupti_itself(caller)) step_aside(OtherCall::kActivity);
+  if (!is_called_by_cupti(caller)) yield_cupti(ProgramCall::kActivity);
   return forward(timestamp);
 }
 
 GPUPROF_EXPORT cuptiActivityEnable(CUpti_ActivityKind kind) {
   GPUPROF_REAL(cuptiActivityEnable);
-  if (from_cupti_itself(caller)) return forward(kind);
-  step_aside(OtherCall::kActivity);
+  if (is_called_by_cupti(caller)) return forward(kind);
+  yield_cupti(ProgramCall::kActivity);
   const CUptiResult result = forward(kind);
-  other_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
+  on_program_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
   return result;
 }
 
 GPUPROF_EXPORT cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
   GPUPROF_REAL(cuptiActivityEnableAndDump);
-  if (from_cupti_itself(caller)) return forward(kind);
-  step_aside(OtherCall::kActivity);
+  if (is_called_by_cupti(caller)) return forward(kind);
+  yield_cupti(ProgramCall::kActivity);
   const CUptiResult result = forward(kind);
-  other_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
+  on_program_enabled(static_cast<std::uint32_t>(kind), result == CUPTI_SUCCESS);
   return result;
 }
 
 GPUPROF_EXPORT cuptiActivityDisable(CUpti_ActivityKind kind) {
   GPUPROF_REAL(cuptiActivityDisable);
   const CUptiResult result = forward(kind);
-  if (!from_cupti_itself(caller)) other_disabled(static_cast<std::uint32_t>(kind));
+  if (!is_called_by_cupti(caller)) on_program_disabled(static_cast<std::uint32_t>(kind));
   return result;
 }
 
 GPUPROF_EXPORT cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
   GPUPROF_REAL(cuptiSetThreadIdType);
   const CUptiResult result = forward(type);
-  if (result == CUPTI_SUCCESS && !from_cupti_itself(caller)) other_set_thread_ids();
+  if (result == CUPTI_SUCCESS && !is_called_by_cupti(caller)) on_program_set_thread_ids();
   return result;
 }
 
 GPUPROF_EXPORT cuptiActivityFlushAll(std::uint32_t flag) {
   GPUPROF_REAL(cuptiActivityFlushAll);
   const CUptiResult result = forward(flag);
-  if (!from_cupti_itself(caller)) other_flushed();
+  if (!is_called_by_cupti(caller)) on_program_flushed();
   return result;
 }
 
 GPUPROF_EXPORT cuptiFinalize(void) {
   GPUPROF_REAL(cuptiFinalize);
-  if (from_cupti_itself(caller)) return forward();
-  step_aside(OtherCall::kSubscribe);
+  if (is_called_by_cupti(caller)) return forward();
+  yield_cupti(ProgramCall::kSubscribe);
   const CUptiResult result = forward();
-  other_finalized();
+  on_program_finalized();
   return result;
 }
 

@@ -41,7 +41,7 @@ std::uintptr_t profiler_in(std::uintptr_t api, std::uintptr_t table) {
   return 0;
 }
 
-bool is_active(const modules::Held& library) {
+bool is_active(const modules::PinnedModule& library) {
   const auto api = library.function<void* (*)()>(kApi);
   const auto active = library.function<bool (*)(std::uintptr_t)>(kIsActive);
   void* table = library.symbol(kTable);
@@ -55,11 +55,11 @@ bool is_active(const modules::Held& library) {
 
 bool kineto_is_active() {
   constexpr std::uint32_t kCopies = 4;
-  Mapped found[kCopies];
-  const std::uint32_t count = find_mapped("libtorch_cpu", found, kCopies);
+  MappedLibrary found[kCopies];
+  const std::uint32_t count = find_mapped_libraries("libtorch_cpu", found, kCopies);
   bool active = false;
   for (std::uint32_t i = 0; i < count && i < kCopies && !active; ++i) {
-    const modules::Held library = open_mapped(found[i].path);
+    const modules::PinnedModule library = pin_library(found[i].path);
     active = library && is_active(library);
   }
   return active;

@@ -35,11 +35,11 @@ using GetEnabledKinds = CUptiResult (*)(CUpti_SubscriberHandle, CUpti_ActivityKi
                                         std::uint32_t* room, std::uint32_t* count);
 
 template <typename F>
-F optional(const Room& room, const char* name) {
-  return room.copy.handle.function<F>(name);
+F optional(const CuptiState& room, const char* name) {
+  return room.library.handle.function<F>(name);
 }
 
-std::uint64_t enabled_kinds(const Room& room) {
+std::uint64_t enabled_kinds(const CuptiState& room) {
   const auto get = optional<GetEnabledKinds>(room, "cuptiActivityGetEnabledKinds");
   CUpti_ActivityKind kinds[64];
   std::uint32_t space = 64, count = 0;
@@ -52,57 +52,58 @@ std::uint64_t enabled_kinds(const Room& room) {
 
 }  // namespace
 
-void driver_found() {
+void on_driver_found() {
   g_late.store(true, std::memory_order_relaxed);
-  driver_seen();
+  on_driver_initialised();
 }
 
 bool driver_is_late() { return g_late.load(std::memory_order_relaxed); }
 
-void follow_callers() {
-  if (driver_was_seen() && !got::in_front()) g_callers.follow();
+void hook_cupti_callers() {
+  if (is_driver_initialised() && !got::is_preloaded()) g_callers.apply();
 }
 
-void restore_callers() {
+void unhook_cupti_callers() {
   g_callers.restore();
-  if (!got::in_front()) forget_program();
+  if (!got::is_preloaded()) reset_program_state();
 }
 
-bool joins_running_session(Room& room, std::uint64_t now_ns) {
+bool detect_running_session(CuptiState& room, std::uint64_t now_ns) {
   if (room.recording) return false;
-  std::uint64_t kinds = kinds_of_program();
+  std::uint64_t kinds = program_kinds();
   // What of ours stays on between windows is nobody's session.
   if (driver_is_late())
     kinds |= (enabled_kinds(room) & ~room.kinds) | (kineto_is_active() ? kUnseenSession : 0);
   if (kinds == 0) return false;
-  room.other.active = true;
-  room.other.kinds = kinds;
-  room.other.idle_since_ns = room.other.done_ns = 0;
-  ++room.other.sessions;
-  if (room.wanted == Wanted::kRecording) open_share(room, now_ns);
+  room.program.active = true;
+  room.program.kinds = kinds;
+  room.program.idle_since_ns = room.program.done_ns = 0;
+  ++room.program.sessions;
+  if (room.mode == Mode::kRecording) begin_program_share(room, now_ns);
   return true;
 }
 
-void watch_joined_session(Room& room) {
-  if ((room.other.kinds & kUnseenSession) == 0 || kineto_is_active()) return;
-  room.other.kinds &= ~kUnseenSession;
-  update_idle(room.other);
+void watch_detected_session(CuptiState& room) {
+  if ((room.program.kinds & kUnseenSession) == 0 || kineto_is_active()) return;
+  room.program.kinds &= ~kUnseenSession;
+  update_idle_since(room.program);
   // It answers so when it has read all it wanted.
-  if (room.other.idle_since_ns != 0) room.other.flushed = true;
+  if (room.program.idle_since_ns != 0) room.program.flushed = true;
 }
 
 // The driver has registered its own handler by now: later ones run earlier.
-void hook_late_exit() {
+void register_exit_flush() {
   static bool s_hooked = false;
   if (!driver_is_late() || s_hooked) return;
   s_hooked = atexit(before_exit) == 0;
 }
 
-void say_what_is_late(Room& room) {
-  if (!driver_is_late() || (room.said & kSaidLate) != 0) return;
-  room.said |= kSaidLate;
-  const bool dump = g_live.api.cuptiActivityEnableAndDump != nullptr;
-  say(NoticeLevel::kMissing, 0,
+void report_late_attach(CuptiState& room) {
+  if (!driver_is_late() || (room.sent_notices & kSaidLate) != 0) return;
+  room.sent_notices |= kSaidLate;
+  const bool dump = g_callback_state.api.cuptiActivityEnableAndDump != nullptr;
+  queue_notice(
+      NoticeLevel::kMissing, 0,
       "gpuprof came to a program that was using CUDA already: GPU work launched before is not in "
       "the trace.%s%s",
       dump ? "" : " Streams made before have no priority: this CUPTI cannot tell of them later.",
@@ -112,13 +113,13 @@ void say_what_is_late(Room& room) {
             "only later ones as a whole.");
 }
 
-void before_own_files() {
+void before_fd_unshare() {
   // Preloaded, the driver tells of itself, on a thread of the program.
-  if (!got::in_front() || driver_was_seen()) keep_helper();
+  if (!got::is_preloaded() || is_driver_initialised()) keep_flush_thread();
 }
 
-void worker_ends() { drop_helper(2000); }
+void on_worker_exit() { end_flush_thread(2000); }
 
-void after_fork_parent() { restore_helper(); }
+void after_fork_parent() { restart_flush_thread(); }
 
 }  // namespace gpuprof::cupti

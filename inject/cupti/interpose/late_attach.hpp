@@ -21,20 +21,20 @@ extern const got::Replacement kWrappers[];
 bool driver_is_late();
 
 /// Leads calls of modules that have come through the wrappers. Worker, without the room's lock.
-void follow_callers();
-void restore_callers();
+void hook_cupti_callers();
+void unhook_cupti_callers();
 
 /// Before we take the slot: whether a session of the program runs, which may have taken none.
 /// True: it is in room.other now, and nothing may be switched.
-bool joins_running_session(Room& room, std::uint64_t now_ns);
+bool detect_running_session(CuptiState& room, std::uint64_t now_ns);
 
 /// Notices the end of one that was joined. Under the room's lock.
-void watch_joined_session(Room& room);
+void watch_detected_session(CuptiState& room);
 
 /// The flush at the program's end, where InitializeInjection did not see to it. Once CUPTI works.
-void hook_late_exit();
+void register_exit_flush();
 
 /// Says once a session what recording cannot have, having begun late.
-void say_what_is_late(Room& room);
+void report_late_attach(CuptiState& room);
 
 }  // namespace gpuprof::cupti

@@ -37,77 +37,77 @@ constexpr std::uint32_t kEndMs = 100;
 constexpr std::uint64_t kFreedNs = 50'000'000;
 
 // Kept while nothing of ours is awake, too: whoever comes later must know whose CUPTI is.
-struct OfProgram {
-  std::atomic<SlotBy> slot{SlotBy::kNone};
+struct ProgramState {
+  std::atomic<SubscribeVersion> slot{SubscribeVersion::kNone};
   std::atomic<std::uint64_t> kinds{0};
   std::atomic<bool> thread_ids{false};  // it has said how its threads are called
 };
-constinit OfProgram g_program;
+constinit ProgramState g_program;
 
 // From here on nobody records: what is launched until we have CUPTI back is in no trace.
-void note_done(OtherSession& other, std::uint64_t now_ns) {
+void mark_session_done(ProgramProfiler& other, std::uint64_t now_ns) {
   if (other.done_ns != 0) return;
   other.done_ns = now_ns;
-  other.done_launches_at = launches_ever();
+  other.done_launches_at = launch_count();
 }
 
 // It had the slot before we came: now it may be free.
-void ask_soon(Room& room) {
-  if (room.slot != Slot::kTaken) return;
+void retry_subscribe_soon(CuptiState& room) {
+  if (room.subscriber_state != SubscriberState::kTaken) return;
   room.retry_at_ns = base::mono_ns() + kFreedNs;
   hot::wake_worker();
 }
 
-bool take_buffers_back(bool forced, std::uint32_t deadline_ms) {
-  return start_flusher() && wait_flush(ask_flush(forced), deadline_ms);
+bool reclaim_buffers(bool forced, std::uint32_t deadline_ms) {
+  return start_flush_thread() && wait_flush(request_flush(forced), deadline_ms);
 }
 
 // What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
 // stand in their place. Our window may be long over: its last records are still to come, or a kind
 // stays on and fills our buffers unread.
-void put_down_activity(Room& room) {
+void disable_own_activity(CuptiState& room) {
   const std::uint64_t now_ns = base::mono_ns();
-  if (!records_expected(room, now_ns) && !g_buffers.any_out()) return;
+  if (!expects_records(room, now_ns) && !g_buffers.has_outstanding()) return;
   const bool wanted = room.recording || accepting(now_ns);
   if (room.recording) disable_kinds(room);
-  const bool flushed = take_buffers_back(true, kFlushMs);
-  if (!flushed && wanted) hot::count(wire::Counter::kFlushesMissed);
+  const bool flushed = reclaim_buffers(true, kFlushMs);
+  if (!flushed && wanted) hot::count(wire::Counter::kFlushTimeouts);
   room.recording = false;
   // Of a flush that goes on, what still comes to our callbacks is ours.
-  g_live.accept_until_ns.store(flushed || !wanted ? 0 : base::mono_ns() | kUntilFlushed,
-                               std::memory_order_release);
+  g_callback_state.accept_until_ns.store(flushed || !wanted ? 0 : base::mono_ns() | kUntilFlushed,
+                                         std::memory_order_release);
 }
 
 // A kind that stays on may have had CUPTI ask us once more between the flush and the program's
 // callbacks: what it records next would come to us. Not forced, which would end records that run;
 // the program may hold a lock that its own callbacks want.
-void take_back_the_last() {
+void reclaim_last_buffer() {
   constexpr std::uint32_t kLastMs = 50;
-  if (g_buffers.any_out()) take_buffers_back(false, kLastMs);
+  if (g_buffers.has_outstanding()) reclaim_buffers(false, kLastMs);
 }
 
-void lay_down(Room& room) {
+void release_to_program(CuptiState& room) {
   if (!room.open) return;
-  put_down_activity(room);
-  put_back_switches(room);
-  give_back_callbacks(room);
-  if (!room.in_force) take_back_the_last();
+  disable_own_activity(room);
+  restore_attributes(room);
+  restore_program_callbacks(room);
+  if (!room.callbacks_in_force) reclaim_last_buffer();
 }
 
-void begin_other(Room& room) {
-  OtherSession& other = room.other;
-  lay_down(room);
+void begin_program_session(CuptiState& room) {
+  ProgramProfiler& other = room.program;
+  release_to_program(room);
   other.active = true;
   other.idle_since_ns = base::mono_ns();
   other.done_ns = 0;
-  note_done(other, other.idle_since_ns);
+  mark_session_done(other, other.idle_since_ns);
   other.flushed = false;
   ++other.sessions;
-  if (room.wanted == Wanted::kRecording) open_share(room, other.idle_since_ns);
+  if (room.mode == Mode::kRecording) begin_program_share(room, other.idle_since_ns);
 }
 
 /// " (N launches and waits)"; nothing for 0: without the slot we have no callbacks, and no count.
-void seen(char* text, std::size_t bytes, std::uint64_t launches) {
+void format_launch_count(char* text, std::size_t bytes, std::uint64_t launches) {
   text[0] = '\0';
   if (launches != 0)
     std::snprintf(text, bytes, " (%llu launch%s)", static_cast<unsigned long long>(launches),
@@ -117,66 +117,68 @@ void seen(char* text, std::size_t bytes, std::uint64_t launches) {
 /// Runs f under the room's lock if this process is one we watch. The program waits no longer than
 /// kLockMs for a thread of ours that gets no processor: then the call is counted.
 template <typename F>
-void with_room(F f) {
-  if (!hot::alive()) return;
-  const RoomLock lock(kLockMs);
-  if (!lock) return hot::count(wire::Counter::kOtherCallsMissed);
-  if (!g_room.dead) f(g_room);
+void with_cupti(F f) {
+  if (!hot::is_owner_process()) return;
+  const CuptiLock lock(kLockMs);
+  if (!lock) return hot::count(wire::Counter::kProgramCuptiCallsMissed);
+  if (!g_cupti.dead) f(g_cupti);
 }
 
 /// The same between two sessions of ours, too: buffers of ours, and a kind that stays on, are left
 /// in CUPTI then.
 template <typename F>
-void with_what_is_left(F f) {
-  if (hot::alive()) return with_room(f);
-  if (g_room.came_in.load(std::memory_order_relaxed) != getpid()) return;
-  const RoomLock lock(kLockMs);
-  if (!lock || g_room.dead) return;
-  f(g_room);
+void with_cupti_or_leftovers(F f) {
+  if (hot::is_owner_process()) return with_cupti(f);
+  if (g_cupti.buffers_pid.load(std::memory_order_relaxed) != getpid()) return;
+  const CuptiLock lock(kLockMs);
+  if (!lock || g_cupti.dead) return;
+  f(g_cupti);
   // Nobody else would end it now.
-  if (!helper_is_kept()) stop_flusher(kEndMs);
+  if (!is_flush_thread_kept()) stop_flush_thread(kEndMs);
 }
 
 }  // namespace
 
-void give_back_callbacks(Room& room) {
+void restore_program_callbacks(CuptiState& room) {
   room.registered = false;
-  if (!room.in_force) return;
-  room.in_force = !register_again_for_program(g_live.api.cuptiActivityRegisterCallbacks);
+  if (!room.callbacks_in_force) return;
+  room.callbacks_in_force =
+      !restore_program_registration(g_callback_state.api.cuptiActivityRegisterCallbacks);
 }
 
-void update_idle(OtherSession& other) {
+void update_idle_since(ProgramProfiler& other) {
   // PyTorch's keeps the slot when its session is over, until the program ends. What is done by
   // later calls is not seen.
-  if (other.kinds != 0 || slot_of_program() == SlotBy::kLater) {
+  if (other.kinds != 0 || program_subscribe_version() == SubscribeVersion::kV2) {
     other.idle_since_ns = other.done_ns = 0;
     other.flushed = false;
   } else if (other.idle_since_ns == 0) {
     other.idle_since_ns = base::mono_ns();
-    note_done(other, other.idle_since_ns);
+    mark_session_done(other, other.idle_since_ns);
   }
 }
 
-void open_share(Room& room, std::uint64_t now_ns) {
-  OtherSession& other = room.other;
+void begin_program_share(CuptiState& room, std::uint64_t now_ns) {
+  ProgramProfiler& other = room.program;
   if (other.share_since_ns != 0) return;
   other.share_since_ns = now_ns;
-  other.share_launches_at = launches_ever();
-  if ((room.said & kSaidHandOver) != 0) return;
-  room.said |= kSaidHandOver;
-  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeOpening,
+  other.share_launches_at = launch_count();
+  if ((room.sent_notices & kSaidHandOver) != 0) return;
+  room.sent_notices |= kSaidHandOver;
+  queue_notice(
+      NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeProvisional,
       "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
       "events until it is done, gpuprof goes on with everything else.%s",
-      room.open && has_hazard(g_live.api.version, Hazard::kKernelKindStays)
+      room.open && has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays)
           ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
           : "");
   hot::wake_worker();
 }
 
-void close_share(Room& room, std::uint64_t now_ns) {
-  OtherSession& other = room.other;
+void end_program_share(CuptiState& room, std::uint64_t now_ns) {
+  ProgramProfiler& other = room.program;
   if (other.share_since_ns == 0) return;
-  const std::uint64_t launches = launches_ever();
+  const std::uint64_t launches = launch_count();
   // Our recording may have begun when it was done already.
   const std::uint64_t since_ns = other.share_since_ns;
   const std::uint64_t done_ns =
@@ -186,116 +188,120 @@ void close_share(Room& room, std::uint64_t now_ns) {
                                                      : other.share_launches_at;
   other.share_since_ns = 0;
   char during[48], gap[224] = "";
-  seen(during, sizeof during, at_done - other.share_launches_at);
+  format_launch_count(during, sizeof during, at_done - other.share_launches_at);
   const std::uint64_t gap_ns = elapsed_ns(now_ns, done_ns);
   // With callbacks all the time none counted means none made.
-  if (gap_ns != 0 && (launches != at_done || room.slot != Slot::kOurs)) {
+  if (gap_ns != 0 && (launches != at_done || room.subscriber_state != SubscriberState::kOurs)) {
     char lost[48];
-    seen(lost, sizeof lost, launches - at_done);
+    format_launch_count(lost, sizeof lost, launches - at_done);
     std::snprintf(gap, sizeof gap,
                   " What was launched in the %llu ms%s from its end until gpuprof had CUPTI back "
                   "is in neither.",
                   static_cast<unsigned long long>(gap_ns / 1'000'000), lost);
   }
-  say(NoticeLevel::kMissing, base::kNoticeHandOver | base::kNoticeClosing,
+  queue_notice(
+      NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeFinal,
       "The program started its own CUPTI profiler and had the GPU events of %llu ms of the "
       "recording%s: they are in its trace, not in this one.%s",
       static_cast<unsigned long long>(elapsed_ns(done_ns, since_ns) / 1'000'000), during, gap);
 }
 
-void step_aside(OtherCall call) {
-  with_what_is_left([call](Room& room) {
+void yield_cupti(ProgramCall call) {
+  with_cupti_or_leftovers([call](CuptiState& room) {
     // Between two sessions of ours nothing is theirs to have: the next one finds what runs.
-    if (!hot::alive())
-      lay_down(room);
-    else if (!room.other.active)
-      begin_other(room);
-    if (call == OtherCall::kSubscribe) release_slot(room);
+    if (!hot::is_owner_process())
+      release_to_program(room);
+    else if (!room.program.active)
+      begin_program_session(room);
+    if (call == ProgramCall::kSubscribe) release_subscriber(room);
   });
 }
 
-SlotBy slot_of_program() { return g_program.slot.load(std::memory_order_relaxed); }
-std::uint64_t kinds_of_program() { return g_program.kinds.load(std::memory_order_relaxed); }
+SubscribeVersion program_subscribe_version() {
+  return g_program.slot.load(std::memory_order_relaxed);
+}
+std::uint64_t program_kinds() { return g_program.kinds.load(std::memory_order_relaxed); }
 
-void other_set_thread_ids() { g_program.thread_ids.store(true, std::memory_order_relaxed); }
+void on_program_set_thread_ids() { g_program.thread_ids.store(true, std::memory_order_relaxed); }
 bool program_chose_thread_ids() { return g_program.thread_ids.load(std::memory_order_relaxed); }
 
-void forget_program() {
-  g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
+void reset_program_state() {
+  g_program.slot.store(SubscribeVersion::kNone, std::memory_order_relaxed);
   g_program.kinds.store(0, std::memory_order_relaxed);
-  forget_pair_of_program();
+  clear_program_callbacks();
 }
 
-void other_subscribed(bool worked, SlotBy by) {
+void on_program_subscribed(bool worked, SubscribeVersion by) {
   if (worked) g_program.slot.store(by, std::memory_order_relaxed);
-  with_room([](Room& room) { update_idle(room.other); });
+  with_cupti([](CuptiState& room) { update_idle_since(room.program); });
 }
 
-void other_unsubscribed(bool worked) {
-  if (worked) g_program.slot.store(SlotBy::kNone, std::memory_order_relaxed);
-  with_room([](Room& room) {
-    ask_soon(room);
-    update_idle(room.other);
+void on_program_unsubscribed(bool worked) {
+  if (worked) g_program.slot.store(SubscribeVersion::kNone, std::memory_order_relaxed);
+  with_cupti([](CuptiState& room) {
+    retry_subscribe_soon(room);
+    update_idle_since(room.program);
   });
 }
 
-void other_registered() {
-  with_what_is_left([](Room& room) {
-    room.registered = room.in_force = false;
-    take_back_the_last();
+void on_program_registered() {
+  with_cupti_or_leftovers([](CuptiState& room) {
+    room.registered = room.callbacks_in_force = false;
+    reclaim_last_buffer();
     // A moment of rest counts from the last thing it did.
-    room.other.idle_since_ns = 0;
-    update_idle(room.other);
+    room.program.idle_since_ns = 0;
+    update_idle_since(room.program);
   });
 }
 
-void other_enabled(std::uint32_t kind, bool worked) {
+void on_program_enabled(std::uint32_t kind, bool worked) {
   if (worked) g_program.kinds.fetch_or(kind_bit(kind), std::memory_order_relaxed);
-  with_room([kind, worked](Room& room) {
-    if (worked) room.other.kinds |= kind_bit(kind);
-    update_idle(room.other);
+  with_cupti([kind, worked](CuptiState& room) {
+    if (worked) room.program.kinds |= kind_bit(kind);
+    update_idle_since(room.program);
   });
 }
 
-void other_disabled(std::uint32_t kind) {
+void on_program_disabled(std::uint32_t kind) {
   g_program.kinds.fetch_and(~kind_bit(kind), std::memory_order_relaxed);
-  with_what_is_left([kind](Room& room) {
-    room.other.kinds &= ~kind_bit(kind);
+  with_cupti_or_leftovers([kind](CuptiState& room) {
+    room.program.kinds &= ~kind_bit(kind);
     // CUPTI's switches are one for all: what we had kept on is off now too.
     room.kinds &= ~kind_bit(kind);
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
-      g_live.kinds_kept.store(false, std::memory_order_relaxed);
-    update_idle(room.other);
+      g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
+    update_idle_since(room.program);
   });
 }
 
-void other_flushed() {
-  with_room([](Room& room) {
-    ask_soon(room);
-    if (!room.other.active || room.other.idle_since_ns == 0) return;
-    room.other.flushed = true;
-    room.other.idle_since_ns = base::mono_ns();
+void on_program_flushed() {
+  with_cupti([](CuptiState& room) {
+    retry_subscribe_soon(room);
+    if (!room.program.active || room.program.idle_since_ns == 0) return;
+    room.program.flushed = true;
+    room.program.idle_since_ns = base::mono_ns();
     hot::wake_worker();
   });
 }
 
-void other_finalized() {
-  forget_program();
-  with_what_is_left([](Room& room) {
+void on_program_finalized() {
+  reset_program_state();
+  with_cupti_or_leftovers([](CuptiState& room) {
     // CUPTI forgot all settings, ours too.
     room.kinds = 0;
-    room.registered = room.in_force = false;
-    room.switches = Switches{};
+    room.registered = room.callbacks_in_force = false;
+    room.saved_attributes = SavedAttributes{};
     room.recording = false;
-    g_live.kinds_kept.store(false, std::memory_order_relaxed);
-    room.slot = room.slot == Slot::kOurs ? Slot::kFree : room.slot;
-    callbacks_are(room, Wanted::kOff);
-    room.other.kinds = 0;
-    room.other.active = hot::alive();
-    room.other.idle_since_ns = 0;
-    update_idle(room.other);
+    g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
+    room.subscriber_state = room.subscriber_state == SubscriberState::kOurs ? SubscriberState::kFree
+                                                                            : room.subscriber_state;
+    set_callback_flags(room, Mode::kOff);
+    room.program.kinds = 0;
+    room.program.active = hot::is_owner_process();
+    room.program.idle_since_ns = 0;
+    update_idle_since(room.program);
     // Nothing of it is left in CUPTI that it could still want to read.
-    room.other.flushed = true;
+    room.program.flushed = true;
   });
 }
 

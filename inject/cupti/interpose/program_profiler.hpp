@@ -3,7 +3,7 @@
 // Stepping aside when the program itself uses CUPTI (torch.profiler, JAX, …), and back after.
 //
 // Context:  boundary (application threads, inside a call of theirs)
-// Owns:     nothing: the state is OtherSession in Room
+// Owns:     nothing: the state is ProgramProfiler in Room
 // Promises: our kinds are off and our slot is free before the program's call reaches CUPTI; the
 //           program's calls and results are passed on unchanged; waiting is bounded
 // Not here: taking up again (cupti_state.cpp, tick)
@@ -18,40 +18,40 @@ namespace gpuprof::cupti {
 /// By which call the program took the slot. By the later one it may share it with others that make
 /// later calls, and loses it when anybody makes one of the earlier: records for us without the slot
 /// would be such calls.
-enum class SlotBy : std::uint8_t { kNone, kEarlier, kLater };
+enum class SubscribeVersion : std::uint8_t { kNone, kV1, kV2 };
 
 /// What the program is about to do.
-enum class OtherCall : std::uint8_t { kSubscribe, kActivity };
+enum class ProgramCall : std::uint8_t { kSubscribe, kActivity };
 
 /// Before a call of the program: steps aside if we have to.
-void step_aside(OtherCall call);
+void yield_cupti(ProgramCall call);
 
 /// After the call, with its result.
-void other_subscribed(bool worked, SlotBy by);
-void other_unsubscribed(bool worked);
-void other_registered();
-void other_enabled(std::uint32_t kind, bool worked);
-void other_disabled(std::uint32_t kind);
-void other_flushed();
-void other_set_thread_ids();
-void other_finalized();
+void on_program_subscribed(bool worked, SubscribeVersion by);
+void on_program_unsubscribed(bool worked);
+void on_program_registered();
+void on_program_enabled(std::uint32_t kind, bool worked);
+void on_program_disabled(std::uint32_t kind);
+void on_program_flushed();
+void on_program_set_thread_ids();
+void on_program_finalized();
 
 /// What the program has at CUPTI by the calls that came through us, whether we were awake or not:
 /// the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
-SlotBy slot_of_program();
-std::uint64_t kinds_of_program();
+SubscribeVersion program_subscribe_version();
+std::uint64_t program_kinds();
 /// Whether it has said how records name threads: that is not put back.
 bool program_chose_thread_ids();
 /// Its calls do not come through us any more.
-void forget_program();
+void reset_program_state();
 
 /// Puts the program's buffer callbacks in the place of ours, if it has any and nothing of ours is
 /// on any more. Under the room's lock.
-struct Room;
-void give_back_callbacks(Room& room);
+struct CuptiState;
+void restore_program_callbacks(CuptiState& room);
 
 /// Whether it rests, and since when, after `other` changed. Under the room's lock.
-struct OtherSession;
-void update_idle(OtherSession& other);
+struct ProgramProfiler;
+void update_idle_since(ProgramProfiler& other);
 
 }  // namespace gpuprof::cupti

@@ -16,6 +16,6 @@ namespace gpuprof::cupti {
 void* real_function(const char* name, void* caller, void* ours);
 
 /// Whether the call came from inside a copy of CUPTI (its own calls go through its own PLT).
-bool from_cupti_itself(void* caller);
+bool is_called_by_cupti(void* caller);
 
 }  // namespace gpuprof::cupti

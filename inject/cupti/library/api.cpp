@@ -8,7 +8,7 @@
 
 namespace gpuprof::cupti {
 
-bool load_api(const modules::Held& library, Api* api, const char** missing) {
+bool load_api(const modules::PinnedModule& library, Api* api, const char** missing) {
   const char* absent = nullptr;
 #define X(name)                                             \
   api->name = library.function<decltype(api->name)>(#name); \

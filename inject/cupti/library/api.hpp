@@ -58,7 +58,7 @@ struct Api {
 ///
 /// @param missing Receives the first required name that is absent; may be null.
 /// @return        False if a required function is absent or the version cannot be read.
-bool load_api(const modules::Held& library, Api* api, const char** missing);
+bool load_api(const modules::PinnedModule& library, Api* api, const char** missing);
 
 /// CUDA major a CUPTI version belongs to: 11, 12, 13, …
 constexpr std::uint32_t cuda_major_of(std::uint32_t version) {

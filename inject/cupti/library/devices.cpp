@@ -2,7 +2,7 @@
 //
 // Device attributes by the driver API.
 //
-// Context:  worker (complete_device: callback, the one function callbacks call here)
+// Context:  worker (fill_device_info: callback, the one function callbacks call here)
 // Owns:     the table
 #include "inject/cupti/library/devices.hpp"
 
@@ -25,7 +25,7 @@ struct Known {
   char name[256];
 };
 constinit Known g_devices[kMaxDevices] = {};
-// release; pairs with the acquire in complete_device: the table is written once, before.
+// release; pairs with the acquire in fill_device_info: the table is written once, before.
 constinit std::atomic<int> g_device_count{0};
 
 struct Attribute {
@@ -122,7 +122,7 @@ bool query_devices(const Driver& driver) {
 
 void record_devices() {
   // This thread delivers what a flush brings, too.
-  const hot::Guard guard(hot::Role::kCallback, true);
+  const hot::Guard guard(hot::RingRole::kCallback, true);
   if (!guard) return;
   const std::uint64_t now_ns = base::mono_ns();
   const int count = g_device_count.load(std::memory_order_acquire);
@@ -134,7 +134,7 @@ void record_devices() {
   }
 }
 
-void complete_device(wire::DeviceInfo* info) {
+void fill_device_info(wire::DeviceInfo* info) {
   const int count = g_device_count.load(std::memory_order_acquire);
   if (info->device >= static_cast<std::uint32_t>(count)) return;
   const wire::DeviceInfo& known = g_devices[info->device].info;

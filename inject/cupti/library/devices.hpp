@@ -2,7 +2,7 @@
 //
 // What the driver says about the devices: asked once, by our own thread.
 //
-// Context:  query_devices, record_devices: worker; complete_device: callback
+// Context:  query_devices, record_devices: worker; fill_device_info: callback
 // Owns:     a table of sixteen devices
 // Promises: only queries that need no current context; never inside a callback
 // Not here: CUPTI's device record (translate.hpp)
@@ -20,6 +20,6 @@ bool query_devices(const Driver& driver);
 void record_devices();
 
 /// Fills what CUPTI's record lacks from the driver's answers, if there are any.
-void complete_device(wire::DeviceInfo* info);
+void fill_device_info(wire::DeviceInfo* info);
 
 }  // namespace gpuprof::cupti

@@ -16,9 +16,9 @@ namespace gpuprof::cupti {
 
 Driver find_driver() {
   Driver driver;
-  Mapped found;
-  if (find_mapped("libcuda.so", &found, 1) == 0) return driver;
-  driver.handle = open_mapped(found.path);
+  MappedLibrary found;
+  if (find_mapped_libraries("libcuda.so", &found, 1) == 0) return driver;
+  driver.handle = pin_library(found.path);
   if (!driver.handle) return driver;
   copy_text(driver.path, sizeof driver.path, found.path);
   driver.stub = std::strstr(found.path, "/stubs/") != nullptr;

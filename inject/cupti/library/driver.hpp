@@ -15,10 +15,10 @@
 namespace gpuprof::cupti {
 
 struct Driver {
-  modules::Held handle;       // empty: libcuda is not mapped, or is being loaded
-  bool stub = false;          // the toolkit's link-time stub
-  bool simulated = false;     // a simulated GPU says so itself
-  std::uint32_t version = 0;  // cuDriverGetVersion: 12040, 13000; 0: unknown
+  modules::PinnedModule handle;  // empty: libcuda is not mapped, or is being loaded
+  bool stub = false;             // the toolkit's link-time stub
+  bool simulated = false;        // a simulated GPU says so itself
+  std::uint32_t version = 0;     // cuDriverGetVersion: 12040, 13000; 0: unknown
   char path[512] = {};
 };
 

@@ -34,12 +34,14 @@ constexpr const char* kUsers[] = {"libtorch_cpu",     "libtorch_cuda",          
 /// Tries copies one after another until one is taken.
 class Search {
  public:
-  Search(const Driver& driver, Copy* copy, Api* api) : driver_(driver), copy_(copy), api_(api) {}
+  Search(const Driver& driver, CuptiLibrary* copy, Api* api)
+      : driver_(driver), copy_(copy), api_(api) {}
 
   bool mapped() {
-    Mapped found[kMaxCopies];
-    std::uint32_t count = find_mapped("libcupti.so", found, kMaxCopies);
-    if (count == 0) count = find_mapped("libcupti-", found, kMaxCopies);  // bundlers add a hash
+    MappedLibrary found[kMaxCopies];
+    std::uint32_t count = find_mapped_libraries("libcupti.so", found, kMaxCopies);
+    if (count == 0)
+      count = find_mapped_libraries("libcupti-", found, kMaxCopies);  // bundlers add a hash
     copy_->mapped_copies = count;
     if (count == 0) return false;
     if (count > 1 && used_by_framework()) return true;
@@ -47,15 +49,16 @@ class Search {
   }
 
   bool beside_runtime() {
-    Mapped runtime;
-    if (find_mapped("libcudart", &runtime, 1) == 0 || runtime.path[0] != '/') return false;
+    MappedLibrary runtime;
+    if (find_mapped_libraries("libcudart", &runtime, 1) == 0 || runtime.path[0] != '/')
+      return false;
     char folder[512];
     copy_text(folder, sizeof folder, runtime.path);
     char* slash = std::strrchr(folder, '/');
     if (slash == nullptr) return false;
     *slash = '\0';
-    if (in_folder(folder, "", Origin::kBesideRuntime)) return true;
-    return in_folder(folder, "/../../cuda_cupti/lib", Origin::kBesideRuntime);
+    if (in_folder(folder, "", LibraryOrigin::kBesideRuntime)) return true;
+    return in_folder(folder, "/../../cuda_cupti/lib", LibraryOrigin::kBesideRuntime);
   }
 
   // The user's own word goes before what happens to be installed.
@@ -67,7 +70,7 @@ class Search {
       if (bytes != 0 && bytes < sizeof folder) {
         std::memcpy(folder, at, bytes);
         folder[bytes] = '\0';
-        if (in_folder(folder, "", Origin::kLibraryPath)) return true;
+        if (in_folder(folder, "", LibraryOrigin::kLibraryPath)) return true;
       }
       at += bytes + (at[bytes] != '\0' ? 1 : 0);
     }
@@ -80,14 +83,14 @@ class Search {
                                                "/targets/" GPUPROF_CUDA_TARGET "/lib"};
     for (const char* root : kRoots)
       for (const char* folder : kFolders)
-        if (in_folder(root, folder, Origin::kToolkit)) return true;
+        if (in_folder(root, folder, LibraryOrigin::kToolkit)) return true;
     return versioned_toolkits(kFolders, 3);
   }
 
   bool linker() {
     for (const char* name : kSonames)
-      if (fits(name) && open(name, Origin::kLinker)) return true;
-    return open("libcupti.so", Origin::kLinker);
+      if (fits(name) && open(name, LibraryOrigin::kLinker)) return true;
+    return open("libcupti.so", LibraryOrigin::kLinker);
   }
 
  private:
@@ -98,7 +101,7 @@ class Search {
       for (std::uint32_t minor = 10; minor-- > 0;)
         for (std::uint32_t i = 0; i < folder_count; ++i) {
           snprintf(root, sizeof root, "/usr/local/cuda-%u.%u", major, minor);
-          if (in_folder(root, folders[i], Origin::kToolkit)) return true;
+          if (in_folder(root, folders[i], LibraryOrigin::kToolkit)) return true;
         }
     return false;
   }
@@ -113,7 +116,7 @@ class Search {
     return driver_major() == 0 || major == 0 || major <= driver_major();
   }
 
-  bool in_folder(const char* root, const char* folder, Origin origin) {
+  bool in_folder(const char* root, const char* folder, LibraryOrigin origin) {
     char path[640];
     for (const char* name : kSonames) {
       snprintf(path, sizeof path, "%s%s/%s", root, folder, name);
@@ -127,22 +130,22 @@ class Search {
   }
 
   bool used_by_framework() {
-    Mapped user;
+    MappedLibrary user;
     for (const char* prefix : kUsers) {
-      if (find_mapped(prefix, &user, 1) == 0) continue;
+      if (find_mapped_libraries(prefix, &user, 1) == 0) continue;
       // Through the user's own handle only what it depends on is searched, never a preload.
-      const void* function = open_mapped(user.path).symbol("cuptiGetVersion");
-      const char* path = function != nullptr ? modules::path_of(function) : nullptr;
-      if (path != nullptr && take(open_mapped(path), path, Origin::kFramework)) return true;
+      const void* function = pin_library(user.path).symbol("cuptiGetVersion");
+      const char* path = function != nullptr ? modules::module_path_of(function) : nullptr;
+      if (path != nullptr && take(pin_library(path), path, LibraryOrigin::kFramework)) return true;
     }
     return false;
   }
 
-  bool newest(const Mapped* found, std::uint32_t count) {
+  bool newest(const MappedLibrary* found, std::uint32_t count) {
     Api best{};
-    const Mapped* chosen = nullptr;
+    const MappedLibrary* chosen = nullptr;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const modules::Held library = open_mapped(found[i].path);
+      const modules::PinnedModule library = pin_library(found[i].path);
       Api api{};
       if (!library) continue;
       if (load_api(library, &api, nullptr) && !too_new(api, found[i].path) &&
@@ -151,7 +154,8 @@ class Search {
         chosen = &found[i];
       }
     }
-    return chosen != nullptr && take(open_mapped(chosen->path), chosen->path, Origin::kMapped);
+    return chosen != nullptr &&
+           take(pin_library(chosen->path), chosen->path, LibraryOrigin::kMapped);
   }
 
   bool too_new(const Api& api, const char* path) {
@@ -160,11 +164,11 @@ class Search {
     return true;
   }
 
-  bool open(const char* path, Origin origin) {
-    return take(modules::Held::load(path), path, origin);
+  bool open(const char* path, LibraryOrigin origin) {
+    return take(modules::PinnedModule::load_and_pin(path), path, origin);
   }
 
-  bool take(const modules::Held& library, const char* path, Origin origin) {
+  bool take(const modules::PinnedModule& library, const char* path, LibraryOrigin origin) {
     if (!library) return false;
     const char* missing = nullptr;
     if (!load_api(library, api_, &missing)) {
@@ -175,7 +179,7 @@ class Search {
     if (too_new(*api_, path)) return false;
     copy_->handle = library;
     copy_->origin = origin;
-    const char* real = modules::path_of(reinterpret_cast<void*>(api_->cuptiGetVersion));
+    const char* real = modules::module_path_of(reinterpret_cast<void*>(api_->cuptiGetVersion));
     const bool named = real != nullptr && real[0] != '\0';
     copy_text(copy_->path, sizeof copy_->path, named ? real : path);
     copy_->simulated = library.symbol("gpuprof_simulated_gpu") != nullptr;
@@ -191,33 +195,33 @@ class Search {
   }
 
   const Driver& driver_;
-  Copy* copy_;
+  CuptiLibrary* copy_;
   Api* api_;
 };
 
 }  // namespace
 
-const char* origin_text(Origin origin) {
+const char* origin_text(LibraryOrigin origin) {
   switch (origin) {
-    case Origin::kNone:
+    case LibraryOrigin::kNone:
       return "none";
-    case Origin::kFramework:
+    case LibraryOrigin::kFramework:
       return "the framework's";
-    case Origin::kMapped:
+    case LibraryOrigin::kMapped:
       return "already mapped";
-    case Origin::kBesideRuntime:
+    case LibraryOrigin::kBesideRuntime:
       return "beside the CUDA runtime";
-    case Origin::kLibraryPath:
+    case LibraryOrigin::kLibraryPath:
       return "in LD_LIBRARY_PATH";
-    case Origin::kToolkit:
+    case LibraryOrigin::kToolkit:
       return "the CUDA toolkit's";
-    case Origin::kLinker:
+    case LibraryOrigin::kLinker:
       return "found by the dynamic linker";
   }
   return "none";
 }
 
-bool locate_cupti(const Driver& driver, Copy* copy, Api* api) {
+bool locate_cupti(const Driver& driver, CuptiLibrary* copy, Api* api) {
   Search search(driver, copy, api);
   return search.mapped() || search.beside_runtime() || search.library_path() || search.toolkit() ||
          search.linker();

@@ -18,7 +18,7 @@
 
 namespace gpuprof::cupti {
 
-enum class Origin : std::uint8_t {
+enum class LibraryOrigin : std::uint8_t {
   kNone,
   kFramework,
   kMapped,
@@ -28,11 +28,11 @@ enum class Origin : std::uint8_t {
   kLinker
 };
 
-const char* origin_text(Origin origin);
+const char* origin_text(LibraryOrigin origin);
 
-struct Copy {
-  modules::Held handle;
-  Origin origin = Origin::kNone;
+struct CuptiLibrary {
+  modules::PinnedModule handle;
+  LibraryOrigin origin = LibraryOrigin::kNone;
   std::uint32_t mapped_copies = 0;  // CUPTI copies mapped before we looked
   bool simulated = false;           // a simulated GPU says so itself
   char path[512] = {};
@@ -40,6 +40,6 @@ struct Copy {
 };
 
 /// Finds, opens and loads the table.
-bool locate_cupti(const Driver& driver, Copy* copy, Api* api);
+bool locate_cupti(const Driver& driver, CuptiLibrary* copy, Api* api);
 
 }  // namespace gpuprof::cupti

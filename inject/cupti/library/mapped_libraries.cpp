@@ -20,7 +20,7 @@ namespace {
 
 struct Search {
   const char* prefix;
-  Mapped* to;
+  MappedLibrary* to;
   std::uint32_t room;
   std::uint32_t found;
 };
@@ -33,12 +33,12 @@ bool is_library_named(const char* name, const char* prefix) {
 int look(dl_phdr_info* info, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
-  const char* soname = modules::ModuleSymbols(*info).own_name();
+  const char* soname = modules::ModuleSymbols(*info).soname();
   if (!is_library_named(base_name(info->dlpi_name), search.prefix) &&
       (soname == nullptr || !is_library_named(soname, search.prefix)))
     return 0;
   if (search.found < search.room) {
-    Mapped& mapped = search.to[search.found];
+    MappedLibrary& mapped = search.to[search.found];
     copy_text(mapped.path, sizeof mapped.path, info->dlpi_name);
     copy_text(mapped.soname, sizeof mapped.soname, soname != nullptr ? soname : "");
   }
@@ -59,14 +59,15 @@ void copy_text(char* to, std::size_t room, const char* from) {
   to[bytes] = '\0';
 }
 
-std::uint32_t find_mapped(const char* prefix, Mapped* to, std::uint32_t room) {
+std::uint32_t find_mapped_libraries(const char* prefix, MappedLibrary* to, std::uint32_t room) {
   Search search{prefix, to, room, 0};
-  modules::visit_listed(look, &search);
+  modules::visit_listed_modules(look, &search);
   return search.found;
 }
 
-modules::Held open_mapped(const char* path) {
-  return on_our_thread() ? modules::Held::mapped(path) : modules::Held::mapped_here(path);
+modules::PinnedModule pin_library(const char* path) {
+  return is_own_thread() ? modules::PinnedModule::pin(path)
+                         : modules::PinnedModule::pin_blocking(path);
 }
 
 }  // namespace gpuprof::cupti

@@ -14,7 +14,7 @@
 
 namespace gpuprof::cupti {
 
-struct Mapped {
+struct MappedLibrary {
   char path[512];
   char soname[64];
 };
@@ -22,11 +22,11 @@ struct Mapped {
 /// Objects whose file name or SONAME starts with `prefix` and holds ".so".
 ///
 /// @return How many were found; at most `room` are written.
-std::uint32_t find_mapped(const char* prefix, Mapped* to, std::uint32_t room);
+std::uint32_t find_mapped_libraries(const char* prefix, MappedLibrary* to, std::uint32_t room);
 
 /// An object that is mapped, held. Empty if it is not (any more); on threads of ours also while
 /// somebody is inside dlopen: what they do not find they look for again.
-modules::Held open_mapped(const char* path);
+modules::PinnedModule pin_library(const char* path);
 
 /// Last part of a path.
 const char* base_name(const char* path);

@@ -34,7 +34,7 @@ std::uint16_t record_bytes(const Api& api, std::uint32_t kind, std::uint8_t* buf
 
 }  // namespace
 
-void probe_layout(const Api& api, Layout* layout) {
+void probe_record_sizes(const Api& api, RecordSizes* layout) {
   alignas(8) std::uint8_t buffer[kProbeBytes];
   layout->version = api.version;
   for (std::uint32_t kind = 1; kind < kProbedKinds; ++kind) {

@@ -2,7 +2,7 @@
 //
 // How long each kind of record is in the library that was opened, found by asking its iterator.
 //
-// Context:  probe_layout: worker | boundary; Layout: any
+// Context:  probe_record_sizes: worker | boundary; Layout: any
 // Owns:     nothing
 // Promises: a kind whose record is shorter than the fields we need counts as unknown
 // Not here: what the fields mean (translate.hpp)
@@ -17,7 +17,7 @@ namespace gpuprof::cupti {
 inline constexpr std::uint32_t kProbedKinds = 64;
 
 /// Sizes by CUpti_ActivityKind; 0: the library does not know the kind, or it is too short.
-struct Layout {
+struct RecordSizes {
   std::uint32_t version = 0;
   std::uint16_t bytes[kProbedKinds] = {};
 
@@ -58,6 +58,6 @@ constexpr std::uint16_t needed_bytes(std::uint32_t kind) {
 }
 
 /// Asks cuptiActivityGetNextRecord for the size of every kind; needs no driver and no subscriber.
-void probe_layout(const Api& api, Layout* layout);
+void probe_record_sizes(const Api& api, RecordSizes* layout);
 
 }  // namespace gpuprof::cupti

@@ -40,126 +40,129 @@ void set_node_budget() {
   // times become zero after pool limit x 100,000 records.
   constexpr std::uint64_t kRecordsPerBuffer = 100'000;
   std::size_t limit = 0, bytes = sizeof limit;
-  const CUptiResult result = g_live.api.cuptiActivityGetAttribute(
+  const CUptiResult result = g_callback_state.api.cuptiActivityGetAttribute(
       CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &limit);
   if (result != CUPTI_SUCCESS || limit == 0) limit = 250;
-  g_live.node_budget.store(limit * kRecordsPerBuffer, std::memory_order_relaxed);
+  g_callback_state.node_budget.store(limit * kRecordsPerBuffer, std::memory_order_relaxed);
 }
 
-Wanted wanted_while_recording(const Room& room) {
-  if (room.settings.calls) return Wanted::kRecording;
-  return room.settings.kernel_steps ? Wanted::kKernelSteps : Wanted::kOff;
+Mode wanted_while_recording(const CuptiState& room) {
+  if (room.settings.calls) return Mode::kRecording;
+  return room.settings.kernel_steps ? Mode::kKernelSteps : Mode::kOff;
 }
 
-bool is_of_graphs(CallClass call_class) {
+bool is_graph_api(CallClass call_class) {
   return call_class == CallClass::kGraph || call_class == CallClass::kCapture ||
          call_class == CallClass::kCaptureEnd;
 }
 
-bool is_on(Wanted wanted, CallClass call_class) {
-  return wanted == Wanted::kRecording ||
-         (wanted == Wanted::kKernelSteps && call_class == CallClass::kKernel) ||
-         (wanted == Wanted::kGraphSteps && is_of_graphs(call_class));
+bool is_on(Mode wanted, CallClass call_class) {
+  return wanted == Mode::kRecording ||
+         (wanted == Mode::kKernelSteps && call_class == CallClass::kKernel) ||
+         (wanted == Mode::kGraphSteps && is_graph_api(call_class));
 }
 
-void callback_switch(Room& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
-  g_live.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
+void callback_switch(CuptiState& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
+  g_callback_state.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
 }
 
 // Kernel records that begin late had whole modules instrumented anew before CUDA 11.2: programs
 // stood still for seconds.
-bool may_stall(Room& room, const KindRow& row) {
+bool may_stall(CuptiState& room, const KindRow& row) {
   if (row.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || !driver_is_late() ||
-      !has_hazard(g_live.api.version, Hazard::kAttachInstruments))
+      !has_hazard(g_callback_state.api.version, Hazard::kAttachInstruments))
     return false;
-  if ((room.said & kSaidLateKernels) == 0)
-    say(NoticeLevel::kMissing, 0,
+  if ((room.sent_notices & kSaidLateKernels) == 0)
+    queue_notice(
+        NoticeLevel::kMissing, 0,
         "No kernels in the trace: with CUPTI %u (before CUDA 11.2) switching them on in a running "
         "program can hold it up for seconds. Start the program under gpuprof run.",
-        g_live.api.version);
-  room.said |= kSaidLateKernels;
+        g_callback_state.api.version);
+  room.sent_notices |= kSaidLateKernels;
   return true;
 }
 
 }  // namespace
 
-bool switch_on(Room& room, const KindRow& row) {
+bool enable_kind(CuptiState& room, const KindRow& row) {
   if ((room.kinds & kind_bit(row.kind)) != 0) return true;
-  if (g_live.layout.of(row.kind) == 0) return false;
-  const bool dump = row.dump && g_live.api.cuptiActivityEnableAndDump != nullptr;
-  const CUptiResult result = dump ? g_live.api.cuptiActivityEnableAndDump(row.kind)
-                                  : g_live.api.cuptiActivityEnable(row.kind);
+  if (g_callback_state.layout.of(row.kind) == 0) return false;
+  const bool dump = row.dump && g_callback_state.api.cuptiActivityEnableAndDump != nullptr;
+  const CUptiResult result = dump ? g_callback_state.api.cuptiActivityEnableAndDump(row.kind)
+                                  : g_callback_state.api.cuptiActivityEnable(row.kind);
   if (result == CUPTI_SUCCESS) {
     room.kinds |= kind_bit(row.kind);
     return true;
   }
   const char* text = nullptr;
-  g_live.api.cuptiGetResultString(result, &text);
+  g_callback_state.api.cuptiGetResultString(result, &text);
   if (row.device_work)
-    say(NoticeLevel::kMissing, result, "No %s in the trace: CUPTI refused them (%d, %s).", row.what,
-        static_cast<int>(result), text != nullptr ? text : "no description");
+    queue_notice(NoticeLevel::kMissing, result, "No %s in the trace: CUPTI refused them (%d, %s).",
+                 row.description, static_cast<int>(result),
+                 text != nullptr ? text : "no description");
   return false;
 }
 
-void switch_off(Room& room, std::uint32_t kind) {
+void disable_kind(CuptiState& room, std::uint32_t kind) {
   if ((room.kinds & kind_bit(kind)) == 0) return;
-  g_live.api.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+  g_callback_state.api.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
   room.kinds &= ~kind_bit(kind);
 }
 
-void enable_kinds(Room& room) {
+void enable_kinds(CuptiState& room) {
   if (room.settings.graph_nodes)
     set_node_budget();
   else
     // First: it must be on before a graph is instantiated, and excludes records of its nodes.
-    switch_on(room, kGraphKind);
+    enable_kind(room, kGraphKind);
   for (const KindRow& row : kKinds)
-    if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) switch_on(room, row);
-  cut_wait_records(room);
-  follow_calls(room);
-  g_live.kinds_kept.store(false, std::memory_order_relaxed);
+    if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) enable_kind(room, row);
+  limit_sync_records(room);
+  update_api_kinds(room);
+  g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
 }
 
-void disable_kinds(Room& room) {
-  calls_off(room);
-  const bool keep = has_hazard(g_live.api.version, Hazard::kKernelKindStays) &&
+void disable_kinds(CuptiState& room) {
+  disable_api_kinds(room);
+  const bool keep = has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays) &&
                     (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0;
   for (std::uint32_t kind = 1; kind < 64; ++kind)
-    if (!keep || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) switch_off(room, kind);
-  g_live.kinds_kept.store(keep, std::memory_order_relaxed);
-  if (!keep || (room.said & kSaidKept) != 0) return;
-  room.said |= kSaidKept;
-  say(NoticeLevel::kInfo, 0,
+    if (!keep || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) disable_kind(room, kind);
+  g_callback_state.activity_left_enabled.store(keep, std::memory_order_relaxed);
+  if (!keep || (room.sent_notices & kSaidKept) != 0) return;
+  room.sent_notices |= kSaidKept;
+  queue_notice(
+      NoticeLevel::kInfo, 0,
       "Kernel records stay on between windows: below CUDA 13.0 Update 1 switching them off can "
       "block the program (CUPTI %u). They cost some time and are not recorded.",
-      g_live.api.version);
+      g_callback_state.api.version);
 }
 
 // With the kernel kind CUPTI keeps whatever it does with its device buffers: copies and sets that
 // are switched off would be lost for nothing.
-bool stop_device_kinds(Room& room) {
-  if (has_hazard(g_live.api.version, Hazard::kKernelKindStays)) return false;
+bool stop_device_kinds(CuptiState& room) {
+  if (has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays)) return false;
   for (const KindRow& row : kKinds)
-    if (row.device_work) switch_off(room, row.kind);
+    if (row.device_work) disable_kind(room, row.kind);
   return true;
 }
 
-void set_callbacks(Room& room, Wanted asked) {
-  const Wanted wanted = asked == Wanted::kRecording ? wanted_while_recording(room) : asked;
+void set_callbacks(CuptiState& room, Mode asked) {
+  const Mode wanted = asked == Mode::kRecording ? wanted_while_recording(room) : asked;
   if (room.callbacks == wanted) return;
-  if (wanted == Wanted::kRecording)
-    g_live.heard_since_ns.store(base::mono_ns(), std::memory_order_relaxed);
+  if (wanted == Mode::kRecording)
+    g_callback_state.callbacks_on_since_ns.store(base::mono_ns(), std::memory_order_relaxed);
   for_each_call(
       [&room, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
         const bool before = is_on(room.callbacks, call_class), after = is_on(wanted, call_class);
         if (before != after) callback_switch(room, domain, cbid, after);
       });
-  callbacks_are(room, wanted);
+  set_callback_flags(room, wanted);
 }
 
-void callbacks_are(Room& room, Wanted wanted) {
+void set_callback_flags(CuptiState& room, Mode wanted) {
   if (is_on(room.callbacks, CallClass::kGraph) && !is_on(wanted, CallClass::kGraph))
-    hot::g_state.graphs_unseen.fetch_add(1, std::memory_order_relaxed);
+    hot::g_state.graph_callback_gaps.fetch_add(1, std::memory_order_relaxed);
   room.callbacks = wanted;
 }
 

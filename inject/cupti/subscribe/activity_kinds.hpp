@@ -12,13 +12,13 @@ namespace gpuprof::cupti {
 
 struct KindRow {
   CUpti_ActivityKind kind;
-  bool device_work;  // a record of work on the device
-  bool dump;         // a snapshot of what exists already is wanted
-  const char* what;  // in the sentence when it refuses
+  bool device_work;         // a record of work on the device
+  bool dump;                // a snapshot of what exists already is wanted
+  const char* description;  // in the sentence when it refuses
 };
 
 /// @return Whether it is on now. Says why not, where work on the device is lost.
-bool switch_on(Room& room, const KindRow& row);
-void switch_off(Room& room, std::uint32_t kind);
+bool enable_kind(CuptiState& room, const KindRow& row);
+void disable_kind(CuptiState& room, std::uint32_t kind);
 
 }  // namespace gpuprof::cupti

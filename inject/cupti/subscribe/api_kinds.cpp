@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t kSilentNs = 500'000'000;
 
-void calls_on(Room& room) {
-  switch_on(room, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
-  switch_on(room, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
+void enable_api_kinds(CuptiState& room) {
+  enable_kind(room, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
+  enable_kind(room, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
 }
 
 /// Whether the first of these turns, which began a silence, is half a second old.
@@ -31,7 +31,7 @@ bool long_since(std::uint64_t* since_ns, std::uint64_t now_ns) {
 // A thread that waits in a call has entered it; one that makes its next call has left the one
 // before. A program that neither calls nor waits while work runs that it enqueued before looks
 // silent, and the kinds cost it nothing.
-bool is_silent(CallWatch& watch, const CallWatch& before, std::uint64_t now_ns) {
+bool is_silent(ApiCallWatch& watch, const ApiCallWatch& before, std::uint64_t now_ns) {
   const bool called = watch.unreturned != before.unreturned, ran = watch.kernels != before.kernels;
   const bool none_open = watch.launches - watch.returns == watch.never_returned;
   const bool not_left = called && long_since(&watch.called_ns, now_ns);
@@ -41,33 +41,35 @@ bool is_silent(CallWatch& watch, const CallWatch& before, std::uint64_t now_ns) 
 
 }  // namespace
 
-void calls_off(Room& room) {
-  switch_off(room, CUPTI_ACTIVITY_KIND_RUNTIME);
-  switch_off(room, CUPTI_ACTIVITY_KIND_DRIVER);
+void disable_api_kinds(CuptiState& room) {
+  disable_kind(room, CUPTI_ACTIVITY_KIND_RUNTIME);
+  disable_kind(room, CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
-void follow_calls(Room& room) {
-  g_live.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
-  if (room.settings.calls && (room.slot != Slot::kOurs || room.call_watch.silent))
-    calls_on(room);
-  else if (!has_hazard(g_live.api.version, Hazard::kKernelKindStays))
-    calls_off(room);
+void update_api_kinds(CuptiState& room) {
+  g_callback_state.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
+  if (room.settings.calls &&
+      (room.subscriber_state != SubscriberState::kOurs || room.call_watch.silent))
+    enable_api_kinds(room);
+  else if (!has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays))
+    disable_api_kinds(room);
 }
 
-void watch_calls(Room& room, std::uint64_t now_ns) {
-  const CallWatch before = room.call_watch;
-  CallWatch& watch = room.call_watch;
-  watch.launches = launches_ever();
-  watch.returns = g_live.returns.load(std::memory_order_relaxed);
-  watch.unreturned = g_live.unreturned.load(std::memory_order_relaxed);
-  watch.kernels = g_live.kernel_records.load(std::memory_order_relaxed);
-  const bool watched = room.recording && room.settings.calls && room.slot == Slot::kOurs;
+void watch_api_calls(CuptiState& room, std::uint64_t now_ns) {
+  const ApiCallWatch before = room.call_watch;
+  ApiCallWatch& watch = room.call_watch;
+  watch.launches = launch_count();
+  watch.returns = g_callback_state.returns.load(std::memory_order_relaxed);
+  watch.unreturned = g_callback_state.unreturned.load(std::memory_order_relaxed);
+  watch.kernels = g_callback_state.kernel_records.load(std::memory_order_relaxed);
+  const bool watched =
+      room.recording && room.settings.calls && room.subscriber_state == SubscriberState::kOurs;
   if (!watched || watch.returns != before.returns) watch.called_ns = watch.ran_ns = 0;
   if (!watched) watch.never_returned = watch.launches - watch.returns;
   watch.silent = watched && watch.returns == before.returns && is_silent(watch, before, now_ns);
   if (watch.silent == before.silent || !room.recording) return;
-  follow_calls(room);
-  state_fact(
+  update_api_kinds(room);
+  queue_fact(
       "cupti_calls", "%s",
       watch.silent ? "whole kinds: callbacks do not come" : "callbacks, at times whole kinds");
 }

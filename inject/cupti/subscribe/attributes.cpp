@@ -17,73 +17,73 @@ namespace {
 
 bool read(CUpti_ActivityAttribute attribute, std::uint8_t* value) {
   std::size_t bytes = sizeof *value;
-  return g_live.api.cuptiActivityGetAttribute(attribute, &bytes, value) == CUPTI_SUCCESS;
+  return g_callback_state.api.cuptiActivityGetAttribute(attribute, &bytes, value) == CUPTI_SUCCESS;
 }
 void write(CUpti_ActivityAttribute attribute, std::uint8_t value) {
   std::size_t bytes = sizeof value;
-  g_live.api.cuptiActivitySetAttribute(attribute, &bytes, &value);
+  g_callback_state.api.cuptiActivitySetAttribute(attribute, &bytes, &value);
 }
 
-void set(Switch& one, CUpti_ActivityAttribute attribute, std::uint8_t value) {
+void set(SavedAttribute& one, CUpti_ActivityAttribute attribute, std::uint8_t value) {
   std::uint8_t now = value;
   // Set by us before, and not put back: `before` still holds.
   if (read(attribute, &now) && now != value) one = {true, now};
   write(attribute, value);
 }
 
-void put_back(Switch& one, CUpti_ActivityAttribute attribute, std::uint8_t ours) {
+void put_back(SavedAttribute& one, CUpti_ActivityAttribute attribute, std::uint8_t ours) {
   std::uint8_t now = ours;
   if (one.changed && read(attribute, &now) && now == ours) write(attribute, one.before);
   one.changed = false;
 }
 
 std::uint8_t per_thread_buffers() {
-  return has_hazard(g_live.api.version, Hazard::kPerThreadUnsafe) ? 0 : 1;
+  return has_hazard(g_callback_state.api.version, Hazard::kPerThreadUnsafe) ? 0 : 1;
 }
 
-void set_thread_ids(Room& room) {
+void set_thread_ids(CuptiState& room) {
   constexpr CUpti_ActivityThreadIdType kOurs = CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
-  const Api& api = g_live.api;
+  const Api& api = g_callback_state.api;
   if (api.cuptiSetThreadIdType == nullptr) return;
   CUpti_ActivityThreadIdType now = kOurs;
   if (api.cuptiGetThreadIdType != nullptr && api.cuptiGetThreadIdType(&now) == CUPTI_SUCCESS &&
       now != kOurs)
-    room.switches.thread_ids = {true, static_cast<std::uint8_t>(now)};
+    room.saved_attributes.thread_ids = {true, static_cast<std::uint8_t>(now)};
   api.cuptiSetThreadIdType(kOurs);
 }
 
-void put_back_thread_ids(Room& room) {
-  Switch& one = room.switches.thread_ids;
+void put_back_thread_ids(CuptiState& room) {
+  SavedAttribute& one = room.saved_attributes.thread_ids;
   if (one.changed && !program_chose_thread_ids())
-    g_live.api.cuptiSetThreadIdType(static_cast<CUpti_ActivityThreadIdType>(one.before));
+    g_callback_state.api.cuptiSetThreadIdType(static_cast<CUpti_ActivityThreadIdType>(one.before));
   one.changed = false;
 }
 
 }  // namespace
 
-bool set_switches(Room& room) {
+bool set_attributes(CuptiState& room) {
   set_thread_ids(room);
   bool per_thread = false;
-  if (knows_per_thread_buffers(g_live.api.version)) {
+  if (knows_per_thread_buffers(g_callback_state.api.version)) {
     per_thread = per_thread_buffers() != 0;
-    set(room.switches.per_thread, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+    set(room.saved_attributes.per_thread, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
         per_thread_buffers());
   }
-  set(room.switches.zeroed, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
+  set(room.saved_attributes.zeroed, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
   return per_thread;
 }
 
-void cut_wait_records(Room& room) {
-  if (g_live.api.cuptiActivityEnableAllSyncRecords == nullptr) return;
-  g_live.api.cuptiActivityEnableAllSyncRecords(0);
-  room.switches.waits_cut = true;
+void limit_sync_records(CuptiState& room) {
+  if (g_callback_state.api.cuptiActivityEnableAllSyncRecords == nullptr) return;
+  g_callback_state.api.cuptiActivityEnableAllSyncRecords(0);
+  room.saved_attributes.waits_cut = true;
 }
 
-void put_back_switches(Room& room) {
-  Switches& all = room.switches;
+void restore_attributes(CuptiState& room) {
+  SavedAttributes& all = room.saved_attributes;
   put_back(all.zeroed, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, 1);
   // Nobody can ask how it was: as CUPTI begins.
-  if (all.waits_cut) g_live.api.cuptiActivityEnableAllSyncRecords(1);
+  if (all.waits_cut) g_callback_state.api.cuptiActivityEnableAllSyncRecords(1);
   all.waits_cut = false;
   put_back_thread_ids(room);
   // It must not change while a kind is on.

@@ -11,15 +11,15 @@
 
 namespace gpuprof::cupti {
 
-struct Room;
+struct CuptiState;
 
 /// Before buffer callbacks and kinds. @return Whether CUPTI keeps a buffer per thread now.
-bool set_switches(Room& room);
+bool set_attributes(CuptiState& room);
 
 /// Only the first success of a wait that asks again and again leaves a record. With the kinds.
-void cut_wait_records(Room& room);
+void limit_sync_records(CuptiState& room);
 
 /// As they were before ours. Once our kinds are off.
-void put_back_switches(Room& room);
+void restore_attributes(CuptiState& room);
 
 }  // namespace gpuprof::cupti

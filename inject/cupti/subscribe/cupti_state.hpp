@@ -22,7 +22,7 @@
 
 namespace gpuprof::cupti {
 
-enum class Slot : std::uint8_t {
+enum class SubscriberState : std::uint8_t {
   kFree,  // not asked for
   kOurs,
   kTaken,    // someone else's; asked again on a slow timer
@@ -30,7 +30,7 @@ enum class Slot : std::uint8_t {
 };
 
 /// What the application itself does with CUPTI, as the interposed functions see it.
-struct OtherSession {
+struct ProgramProfiler {
   bool active = false;              // we keep our hands off
   std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind the application enabled
   bool flushed = false;             // it flushed after its last kind went off
@@ -43,7 +43,7 @@ struct OtherSession {
 };
 
 /// What callbacks see of the program's calls (api_kinds.hpp), at the last turn.
-struct CallWatch {
+struct ApiCallWatch {
   std::uint64_t launches = 0, returns = 0;
   std::uint64_t unreturned = 0;      // of the launches: their threads have made another call since
   std::uint64_t never_returned = 0;  // of the launches, since callbacks went off amid them
@@ -54,39 +54,40 @@ struct CallWatch {
 };
 
 /// One of CUPTI's switches that we have changed, and what it was (attributes.hpp).
-struct Switch {
+struct SavedAttribute {
   bool changed = false;
   std::uint8_t before = 0;
 };
-struct Switches {
-  Switch zeroed, per_thread, thread_ids;
+struct SavedAttributes {
+  SavedAttribute zeroed, per_thread, thread_ids;
   bool waits_cut = false;
 };
 
-struct Room {
+struct CuptiState {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
-  Wanted wanted = Wanted::kOff;
+  Mode mode = Mode::kOff;
   std::atomic<bool> applied{true};  // apply() has looked at it; read without the lock
   // The process in which buffers of ours came into CUPTI; 0: in none. Read without the lock.
-  std::atomic<pid_t> came_in{0};
+  std::atomic<pid_t> buffers_pid{0};
 
   Driver driver;
-  Copy copy;
-  bool open = false;         // the table in g_live is loaded
+  CuptiLibrary library;
+  bool open = false;         // the table in g_callback_state is loaded
   bool open_failed = false;  // said so; looked for again from time to time
   std::uint64_t next_open_ns = 0;
   CUpti_SubscriberHandle subscriber = nullptr;
-  Slot slot = Slot::kFree;
+  SubscriberState subscriber_state = SubscriberState::kFree;
   std::uint64_t retry_at_ns = 0;
   std::uint32_t not_ready_retries = 0;
   bool registered = false;  // our buffer callbacks are in force, and settle() need not be called
-  bool in_force = false;    // they are, also where somebody may have come since, as far as we saw
+  bool callbacks_in_force =
+      false;                // they are, also where somebody may have come since, as far as we saw
   bool replaced = false;    // someone put theirs in our place without asking
   std::uint64_t kinds = 0;  // bit = CUpti_ActivityKind we enabled
-  Switches switches;
-  CallWatch call_watch;
-  Wanted callbacks = Wanted::kOff;  // which API callbacks are on
+  SavedAttributes saved_attributes;
+  ApiCallWatch call_watch;
+  Mode callbacks = Mode::kOff;  // which API callbacks are on
   bool recording = false;
   bool budget_stopped = false;
   bool devices_sent = false;
@@ -95,13 +96,13 @@ struct Room {
   std::uint64_t next_flush_ns = 0;
   std::uint64_t next_look_ns = 0;
   ReplacementWatch replacement;
-  std::uint32_t said = 0;  // kSaid… sentences are sent once a session
-  OtherSession other;
+  std::uint32_t sent_notices = 0;  // kSaid… sentences are sent once a session
+  ProgramProfiler program;
   bool exiting = false;
   bool dead = false;  // forked from a process that had CUPTI open
 };
 
-inline constexpr std::uint32_t kSaidForeignClock = 1;
+inline constexpr std::uint32_t kSentForeignClock = 1;
 inline constexpr std::uint32_t kSaidReplaced = 2;
 inline constexpr std::uint32_t kSaidStuck = 4;
 inline constexpr std::uint32_t kSaidUnknownKind = 8;
@@ -116,7 +117,7 @@ inline constexpr std::uint32_t kSaidLateKernels = 2048;
 inline constexpr std::uint32_t kSaidNoSlot = 4096;
 inline constexpr std::uint32_t kSaidTaken = 8192;
 
-extern Room g_room;
+extern CuptiState g_cupti;
 
 /// Time since `since_ns`; 0 if that lies ahead: a caller's `now_ns` may be older than what happened
 /// under the lock before it.
@@ -125,12 +126,12 @@ constexpr std::uint64_t elapsed_ns(std::uint64_t now_ns, std::uint64_t since_ns)
 }
 
 /// Holds the room's lock, or not if the deadline passed.
-class RoomLock {
+class CuptiLock {
  public:
-  explicit RoomLock(std::uint32_t deadline_ms);
-  ~RoomLock();
-  RoomLock(const RoomLock&) = delete;
-  RoomLock& operator=(const RoomLock&) = delete;
+  explicit CuptiLock(std::uint32_t deadline_ms);
+  ~CuptiLock();
+  CuptiLock(const CuptiLock&) = delete;
+  CuptiLock& operator=(const CuptiLock&) = delete;
   explicit operator bool() const { return held_; }
 
  private:
@@ -138,7 +139,7 @@ class RoomLock {
 };
 
 /// Whether the calling thread is the agent's worker or our helper.
-bool on_our_thread();
+bool is_own_thread();
 
 constexpr std::uint64_t kind_bit(std::uint32_t kind) {
   return kind < 64 ? std::uint64_t{1} << kind : 0;
@@ -146,46 +147,46 @@ constexpr std::uint64_t kind_bit(std::uint32_t kind) {
 
 // subscribe.cpp
 /// Finds and opens a copy, once. Says why not.
-bool open_cupti(Room& room, std::uint64_t now_ns);
+bool open_cupti(CuptiState& room, std::uint64_t now_ns);
 /// Becomes the subscriber; settles attributes and buffer callbacks. Says why not.
 /// True without the slot, too, where the program keeps it and does nothing with CUPTI: records need
 /// none, callbacks do.
-bool take_slot(Room& room, std::uint64_t now_ns);
-void release_slot(Room& room);
+bool acquire_subscriber(CuptiState& room, std::uint64_t now_ns);
+void release_subscriber(CuptiState& room);
 
 // activity_kinds.cpp
 /// Switches activity kinds on; says which refused.
-void enable_kinds(Room& room);
+void enable_kinds(CuptiState& room);
 /// Switches them off, but for one that is dangerous to switch off.
-void disable_kinds(Room& room);
+void disable_kinds(CuptiState& room);
 /// Switches API callbacks: none, those of graphs or of kernels only, or all of our list, less where
 /// the settings say so.
-void set_callbacks(Room& room, Wanted asked);
+void set_callbacks(CuptiState& room, Mode asked);
 /// Stops the records of kernels, copies and sets. False: kernels cannot be switched off safely.
-bool stop_device_kinds(Room& room);
+bool stop_device_kinds(CuptiState& room);
 /// Which of them are on from now on.
-void callbacks_are(Room& room, Wanted wanted);
+void set_callback_flags(CuptiState& room, Mode wanted);
 
 // program_profiler.cpp
 /// From now on GPU events of our recording go to the program's own profiler. Says so, once a
 /// session.
-void open_share(Room& room, std::uint64_t now_ns);
+void begin_program_share(CuptiState& room, std::uint64_t now_ns);
 /// They do no more, or the recording ends: says how long it was, and how long nobody recorded.
-void close_share(Room& room, std::uint64_t now_ns);
+void end_program_share(CuptiState& room, std::uint64_t now_ns);
 
 // set_mode.cpp
 /// The room was let go of: nothing is on, nothing is late.
-void forget_wants();
+void reset_mode();
 /// The program ends: what was late until now is counted.
-void count_late_at_end();
+void count_mode_delay_at_exit();
 
 /// A flush that takes longer than this is called hung.
 inline constexpr std::uint64_t kHungNs = 5'000'000'000;
 
 // cupti_state.cpp
 /// Whether CUPTI may hold records that are wanted.
-bool records_expected(const Room& room, std::uint64_t now_ns);
+bool expects_records(const CuptiState& room, std::uint64_t now_ns);
 /// Moves from what is to what is wanted, as far as CUPTI lets us.
-void apply(Room& room, std::uint64_t now_ns);
+void apply_mode(CuptiState& room, std::uint64_t now_ns);
 
 }  // namespace gpuprof::cupti

@@ -28,54 +28,55 @@ constexpr std::uint32_t kLockMs = 500;
 
 // Kernel records below CUDA 13.0 Update 1 can neither be switched off safely nor be finalised away
 // (graphs): CUPTI goes on filling our buffers, and we go on taking them back unread.
-bool must_stay(const Room& room) {
+bool cannot_release(const CuptiState& room) {
   return room.open && (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0 &&
-         has_hazard(g_live.api.version, Hazard::kKernelKindStays);
+         has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays);
 }
 
-// Written by let_go_now, which may end later than whoever waits for it.
+// Written by release_client_now, which may end later than whoever waits for it.
 constinit std::atomic<bool> g_entered{false};
 
-void let_go_now() {
-  const RoomLock lock(kLockMs);
+void release_client_now() {
+  const CuptiLock lock(kLockMs);
   if (!lock) return;
   g_entered.store(true, std::memory_order_relaxed);
-  if (g_room.dead || g_room.exiting) return;
-  Room& room = g_room;
-  room.wanted = Wanted::kOff;
-  if (!room.other.active) apply(room, base::mono_ns());
-  release_slot(room);
-  if (room.open) put_back_switches(room);
+  if (g_cupti.dead || g_cupti.exiting) return;
+  CuptiState& room = g_cupti;
+  room.mode = Mode::kOff;
+  if (!room.program.active) apply_mode(room, base::mono_ns());
+  release_subscriber(room);
+  if (room.open) restore_attributes(room);
   // A program that registers once and then only switches kinds would find ours. What stays on is no
   // business of its callbacks.
-  if (room.kinds == 0) give_back_callbacks(room);
+  if (room.kinds == 0) restore_program_callbacks(room);
 }
 
 // Facts and sentences are a session's; what is known of the process stays.
-void begin_anew(Room& room) {
-  room.said = 0;
+void reset_session_state(CuptiState& room) {
+  room.sent_notices = 0;
   room.facts_sent = room.devices_sent = room.open_failed = room.budget_stopped = false;
   room.replaced = false;
   room.next_open_ns = room.retry_at_ns = room.not_ready_retries = 0;
-  if (room.slot != Slot::kOurs) room.slot = Slot::kFree;
+  if (room.subscriber_state != SubscriberState::kOurs)
+    room.subscriber_state = SubscriberState::kFree;
   // Nobody sees any more what it does: its next session is found when we come back.
-  room.other = OtherSession{};
-  if (room.slot != Slot::kOurs) room.registered = false;
-  g_live.accept_until_ns.store(0, std::memory_order_release);
+  room.program = ProgramProfiler{};
+  if (room.subscriber_state != SubscriberState::kOurs) room.registered = false;
+  g_callback_state.accept_until_ns.store(0, std::memory_order_release);
 }
 
 bool flushed(std::uint32_t deadline_ms) {
   {
-    const RoomLock lock(kLockMs);
-    if (!lock || g_room.dead || !g_room.open || g_room.other.active || !start_flusher())
+    const CuptiLock lock(kLockMs);
+    if (!lock || g_cupti.dead || !g_cupti.open || g_cupti.program.active || !start_flush_thread())
       return false;
   }
-  return wait_flush(ask_flush(true), deadline_ms);
+  return wait_flush(request_flush(true), deadline_ms);
 }
 
 // With all kinds off a forced flush brings every buffer back; but a call that was under way may
 // take one more.
-bool take_buffers_back(std::uint32_t deadline_ms) {
+bool reclaim_buffers(std::uint32_t deadline_ms) {
   constexpr std::uint32_t kPatienceMs = 50;
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while (g_buffers.mapped()) {
@@ -86,12 +87,13 @@ bool take_buffers_back(std::uint32_t deadline_ms) {
 }
 
 // Again where a fork has taken the helper away meanwhile, or somebody was inside.
-bool let_go(std::uint32_t deadline_ms) {
+bool release_client(std::uint32_t deadline_ms) {
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   g_entered.store(false, std::memory_order_relaxed);
-  while (!run_on_helper(let_go_now, deadline_ms) || !g_entered.load(std::memory_order_relaxed)) {
+  while (!run_on_flush_thread(release_client_now, deadline_ms) ||
+         !g_entered.load(std::memory_order_relaxed)) {
     if (base::mono_ns() >= until) return false;
-    hot::pause_for(5'000'000);
+    hot::sleep_ns(5'000'000);
   }
   return true;
 }
@@ -99,16 +101,16 @@ bool let_go(std::uint32_t deadline_ms) {
 }  // namespace
 
 bool release(std::uint32_t deadline_ms) {
-  const bool done = let_go(deadline_ms);
-  restore_callers();
-  const bool unmapped = done && !must_stay(g_room) && take_buffers_back(deadline_ms);
-  if (!helper_is_kept()) stop_flusher(deadline_ms);
-  const RoomLock lock(kLockMs);
+  const bool done = release_client(deadline_ms);
+  unhook_cupti_callers();
+  const bool unmapped = done && !cannot_release(g_cupti) && reclaim_buffers(deadline_ms);
+  if (!is_flush_thread_kept()) stop_flush_thread(deadline_ms);
+  const CuptiLock lock(kLockMs);
   if (!lock || !done) return false;
-  begin_anew(g_room);
-  forget_wants();
-  forget_sentences();
-  return unmapped && flush_running_since() == 0;
+  reset_session_state(g_cupti);
+  reset_mode();
+  clear_queued_notices();
+  return unmapped && flush_started_ns() == 0;
 }
 
 }  // namespace gpuprof::cupti

@@ -16,7 +16,7 @@
 namespace gpuprof::cupti {
 
 /// What has been seen so far; each only grows.
-struct Delivery {
+struct DeliveryCounts {
   std::uint64_t completions = 0;  // buffers that CUPTI gave back
   std::uint64_t runs = 0;         // launches of kernels and graphs
   std::uint64_t waits = 0;        // for the GPU, that are over: each leaves a record
@@ -26,7 +26,7 @@ struct Delivery {
 class ReplacementWatch {
  public:
   /// Each turn while waits are recorded. @return True: nothing comes any more.
-  bool is_replaced(const Delivery& now, std::uint64_t now_ns) {
+  bool is_replaced(const DeliveryCounts& now, std::uint64_t now_ns) {
     if (now.completions != at_.completions || since_ns_ == 0) {
       begin(now, now_ns);
       return false;
@@ -47,13 +47,14 @@ class ReplacementWatch {
   static constexpr std::uint64_t kSilentNs = 5'000'000'000, kMarkNs = 1'000'000'000;
   static constexpr std::uint32_t kMarks = 3;
 
-  void begin(const Delivery& now, std::uint64_t now_ns) {
+  void begin(const DeliveryCounts& now, std::uint64_t now_ns) {
     at_ = now;
     since_ns_ = marked_ns_ = now_ns;
     marks_ = 0;
   }
 
-  Delivery at_;  // at the last mark: a second or more with work and a wait that should have come
+  DeliveryCounts
+      at_;  // at the last mark: a second or more with work and a wait that should have come
   std::uint64_t since_ns_ = 0, marked_ns_ = 0;
   std::uint32_t marks_ = 0, flushes_ = 0;  // flushes: at the first of them
 };

@@ -22,69 +22,70 @@ constexpr std::uint32_t kFirstMs = 2000;
 /// Of the worker's time; forks of the program wait for it, too.
 constexpr std::uint32_t kAgainMs = 100;
 
-struct Late {
+struct ModeDelay {
   std::atomic<bool> asked_again{false};  // the next time is not the first
   std::atomic<bool> again{false};
-  std::atomic<Wanted> in_force{Wanted::kOff};
+  std::atomic<Mode> in_force{Mode::kOff};
   std::atomic<std::uint64_t> since_ns{0};  // more is wanted than is in force; 0: it is not
 };
-constinit Late g_late;
+constinit ModeDelay g_late;
 
 void apply_now() {
   // Who holds it now may wait for a flush of this very thread; the next turn applies it then.
-  const RoomLock lock(helper_is_kept() ? kAgainMs : kFirstMs);
-  if (lock) apply(g_room, base::mono_ns());
+  const CuptiLock lock(is_flush_thread_kept() ? kAgainMs : kFirstMs);
+  if (lock) apply_mode(g_cupti, base::mono_ns());
 }
 
-bool try_want(Wanted wanted, const Settings& settings, std::uint32_t patience_ms) {
+bool try_set_mode(Mode wanted, const Settings& settings, std::uint32_t patience_ms) {
   {
-    const RoomLock lock(patience_ms);
+    const CuptiLock lock(patience_ms);
     if (!lock) return false;
     // Whoever held the slot may have gone.
-    if (wanted > g_room.wanted && g_room.slot == Slot::kTaken) g_room.retry_at_ns = 0;
-    g_room.wanted = wanted;
-    g_room.settings = settings;
-    g_room.applied.store(false, std::memory_order_relaxed);
+    if (wanted > g_cupti.mode && g_cupti.subscriber_state == SubscriberState::kTaken)
+      g_cupti.retry_at_ns = 0;
+    g_cupti.mode = wanted;
+    g_cupti.settings = settings;
+    g_cupti.applied.store(false, std::memory_order_relaxed);
   }
-  run_on_helper(apply_now, patience_ms);
-  return g_room.applied.load(std::memory_order_acquire);
+  run_on_flush_thread(apply_now, patience_ms);
+  return g_cupti.applied.load(std::memory_order_acquire);
 }
 
 // In steps: whoever is killed while it is late has told of what came before.
-void count_late(bool goes_on) {
+void count_mode_delay(bool goes_on) {
   const std::uint64_t now_ns = base::mono_ns();
   const std::uint64_t since_ns =
       g_late.since_ns.exchange(goes_on ? now_ns : 0, std::memory_order_relaxed);
-  if (since_ns != 0) hot::count(wire::Counter::kCuptiLateNs, elapsed_ns(now_ns, since_ns));
+  if (since_ns != 0) hot::count(wire::Counter::kCuptiEnableDelayNs, elapsed_ns(now_ns, since_ns));
 }
 
 }  // namespace
 
-void want(Wanted wanted, const Settings& settings) {
+void set_mode(Mode wanted, const Settings& settings) {
   // First, so that no session of the program begins unseen. Inside cuInit it is too early.
-  if (wanted != Wanted::kOff && on_our_thread()) {
-    follow_callers();
-    hot::look_for_ticks();
+  if (wanted != Mode::kOff && is_own_thread()) {
+    hook_cupti_callers();
+    hot::check_clocksource();
   }
   const bool first = !g_late.asked_again.load(std::memory_order_relaxed);
-  const bool done = try_want(wanted, settings, first ? kFirstMs : kAgainMs);
+  const bool done = try_set_mode(wanted, settings, first ? kFirstMs : kAgainMs);
   g_late.asked_again.store(!done, std::memory_order_relaxed);
   if (done) g_late.in_force.store(wanted, std::memory_order_relaxed);
-  count_late(!done && wanted > g_late.in_force.load(std::memory_order_relaxed));
+  count_mode_delay(!done && wanted > g_late.in_force.load(std::memory_order_relaxed));
   if (done) return;
   g_late.again.store(true, std::memory_order_relaxed);
   // Once: a helper that hangs would have it turn all the time.
   if (first) hot::wake_worker();
 }
 
-bool wants_again() { return g_late.again.exchange(false, std::memory_order_relaxed); }
+bool is_mode_pending() { return g_late.again.exchange(false, std::memory_order_relaxed); }
 
-void forget_wants() {
+void reset_mode() {
   g_late.asked_again.store(false, std::memory_order_relaxed);
-  g_late.in_force.store(Wanted::kOff, std::memory_order_relaxed);
+  g_late.in_force.store(Mode::kOff, std::memory_order_relaxed);
   g_late.since_ns.store(0, std::memory_order_relaxed);
 }
 
-void count_late_at_end() { count_late(false); }
+void count_mode_delay_at_exit() { count_mode_delay(false); }
 
 }  // namespace gpuprof::cupti

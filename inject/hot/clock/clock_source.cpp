@@ -12,7 +12,7 @@
 
 namespace gpuprof::hot {
 
-void look_for_ticks() {
+void check_clocksource() {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                       O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -20,7 +20,7 @@ void look_for_ticks() {
   const ssize_t bytes = read(fd, text, sizeof text - 1);
   close(fd);
   const bool ticks = bytes > 0 && strcmp(text, "tsc\n") == 0;
-  g_ticks_are_time.store(ticks, std::memory_order_relaxed);
+  g_tsc_is_trusted.store(ticks, std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::hot

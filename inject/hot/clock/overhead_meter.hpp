@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: while it is off, one branch an entry; no entry is timed at a fixed distance, which a
 //           program that repeats itself could fall in step with
-// Not here: who adds it up (wire::LaneHeader::own_ns) and what follows from it (daemon/session)
+// Not here: who adds it up (wire::RingHeader::own_ns) and what follows from it (daemon/session)
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace gpuprof::hot {
 
 /// Zeroed: off.
-class Cost {
+class OverheadMeter {
  public:
   /// @param rare Of signals, which are dear: one in 4 or 5 is timed, else one in 64 or 65.
   void begin(bool rare, std::uint32_t seed);
@@ -29,11 +29,11 @@ class Cost {
   }
 
   /// The entry under way began earlier than its Guard.
-  void began_at(std::uint64_t ts_ns) {
+  void set_begin(std::uint64_t ts_ns) {
     if (is_timed()) begun_ns_ = ts_ns;
   }
   /// Whoever called us spent `ns` on calling us at all.
-  void add(std::uint32_t ns) {
+  void add_caller_cost(std::uint32_t ns) {
     if (is_timed()) begun_ns_ -= ns;
   }
 
@@ -53,6 +53,6 @@ class Cost {
 };
 
 /// How long reading the clock takes, which is in every measurement. Worker, before a session.
-void measure_clock();
+void calibrate_clock_cost();
 
 }  // namespace gpuprof::hot

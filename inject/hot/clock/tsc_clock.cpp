@@ -8,7 +8,7 @@
 
 namespace gpuprof::hot {
 
-constinit std::atomic<bool> g_ticks_are_time{false};
+constinit std::atomic<bool> g_tsc_is_trusted{false};
 
 #if defined(__x86_64__)
 
@@ -18,11 +18,11 @@ namespace {
 /// time.
 constexpr std::uint64_t kClose = 1u << 11;
 
-struct Both {
+struct ClockSnapshot {
   std::uint64_t ticks, ns, gap;
 };
 
-Both read_both() {
+ClockSnapshot read_both() {
   const std::uint64_t before = __builtin_ia32_rdtsc();
   const std::uint64_t ns = base::mono_ns();
   const std::uint64_t gap = __builtin_ia32_rdtsc() - before;
@@ -30,10 +30,10 @@ Both read_both() {
 }
 
 // Whoever is interrupted between the two has nothing to compare.
-Both read_closely() {
-  Both best = read_both();
+ClockSnapshot read_closely() {
+  ClockSnapshot best = read_both();
   for (int i = 0; i < 2; ++i) {
-    const Both again = read_both();
+    const ClockSnapshot again = read_both();
     if (again.gap <= best.gap) best = again;
   }
   return best;
@@ -41,25 +41,25 @@ Both read_closely() {
 
 }  // namespace
 
-std::uint64_t Ticks::ask() {
+std::uint64_t TscClock::resync() {
   // However far the counter came, nothing later than this was told since the last comparison.
   const std::uint64_t told = ns_ + (kTrusted * slope_ >> 32);
   if (slope_ != 0 && told > floor_) floor_ = told;
   std::uint64_t now = 0;
-  if (!g_ticks_are_time.load(std::memory_order_relaxed)) {
+  if (!g_tsc_is_trusted.load(std::memory_order_relaxed)) {
     slope_ = ticks_ = 0;
     now = base::mono_ns();
   } else if (ticks_ != 0 && slope_ == 0 && read() - ticks_ < kEnough) {
     now = base::mono_ns();
   } else {
-    const Both both = read_closely();
-    if (both.gap < kClose) learn(both.ticks, both.ns);
+    const ClockSnapshot both = read_closely();
+    if (both.gap < kClose) calibrate(both.ticks, both.ns);
     now = both.ns;
   }
   return now > floor_ ? now : floor_;
 }
 
-void Ticks::learn(std::uint64_t ticks, std::uint64_t ns) {
+void TscClock::calibrate(std::uint64_t ticks, std::uint64_t ns) {
   const std::uint64_t passed = ticks - ticks_, elapsed = ns - ns_;
   const bool first = ticks_ == 0;
   ticks_ = ticks;

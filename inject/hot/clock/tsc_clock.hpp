@@ -18,21 +18,21 @@
 namespace gpuprof::hot {
 
 /// Whether the kernel itself keeps time by the processor's counter.
-extern std::atomic<bool> g_ticks_are_time;
+extern std::atomic<bool> g_tsc_is_trusted;
 
 /// Looks which counter the kernel uses: as often as operators are switched on. Worker.
-void look_for_ticks();
+void check_clocksource();
 
 #if defined(__x86_64__)
 
 /// Zeroed memory is a valid one.
-class Ticks {
+class TscClock {
  public:
   std::uint64_t now_ns() {
     // Who may not read the counter has no slope.
-    if (slope_ == 0) return ask();
+    if (slope_ == 0) return resync();
     const std::uint64_t passed = read() - ticks_;
-    if (passed >= kTrusted) return ask();
+    if (passed >= kTrusted) return resync();
     const std::uint64_t now = ns_ + (passed * slope_ >> 32);
     return now > floor_ ? now : floor_;
   }
@@ -46,8 +46,8 @@ class Ticks {
   static constexpr std::uint64_t kTooLong = std::uint64_t{1} << 31;
 
   static std::uint64_t read() { return __builtin_ia32_rdtsc(); }
-  std::uint64_t ask();
-  void learn(std::uint64_t ticks, std::uint64_t ns);
+  std::uint64_t resync();
+  void calibrate(std::uint64_t ticks, std::uint64_t ns);
 
   std::uint64_t ticks_, ns_;  // the last comparison
   std::uint64_t slope_;       // 2^32 ns a tick; 0: not known
@@ -56,7 +56,7 @@ class Ticks {
 
 #else
 
-class Ticks {
+class TscClock {
  public:
   std::uint64_t now_ns() { return base::mono_ns(); }
 };

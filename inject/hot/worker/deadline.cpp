@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 }
 
-bool is_at_work(std::uint32_t tid) {
+bool is_runnable_or_blocked(std::uint32_t tid) {
   char path[48], text[64] = {};
   snprintf(path, sizeof path, "/proc/self/task/%u/stat", tid);
   const long fd = ::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -34,10 +34,10 @@ bool is_at_work(std::uint32_t tid) {
   return end != nullptr && end[1] == ' ' && (end[2] == 'R' || end[2] == 'D');
 }
 
-Patience::Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms)
+Deadline::Deadline(std::uint32_t deadline_ms, std::uint32_t starved_ms)
     : left_ns_(deadline_ms * kMs), starved_left_ns_(starved_ms * kMs), asked_ns_(base::mono_ns()) {}
 
-bool Patience::counted(bool starved) {
+bool Deadline::counted(bool starved) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t passed = now - std::min(now, asked_ns_);
   asked_ns_ = now;

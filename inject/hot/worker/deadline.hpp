@@ -15,18 +15,20 @@ namespace gpuprof::hot {
 /// Whether a thread of this process runs, waits for a processor, or is inside the kernel where
 /// nothing interrupts it: membarrier(2) and perf events wait there for each processor, longer the
 /// busier those are. False where nobody tells.
-bool is_at_work(std::uint32_t tid);
+bool is_runnable_or_blocked(std::uint32_t tid);
 
-class Patience {
+class Deadline {
  public:
   /// @param starved_ms  Besides `deadline_ms`, for the time in which the thread waited for is
   ///                    at work; 0: there is no difference.
-  Patience(std::uint32_t deadline_ms, std::uint32_t starved_ms);
+  Deadline(std::uint32_t deadline_ms, std::uint32_t starved_ms);
 
   /// To be asked every now and then: counts the time since it was asked last.
-  bool over(std::uint32_t tid) { return counted(starved_left_ns_ != 0 && is_at_work(tid)); }
+  bool expired(std::uint32_t tid) {
+    return counted(starved_left_ns_ != 0 && is_runnable_or_blocked(tid));
+  }
   /// Of a thread that has not begun yet: it waits for a processor.
-  bool over_before_its_begin() { return counted(starved_left_ns_ != 0); }
+  bool expired_before_start() { return counted(starved_left_ns_ != 0); }
 
  private:
   bool counted(bool starved);

@@ -27,10 +27,10 @@ constinit std::atomic<int> g_ours{0};  // counted, for the moment, or not quite
 constexpr std::uint64_t kLookNs = 50'000;
 }  // namespace
 
-void find_thread_count() {
+void find_glibc_thread_count() {
   if (g_count.load(std::memory_order_relaxed) != nullptr) return;
   // Not by dlsym: another thread may hold the loader's lock until this one has come on.
-  modules::visit_listed(
+  modules::visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void*) {
         if (std::strncmp(modules::file_name(*module), "libc.so.", 8) != 0) return 0;
         const modules::ModuleSymbols symbols(*module);
@@ -43,12 +43,12 @@ void find_thread_count() {
       nullptr);
 }
 
-void count_thread_out() {
+void exclude_from_thread_count() {
   unsigned* count = g_count.load(std::memory_order_relaxed);
   if (count != nullptr && __atomic_sub_fetch(count, 1, __ATOMIC_ACQ_REL) == 0) exit(0);
 }
 
-bool count_thread_in() {
+bool include_in_thread_count() {
   unsigned* count = g_count.load(std::memory_order_relaxed);
   if (count == nullptr) return true;
   unsigned threads = __atomic_load_n(count, __ATOMIC_ACQUIRE);
@@ -60,11 +60,11 @@ bool count_thread_in() {
   return false;
 }
 
-void counted_for_now(int more) { g_ours.fetch_add(more, std::memory_order_relaxed); }
+void adjust_counted_threads(int more) { g_ours.fetch_add(more, std::memory_order_relaxed); }
 
-void none_is_counted_for_now() { g_ours.store(0, std::memory_order_relaxed); }
+void reset_counted_threads() { g_ours.store(0, std::memory_order_relaxed); }
 
-bool has_one_thread() {
+bool is_single_threaded() {
   const unsigned* count = g_count.load(std::memory_order_relaxed);
   if (count == nullptr) return false;
   // Some of ours may be counted out already.
@@ -73,35 +73,36 @@ bool has_one_thread() {
          1;
 }
 
-bool locks_for_one_thread() {
+bool libc_locks_needlessly() {
   const char* single = g_single.load(std::memory_order_relaxed);
-  return single != nullptr && __atomic_load_n(single, __ATOMIC_RELAXED) == 0 && has_one_thread();
+  return single != nullptr && __atomic_load_n(single, __ATOMIC_RELAXED) == 0 &&
+         is_single_threaded();
 }
 
 namespace {
 // A program may have a copy of its own, which libc before 2.36 looks at, too.
-void tell_of_one_thread(bool one) {
+void write_single_threaded(bool one) {
   __atomic_store_n(g_single.load(std::memory_order_relaxed), char{one}, __ATOMIC_RELAXED);
   __atomic_store_n(&__libc_single_threaded, char{one}, __ATOMIC_RELAXED);
 }
 }  // namespace
 
-bool begin_one_thread(std::uint32_t deadline_ms) {
-  Patience patience(deadline_ms, 0);
+bool set_single_threaded(std::uint32_t deadline_ms) {
+  Deadline patience(deadline_ms, 0);
   struct stat threads;
-  while (locks_for_one_thread() && stat("/proc/self/task", &threads) == 0) {
+  while (libc_locks_needlessly() && stat("/proc/self/task", &threads) == 0) {
     // The kernel counts a folder for each thread, and two.
-    if (threads.st_nlink == (worker_stands_still() ? 4 : 3)) {
-      tell_of_one_thread(true);
+    if (threads.st_nlink == (worker_is_paused() ? 4 : 3)) {
+      write_single_threaded(true);
       return true;
     }
-    const bool ours_end = !worker_has_handed_over() || g_ours.load(std::memory_order_relaxed) > 0;
-    if (!ours_end || patience.over(0)) break;
-    pause_for(kLookNs);
+    const bool ours_end = !worker_is_cloned() || g_ours.load(std::memory_order_relaxed) > 0;
+    if (!ours_end || patience.expired(0)) break;
+    sleep_ns(kLookNs);
   }
   return false;
 }
 
-void end_one_thread() { tell_of_one_thread(false); }
+void clear_single_threaded() { write_single_threaded(false); }
 
 }  // namespace gpuprof::hot

@@ -23,31 +23,31 @@
 namespace gpuprof::hot {
 
 /// Finds the count. Before the first thread of ours is made.
-void find_thread_count();
+void find_glibc_thread_count();
 
 /// On a thread of ours, once: it is not counted from now on. Calls exit(0) if by now no thread of
 /// the program is left to do so.
-void count_thread_out();
+void exclude_from_thread_count();
 
 /// On a thread that was counted out and is about to return to the C library, which will count it
 /// out itself. False: the process is ending, the thread must not return.
-bool count_thread_in();
+bool include_in_thread_count();
 
 /// A thread of ours is about to be made or counted in (1), was counted out or has ended (-1).
-void counted_for_now(int more);
+void adjust_counted_threads(int more);
 /// In a forked child.
-void none_is_counted_for_now();
+void reset_counted_threads();
 
 /// Whether the program has one thread of the C library's. False: several, or unknown.
-bool has_one_thread();
+bool is_single_threaded();
 
 /// Whether the C library takes locks although the program has one thread. Without a system call.
-bool locks_for_one_thread();
+bool libc_locks_needlessly();
 
 /// Has it take none, if really no thread but the calling one runs; ours stands still or is gone.
 /// @param deadline_ms  Waits so long for the thread that glibc made for ours to be gone.
 /// @return false: it goes on taking them.
-bool begin_one_thread(std::uint32_t deadline_ms);
-void end_one_thread();
+bool set_single_threaded(std::uint32_t deadline_ms);
+void clear_single_threaded();
 
 }  // namespace gpuprof::hot

@@ -17,7 +17,7 @@
 namespace gpuprof::hot {
 
 /// @param ns Less than a second.
-inline void pause_for(std::uint64_t ns) {
+inline void sleep_ns(std::uint64_t ns) {
   const int saved = errno;
   const timespec pause{0, static_cast<long>(ns)};
   ::syscall(SYS_nanosleep, &pause, nullptr);

@@ -26,7 +26,7 @@ constinit ResumeHook g_resume_hook = nullptr;
 namespace {
 
 // A bare exit: glibc's own thread end would free what resume needs.
-[[noreturn]] void leave_kernel_thread() {
+[[noreturn]] void exit_kernel_thread() {
   for (;;) ::syscall(SYS_exit, 0);
 }
 
@@ -38,7 +38,7 @@ constexpr std::uint32_t kNoThreadsId = 0x3ffffffe;
 // glibc's recursive mutexes compare owners with the id it recorded. 0 is the owner of a free one:
 // with that the worker would walk into the loader's lock. And the id of a thread that came later
 // would send that one setuid's signal twice.
-void forget_glibc_id() {
+void hide_from_setuid() {
   std::uint32_t* recorded = g_worker.glibc_tid.load(std::memory_order_relaxed);
   if (recorded != nullptr) __atomic_store_n(recorded, kNoThreadsId, __ATOMIC_RELEASE);
 }
@@ -46,7 +46,7 @@ void forget_glibc_id() {
 namespace {
 
 // A thread of the program's made this one: what waits for a processor must not wait for us.
-void take_ordinary_policy() {
+void set_normal_scheduling() {
   constexpr long kDeadline = 6;  // SCHED_DEADLINE
   const long policy = ::syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK;
   // A program that gives way to others has us do so, too.
@@ -56,9 +56,9 @@ void take_ordinary_policy() {
 }
 
 int worker_entry(void*) {
-  forget_glibc_id();  // in a forked child glibc has written 0
-  forget_this_thread();
-  take_ordinary_policy();
+  hide_from_setuid();  // in a forked child glibc has written 0
+  reset_this_thread();
+  set_normal_scheduling();
   g_state.parked_by_fork.store(false, std::memory_order_relaxed);
   g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)),
                            std::memory_order_relaxed);
@@ -66,7 +66,7 @@ int worker_entry(void*) {
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   g_worker.phase.store(parks ? WorkerPhase::kParked : WorkerPhase::kEnded,
                        std::memory_order_release);
-  leave_kernel_thread();
+  exit_kernel_thread();
 }
 
 // A thread with the worker's stack and thread-local block; returns its id, negative on failure.
@@ -83,9 +83,9 @@ int clone_worker() {
 // glibc sends every thread it knows the program's setuid and setgroups calls and ends the process
 // when their results differ, as they do after PR_SET_KEEPCAPS on the caller alone. Of this thread
 // it keeps an id that no thread has.
-void hand_over_worker() {
+void continue_as_clone() {
   if (clone_worker() < 0) g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
-  leave_kernel_thread();
+  exit_kernel_thread();
 }
 
 bool worker_parked() {
@@ -94,7 +94,7 @@ bool worker_parked() {
 }
 
 bool worker_resume() {
-  if (!worker_parked() || g_worker.held.load(std::memory_order_acquire)) return false;
+  if (!worker_parked() || g_worker.resume_inhibited.load(std::memory_order_acquire)) return false;
   WorkerPhase parked = WorkerPhase::kParked;
   if (!g_worker.phase.compare_exchange_strong(parked, WorkerPhase::kRunning,
                                               std::memory_order_acq_rel))

@@ -18,7 +18,7 @@ enum class WorkerPhase : std::uint32_t { kNone = 0, kRunning, kParked, kEnded };
 struct Worker {
   std::atomic<WorkerPhase> phase{WorkerPhase::kNone};
   std::atomic<bool> park_wanted{false};
-  std::atomic<bool> held{false};
+  std::atomic<bool> resume_inhibited{false};
   // 0 free, 1 asked to pause, 2 paused; a futex word.
   std::atomic<std::uint32_t> pause{0};
   // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
@@ -36,9 +36,9 @@ struct Worker {
 extern Worker g_worker;
 
 /// No setuid that begins later finds the worker's thread. Worker.
-void forget_glibc_id();
+void hide_from_setuid();
 
 /// Continues the calling thread, made by pthread_create, as one glibc does not signal. Worker.
-[[noreturn]] void hand_over_worker();
+[[noreturn]] void continue_as_clone();
 
 }  // namespace gpuprof::hot

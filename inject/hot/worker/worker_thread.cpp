@@ -41,8 +41,8 @@ namespace gpuprof::hot {
 namespace {
 
 constexpr std::size_t kStackBytes = 512u << 10;
-constexpr std::uint64_t kHandOverDeadline_ns = 20'000'000;
-constexpr long kLook_ns = 1'000'000;
+constexpr std::uint64_t kHandOverDeadlineNs = 20'000'000;
+constexpr long kLookNs = 1'000'000;
 // The thread that glibc makes: its id, cleared by the kernel, with a wake-up, when it has handed
 // over and ended.
 constinit std::atomic<std::uint32_t> g_first_tid{0};
@@ -87,12 +87,12 @@ void* first_entry(void*) {
   take_glibc_id();
   // A setuid that has begun is answered on the way out of the kernel or in this wait, one that
   // begins waits for no answer of a thread that is about to end.
-  forget_glibc_id();
-  if (g_worker.first_wait_ns != 0) pause_for(static_cast<std::uint64_t>(g_worker.first_wait_ns));
-  find_thread_count();
-  count_thread_out();
-  counted_for_now(-1);
-  hand_over_worker();
+  hide_from_setuid();
+  if (g_worker.first_wait_ns != 0) sleep_ns(static_cast<std::uint64_t>(g_worker.first_wait_ns));
+  find_glibc_thread_count();
+  exclude_from_thread_count();
+  adjust_counted_threads(-1);
+  continue_as_clone();
 }
 
 std::uint8_t* map_stack() {
@@ -111,7 +111,7 @@ bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   // glibc's block lies at the top of the half it is given; a resumed thread uses the other half.
   constexpr std::size_t kHalf = kStackBytes / 2;
   g_worker.resume_stack.store(stack + kHalf, std::memory_order_relaxed);
-  if (asks_loader) find_thread_count();
+  if (asks_loader) find_glibc_thread_count();
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   sigset_t all;
@@ -120,12 +120,12 @@ bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   pthread_attr_setstack(&attr, stack + kHalf, kHalf);
   g_worker.phase.store(WorkerPhase::kRunning, std::memory_order_release);
   g_first_tid.store(kNotBegun, std::memory_order_relaxed);
-  counted_for_now(1);
+  adjust_counted_threads(1);
   pthread_t thread;
   const int failed = pthread_create(&thread, &attr, first_entry, nullptr);
   pthread_attr_destroy(&attr);
   if (failed != 0) {
-    counted_for_now(-1);
+    adjust_counted_threads(-1);
     g_worker.phase.store(WorkerPhase::kEnded, std::memory_order_release);
     munmap(stack, kStackBytes);
     return false;
@@ -133,8 +133,8 @@ bool worker_start(bool (*body)(), long first_wait_ns, bool asks_loader) {
   return true;
 }
 
-void worker_wait_for_hand_over() {
-  const std::uint64_t deadline = base::mono_ns() + kHandOverDeadline_ns;
+void worker_wait_for_clone() {
+  const std::uint64_t deadline = base::mono_ns() + kHandOverDeadlineNs;
   std::uint32_t alive = 0;
   while ((alive = g_first_tid.load(std::memory_order_acquire)) != 0) {
     const std::uint64_t now = base::mono_ns();
@@ -144,10 +144,10 @@ void worker_wait_for_hand_over() {
   }
 }
 
-bool worker_has_handed_over() {
+bool worker_is_cloned() {
   if (g_first_tid.load(std::memory_order_acquire) != 0) return false;
   const std::uint32_t first = g_first_id.load(std::memory_order_relaxed);
-  return first == 0 || thread_has_ended(first);
+  return first == 0 || thread_exited(first);
 }
 
 std::uint32_t glibc_tid_offset() {
@@ -162,25 +162,25 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 
 namespace {
 
-bool is_over(std::uint32_t first, std::uint32_t tid, Patience& patience) {
+bool is_over(std::uint32_t first, std::uint32_t tid, Deadline& patience) {
   const bool begun = first != 0 ? first != kNotBegun : tid != 0;
-  return begun ? patience.over(first != 0 ? first : tid) : patience.over_before_its_begin();
+  return begun ? patience.expired(first != 0 ? first : tid) : patience.expired_before_start();
 }
 
 // Sleeps until one of ours has ended, or a moment. False: it is waited for no longer.
-bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Patience& patience) {
+bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Deadline& patience) {
   std::atomic<std::uint32_t>* word = first != 0 ? &g_first_tid : &g_worker.kernel_tid;
   const std::uint32_t who = first != 0 ? first : tid;
   if (is_over(first, tid, patience)) return false;
-  const timespec wait{0, kLook_ns};
+  const timespec wait{0, kLookNs};
   futex(word, FUTEX_WAIT, who, &wait);
   return true;
 }
 
 // The word is cleared a little before the thread leaves the process's list.
-bool gone_for_the_kernel(Patience& patience) {
+bool gone_for_the_kernel(Deadline& patience) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
-  while (tid != 0 && !thread_has_ended(tid) && !patience.over(tid)) pause_for(20'000);
+  while (tid != 0 && !thread_exited(tid) && !patience.expired(tid)) sleep_ns(20'000);
   return true;
 }
 
@@ -188,8 +188,8 @@ bool gone_for_the_kernel(Patience& patience) {
 
 bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kNone) return true;
-  Patience patience(deadline_ms, starved_ms);
-  g_worker.held.store(true, std::memory_order_release);
+  Deadline patience(deadline_ms, starved_ms);
+  g_worker.resume_inhibited.store(true, std::memory_order_release);
   g_worker.park_wanted.store(true, std::memory_order_relaxed);
   wake_worker();
   for (;;) {
@@ -211,7 +211,7 @@ bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
 
 bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) return true;
-  Patience patience(deadline_ms, starved_ms);
+  Deadline patience(deadline_ms, starved_ms);
   std::uint32_t free = 0;
   // A handler that forks may have interrupted a thread that was about to let it go on.
   if (!g_worker.pause.compare_exchange_strong(free, 1, std::memory_order_acq_rel) && free == 2)
@@ -222,21 +222,21 @@ bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
     if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning ||
         is_over(first, tid, patience)) {
-      worker_go_on();
+      worker_unpause();
       return false;
     }
-    const timespec wait{0, kLook_ns};
+    const timespec wait{0, kLookNs};
     futex(&g_worker.pause, FUTEX_WAIT_PRIVATE, 1, &wait);
   }
   return true;
 }
 
-void worker_go_on() {
+void worker_unpause() {
   g_worker.pause.store(0, std::memory_order_release);
   futex(&g_worker.pause, FUTEX_WAKE_PRIVATE, 2, nullptr);
 }
 
-bool worker_stands_still() { return g_worker.pause.load(std::memory_order_acquire) == 2; }
+bool worker_is_paused() { return g_worker.pause.load(std::memory_order_acquire) == 2; }
 
 void worker_pause_point() {
   std::uint32_t asked = 1;
@@ -246,7 +246,7 @@ void worker_pause_point() {
     futex(&g_worker.pause, FUTEX_WAIT_PRIVATE, 2, nullptr);
 }
 
-void worker_allow_resume() { g_worker.held.store(false, std::memory_order_release); }
+void worker_allow_resume() { g_worker.resume_inhibited.store(false, std::memory_order_release); }
 
 bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   // What is left of an earlier fork's time would end before Python has counted after this one, or
@@ -273,13 +273,13 @@ bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal) {
   return false;
 }
 
-void worker_resume_timer_done() {
+void worker_clear_resume_timer() {
   // timer_delete frees glibc's bookkeeping: the worker itself, or a fork while it is parked; never
   // a handler.
   if (g_worker.timer_armed.exchange(false, std::memory_order_acq_rel)) timer_delete(g_worker.timer);
 }
 
-bool worker_resume_timer_off() {
+bool worker_delete_resume_timer() {
   const itimerspec never{};
   const bool armed = g_worker.timer_armed.load(std::memory_order_acquire);
   if (armed) timer_settime(g_worker.timer, 0, &never, nullptr);
@@ -289,7 +289,7 @@ bool worker_resume_timer_off() {
 void worker_after_fork_child() {
   g_first_tid.store(0, std::memory_order_relaxed);  // it is the parent's
   g_first_id.store(0, std::memory_order_relaxed);
-  none_is_counted_for_now();
+  reset_counted_threads();
   // POSIX timers are not inherited.
   g_worker.timer_armed.store(false, std::memory_order_relaxed);
   g_worker.park_wanted.store(false, std::memory_order_relaxed);

@@ -24,16 +24,16 @@ bool worker_start(bool (*body)(), long first_wait_ns = 0, bool asks_loader = tru
 
 /// Waits, 20 ms at most, until the thread that glibc made for it has ended: a setuid that is called
 /// in the moment in which it does may wait for it for ever. Boundary.
-void worker_wait_for_hand_over();
+void worker_wait_for_clone();
 
 /// Whether that thread is no more, for the kernel, too.
-bool worker_has_handed_over();
+bool worker_is_cloned();
 
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
 /// For what fails, ends or is warned of beside a second thread.
-inline constexpr std::uint32_t kStarvedMs = 10'000;
+inline constexpr std::uint32_t kStarvationLimitMs = 10'000;
 
 /// Asks the worker to park and waits until the kernel thread is gone. Until
 /// worker_allow_resume() nothing resumes it, whatever signal still arrives.
@@ -46,14 +46,14 @@ void worker_allow_resume();
 bool worker_parked();
 
 /// Like park, but the kernel thread stays: it stands still at a place where it holds no lock, until
-/// worker_go_on(). For forks of programs that do not mind a second thread. Boundary.
+/// worker_unpause(). For forks of programs that do not mind a second thread. Boundary.
 /// @param starved_ms  As worker_park's.
 /// @return false if it did not stand still within `deadline_ms`; it goes on running then.
 bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
-void worker_go_on();
+void worker_unpause();
 
 /// Whether it does: the kernel counts it then.
-bool worker_stands_still();
+bool worker_is_paused();
 
 /// Where the worker stands still if asked to. Worker.
 void worker_pause_point();
@@ -86,12 +86,12 @@ bool worker_resume_after_cpu(std::uint64_t cpu_ns, int signal);
 inline const void* resume_cookie() { return &g_resume_hook; }
 
 /// The timer has fired or is not needed. Signal | worker.
-void worker_resume_timer_done();
+void worker_clear_resume_timer();
 
 /// It will not fire any more; what it has raised already may be pending. Boundary, also in signal
 /// handlers.
 /// @return whether there is such a timer.
-bool worker_resume_timer_off();
+bool worker_delete_resume_timer();
 
 /// Where the C library's record of a thread keeps the kernel's id of it, in bytes from what
 /// pthread_self points to; 0 unknown. Worker | boundary.

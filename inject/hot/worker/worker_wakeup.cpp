@@ -23,24 +23,25 @@ constinit std::atomic<bool> g_waiting{false};
 
 // Both sides write one word and then read the other's, in one order for all: either the worker sees
 // the ring, or the ringer sees the worker wait.
-void ring_bell() {
+void signal_wakeup() {
   g_rung.fetch_add(1, std::memory_order_seq_cst);
   if (!g_waiting.load(std::memory_order_seq_cst)) return;
   const int saved = errno;
   // In a forked child the id is no thread of this process, and nothing happens.
-  ::syscall(SYS_tgkill, getpid(), g_state.worker_tid.load(std::memory_order_relaxed), kBellSignal);
+  ::syscall(SYS_tgkill, getpid(), g_state.worker_tid.load(std::memory_order_relaxed),
+            kWakeupSignal);
   errno = saved;
 }
 
-std::uint32_t bell_seen() { return g_rung.load(std::memory_order_seq_cst); }
+std::uint32_t wakeup_count() { return g_rung.load(std::memory_order_seq_cst); }
 
-bool bell_begin(std::uint32_t seen) {
+bool begin_wakeup_wait(std::uint32_t seen) {
   g_waiting.store(true, std::memory_order_seq_cst);
   if (g_rung.load(std::memory_order_seq_cst) == seen) return true;
-  bell_end();
+  end_wakeup_wait();
   return false;
 }
 
-void bell_end() { g_waiting.store(false, std::memory_order_seq_cst); }
+void end_wakeup_wait() { g_waiting.store(false, std::memory_order_seq_cst); }
 
 }  // namespace gpuprof::hot

@@ -17,16 +17,16 @@
 
 namespace gpuprof::hot {
 
-inline constexpr int kBellSignal = SIGURG;
+inline constexpr int kWakeupSignal = SIGURG;
 
 /// Makes a bell_wait() that is going on, or about to begin, return. Keeps errno.
-void ring_bell();
+void signal_wakeup();
 
 /// How often it was rung; read before looking at what it may have been rung for.
-std::uint32_t bell_seen();
+std::uint32_t wakeup_count();
 
 /// Marks the worker as waiting. False: it was rung since `seen`, do not wait.
-bool bell_begin(std::uint32_t seen);
-void bell_end();
+bool begin_wakeup_wait(std::uint32_t seen);
+void end_wakeup_wait();
 
 }  // namespace gpuprof::hot

@@ -20,12 +20,12 @@ namespace gpuprof::python {
 /// Largest part of an object that is looked at in one piece.
 inline constexpr std::uint32_t kViewBytes = 256;
 /// No line table is as long.
-inline constexpr std::uint64_t kMostBytes = 1u << 24;
+inline constexpr std::uint64_t kMaxBytes = 1u << 24;
 
 /// Our own address space. A stack's walk has the fault guard of inject/sample around it, where a
 /// bad pointer ends; callbacks of operators have none: they ask only of code objects whose frames
 /// were proven (fast_frames.hpp).
-struct OwnMemory {
+struct LocalMemory {
   /// What lies behind the bytes that were viewed can be looked at by plain loads.
   static constexpr bool kOwn = true;
 
@@ -45,8 +45,8 @@ class ContentHash {
   /// Of a str object; 0: it cannot be read.
   std::uint64_t text(std::uint64_t object) const {
     return of(object, at_.str_compact_data, [this](const std::byte* header) {
-      const TextShape shape =
-          text_shape(base::load<std::uint32_t>(header + at_.str_state),
+      const StrLayout shape =
+          str_layout(base::load<std::uint32_t>(header + at_.str_state),
                      base::load<std::uint64_t>(header + at_.str_length), wire::kMaxNameBytes);
       return Span{shape.ascii ? at_.str_ascii_data : at_.str_compact_data,
                   shape.units * shape.width};
@@ -56,7 +56,7 @@ class ContentHash {
   std::uint64_t table(std::uint64_t object) const {
     return of(object, at_.bytes_data, [this](const std::byte* header) {
       const auto length = base::load<std::uint64_t>(header + at_.bytes_length);
-      return Span{at_.bytes_data, length < kMostBytes ? static_cast<std::uint32_t>(length) : 0};
+      return Span{at_.bytes_data, length < kMaxBytes ? static_cast<std::uint32_t>(length) : 0};
     });
   }
 
@@ -107,7 +107,7 @@ std::uint64_t code_id(const Memory& memory, const Offsets& at, std::uint64_t add
   std::uint64_t id = base::hash_step(0x7079u, address);
   id = base::hash_step(id, base::load<std::uint32_t>(code + at.code_first_line));
   id = base::hash_step(id, hash.text(field(at.code_file)));
-  id = base::hash_step(id, hash.text(field(name_field(at))));
+  id = base::hash_step(id, hash.text(field(code_name_offset(at))));
   id = base::hash_step(id, hash.table(field(at.code_table)));
   return id == 0 ? 1 : id;
 }
@@ -115,28 +115,29 @@ std::uint64_t code_id(const Memory& memory, const Offsets& at, std::uint64_t add
 /// Changes when another code object takes the place of this one in memory, and at times when none
 /// does. It is compared at every operator: the interpreter's own number of the object where there
 /// is one (3.12+), else what is cheap of the content.
-class CodeMark {
+class CodeFingerprint {
  public:
-  explicit CodeMark(const Offsets& at) : at_(at) {}
+  explicit CodeFingerprint(const Offsets& at) : at_(at) {}
 
   std::uint64_t of(std::uint64_t code) const {
     const std::byte* bytes = at(code);
-    return at_.code_version != kNone ? numbered(bytes) : by_content(bytes);
+    return at_.code_version != kNone ? by_version(bytes) : by_content(bytes);
   }
 
   /// The interpreter's own number; 0: this version has none, or ran out of them.
-  std::uint32_t number(const std::byte* code) const {
+  std::uint32_t version(const std::byte* code) const {
     return at_.code_version == kNone ? 0 : base::load<std::uint32_t>(code + at_.code_version);
   }
   /// @param code As many bytes as Runtime::code_bytes, wherever they were copied to.
-  std::uint64_t numbered(const std::byte* code) const {
+  std::uint64_t by_version(const std::byte* code) const {
     return constants_and_names(code) + base::load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
   /// Where they have none. Of a short text its object's head is looked at, too: that changes as
   /// little; what lies behind the object is not.
   std::uint64_t by_content(const std::byte* code) const {
-    const std::uint64_t file = word(code + at_.code_file), name = word(code + name_field(at_)),
+    const std::uint64_t file = word(code + at_.code_file),
+                        name = word(code + code_name_offset(at_)),
                         table = word(code + at_.code_table);
     std::uint64_t mark = constants_and_names(code) + file * 5 + name * 7 + table * 11 +
                          base::load<std::uint32_t>(code + at_.code_first_line) * kOdd[0];
@@ -147,7 +148,7 @@ class CodeMark {
     const std::byte* from = at(table + at_.bytes_data);
     const std::uint64_t bytes = word(at(table + at_.bytes_length));
     mark += word(from) * kOdd[3] + word(bytes > 8 ? from + 8 : from) * kOdd[4];
-    return mark + (bytes > kMostBytes ? bytes : end(from, bytes)) * kOdd[5];
+    return mark + (bytes > kMaxBytes ? bytes : end(from, bytes)) * kOdd[5];
   }
 
  private:
@@ -171,7 +172,7 @@ class CodeMark {
   }
   /// A subclass of str keeps its characters elsewhere: those are not looked at.
   std::uint64_t end_of_text(const std::byte* text) const {
-    const TextShape shape = text_shape(base::load<std::uint32_t>(text + at_.str_state),
+    const StrLayout shape = str_layout(base::load<std::uint32_t>(text + at_.str_state),
                                        word(text + at_.str_length), wire::kMaxNameBytes);
     if (shape.width == 0) return 0;
     return end(text + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data),

@@ -16,7 +16,7 @@
 namespace gpuprof::python {
 
 /// Two code objects for each place, which lie in one line of the cache. Zeroed memory is empty.
-class CodeIds {
+class CodeIdCache {
  public:
   /// PyCodeDef::id of the code object at `code`; 0: not known, or another one's.
   std::uint64_t find(std::uint64_t code, std::uint64_t mark) const {
@@ -59,7 +59,7 @@ class CodeIds {
   struct Entry {
     std::atomic<std::uint64_t> version;  // odd while it is written
     std::atomic<std::uint64_t> code;     // address
-    std::atomic<std::uint64_t> mark;     // CodeMark
+    std::atomic<std::uint64_t> mark;     // CodeFingerprint
     std::atomic<std::uint64_t> id;
 
     void clear() {
@@ -88,6 +88,6 @@ class CodeIds {
 };
 
 /// The process's.
-extern CodeIds g_code_ids;
+extern CodeIdCache g_code_ids;
 
 }  // namespace gpuprof::python

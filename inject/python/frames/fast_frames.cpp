@@ -33,10 +33,10 @@ T peek(std::uint64_t at) {
 
 /// Loads as they are, or after a question to the kernel.
 template <bool kCareful>
-class QuickWalk {
+class FastWalk {
  public:
-  QuickWalk(const Runtime& runtime, QuickFrame* frames, std::uint32_t room)
-      : runtime_(runtime), at_(runtime.at), frames_(frames), room_(room) {}
+  FastWalk(const Runtime& runtime, FastFrame* frames, std::uint32_t room)
+      : runtime_(runtime), at_(runtime.offsets), frames_(frames), room_(room) {}
 
   /// False: something was not as this version has it; the frames inside of it are there.
   bool run(std::uint64_t state) {
@@ -67,15 +67,15 @@ class QuickWalk {
 
   const Runtime& runtime_;
   const Offsets& at_;
-  QuickFrame* frames_;
+  FastFrame* frames_;
   std::uint32_t room_;
   std::uint32_t count_ = 0;
 };
 
 template <bool kCareful>
-bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
+bool FastWalk<kCareful>::one(std::uint64_t* frame) {
   if (!may_read(*frame, runtime_.frame_bytes)) return false;
-  QuickFrame& out = frames_[count_];
+  FastFrame& out = frames_[count_];
   const auto* bytes = reinterpret_cast<const std::byte*>(*frame);
   out.frame = *frame;
   out.code_id = 0;
@@ -87,7 +87,7 @@ bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
     ++count_;
     return true;
   }
-  out.code = base::load<std::uint64_t>(bytes + at_.frame_code) & ~tags_of(at_);
+  out.code = base::load<std::uint64_t>(bytes + at_.frame_code) & ~pointer_tag_mask(at_);
   if (!may_read(out.code, runtime_.code_bytes)) return false;
   const auto* code = reinterpret_cast<const std::byte*>(out.code);
   if (base::load<std::uint64_t>(code + at_.object_type) != runtime_.code_type) return false;
@@ -100,14 +100,14 @@ bool QuickWalk<kCareful>::one(std::uint64_t* frame) {
 }
 
 std::uint32_t try_walk(const Runtime& runtime, std::uint64_t state, std::uint32_t tid,
-                       QuickFrame* frames, std::uint32_t room) {
-  const std::uint32_t id_at = runtime.at.thread_native_id;
+                       FastFrame* frames, std::uint32_t room) {
+  const std::uint32_t id_at = runtime.offsets.thread_native_id;
   if (id_at != kNone && (!base::object_readable(state + (id_at & ~7u), 8) ||
                          peek<std::uint64_t>(state + id_at) != tid)) {
     g_bad.fetch_add(1, std::memory_order_relaxed);
     return 0;
   }
-  QuickWalk<true> quick(runtime, frames, room);
+  FastWalk<true> quick(runtime, frames, room);
   auto& result = quick.run(state) ? g_good : g_bad;
   if (quick.count() != 0 || &result == &g_bad) result.fetch_add(1, std::memory_order_relaxed);
   return quick.count();
@@ -126,7 +126,7 @@ struct Characters {
 Characters ascii(const Offsets& at, std::uint64_t text) {
   if (!plausible(text)) return {"", 0};
   const auto length = peek<std::uint64_t>(text + at.str_length);
-  const TextShape shape = text_shape(peek<std::uint32_t>(text + at.str_state), length, 1);
+  const StrLayout shape = str_layout(peek<std::uint32_t>(text + at.str_state), length, 1);
   // A folder with other letters has another width, but the file's end is then elsewhere.
   if (!shape.ascii) return {"", 0};
   return {reinterpret_cast<const char*>(text + at.str_ascii_data), length};
@@ -143,49 +143,50 @@ bool is_module_call(const Offsets& at, std::uint64_t code) {
 
 }  // namespace
 
-std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t room) {
+std::uint32_t read_fast_frames(std::uint32_t tid, FastFrame* frames, std::uint32_t room) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr || runtime->this_state == nullptr) return 0;
   const auto state = reinterpret_cast<std::uint64_t>(runtime->this_state());
-  if (!plausible(state) || ends_elsewhere(*runtime, state)) return 0;
+  if (!plausible(state) || is_finalized_by_other(*runtime, state)) return 0;
   if (g_good.load(std::memory_order_relaxed) < kTrials)
-    return quick_frames_refused() ? 0 : try_walk(*runtime, state, tid, frames, room);
-  QuickWalk<false> quick(*runtime, frames, room);
+    return fast_frames_disabled() ? 0 : try_walk(*runtime, state, tid, frames, room);
+  FastWalk<false> quick(*runtime, frames, room);
   quick.run(state);
   return quick.count();
 }
 
-const Runtime* proven_runtime() {
+const Runtime* validated_runtime() {
   if (g_good.load(std::memory_order_relaxed) < kTrials) return nullptr;
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   return runtime == nullptr || runtime->this_state == nullptr ? nullptr : runtime;
 }
 
-bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out) {
-  return QuickWalk<false>(runtime, out, 1).one(&frame);
+bool read_fast_frame(const Runtime& runtime, std::uint64_t frame, FastFrame* out) {
+  return FastWalk<false>(runtime, out, 1).one(&frame);
 }
 
-void code_facts(const Runtime& runtime, std::uint64_t code, std::uint64_t mark, CodeFacts* facts) {
+void load_code_info(const Runtime& runtime, std::uint64_t code, std::uint64_t mark,
+                    CodeInfo* facts) {
   if (facts->code == code && facts->mark == mark) return;
   const auto* bytes = reinterpret_cast<const std::byte*>(code);
-  *facts = CodeFacts{code, mark, code_id(OwnMemory{}, runtime.at, code, bytes),
-                     is_module_call(runtime.at, code)};
+  *facts = CodeInfo{code, mark, code_id(LocalMemory{}, runtime.offsets, code, bytes),
+                    is_module_call(runtime.offsets, code)};
 }
 
-void forget_trials() {
+void reset_layout_validation() {
   g_good.store(0, std::memory_order_relaxed);
   g_bad.store(0, std::memory_order_relaxed);
 }
 
-bool quick_frames_refused() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
+bool fast_frames_disabled() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
 
 void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns) {
-  hot::Outlet& outlet = guard.outlet();
-  if (outlet.codes.sent(id, outlet.lane.epoch())) return;
+  hot::RingProducer& outlet = guard.producer();
+  if (outlet.codes.contains(id, outlet.ring.epoch())) return;
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return;
-  OwnMemory memory;
-  Walk<OwnMemory>(memory, *runtime, guard, ts_ns).send_code(code);
+  LocalMemory memory;
+  FrameWalk<LocalMemory>(memory, *runtime, guard, ts_ns).send_code(code);
 }
 
 const char* type_name(std::uint64_t type) {

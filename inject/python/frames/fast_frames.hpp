@@ -19,33 +19,33 @@
 namespace gpuprof::python {
 
 /// One frame of a running evaluation.
-struct QuickFrame {
+struct FastFrame {
   std::uint64_t frame;        // address of the interpreter's frame
   std::uint64_t code;         // address of its code object; 0: an interpreter-entry shim
   std::int32_t instr_offset;  // bytes from the start of the byte code, as wire::PyFrame has it
   std::uint32_t flags;        // wire::kPyShim, kPyEntry
-  std::uint64_t code_id;      // PyCodeDef::id; 0: of a shim, or not asked for (quick_frames)
+  std::uint64_t code_id;      // PyCodeDef::id; 0: of a shim, or not asked for (read_fast_frames)
 };
 
 /// Frames of the calling thread, innermost first; 0 for a thread without Python state.
-std::uint32_t quick_frames(std::uint32_t tid, QuickFrame* frames, std::uint32_t room);
+std::uint32_t read_fast_frames(std::uint32_t tid, FastFrame* frames, std::uint32_t room);
 
 /// Whether stacks were given up, because one made no sense. Any context.
-bool quick_frames_refused();
+bool fast_frames_disabled();
 
 /// Stacks have to prove anew that they can be read. Nobody reads one. Worker.
-void forget_trials();
+void reset_layout_validation();
 
-/// The interpreter whose frames have proven to be laid out as is known; null: quick_frames() is to
-/// be asked.
-const Runtime* proven_runtime();
+/// The interpreter whose frames have proven to be laid out as is known; null: read_fast_frames() is
+/// to be asked.
+const Runtime* validated_runtime();
 
-/// Reads one frame of proven_runtime(). False: it is not as this version has it.
-bool quick_frame(const Runtime& runtime, std::uint64_t frame, QuickFrame* out);
+/// Reads one frame of validated_runtime(). False: it is not as this version has it.
+bool read_fast_frame(const Runtime& runtime, std::uint64_t frame, FastFrame* out);
 
 /// What is known of a code object.
-struct CodeFacts {
-  std::uint64_t code, mark;  // CodeMark
+struct CodeInfo {
+  std::uint64_t code, mark;  // CodeFingerprint
   std::uint64_t id;          // PyCodeDef::id
   bool module_call;          // the function through which PyTorch calls a module:
                              // `_wrapped_call_impl` of torch/nn/modules/module.py
@@ -53,7 +53,8 @@ struct CodeFacts {
 
 /// Makes `facts` those of the code object with this mark, which they may be already; else its texts
 /// are read.
-void code_facts(const Runtime& runtime, std::uint64_t code, std::uint64_t mark, CodeFacts* facts);
+void load_code_info(const Runtime& runtime, std::uint64_t code, std::uint64_t mark,
+                    CodeInfo* facts);
 
 /// Sends the code object's PyCodeDef if this lane has not seen this id of it.
 void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns);

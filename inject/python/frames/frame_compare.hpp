@@ -18,47 +18,48 @@
 namespace gpuprof::python {
 
 /// What of a frame tells that it is the same one at the same place in the same code.
-struct FrameLook {
+struct FrameFingerprint {
   std::uint64_t frame;
   std::uint64_t code;   // 0: an interpreter-entry shim
   std::uint64_t instr;  // as the frame keeps it, and kEntryBit
-  std::uint64_t mark;   // CodeMark; 0 of a shim
+  std::uint64_t mark;   // CodeFingerprint; 0 of a shim
 };
 /// The frame was entered from C (3.11): no address has this bit.
 inline constexpr std::uint64_t kEntryBit = std::uint64_t{1} << 63;
 
 /// The first local variable of a running frame (`self` of a method); zeros where there is none.
 inline Object first_local(const Runtime& runtime, std::uint64_t frame) {
-  if (runtime.at.frame_locals == kNone) return {0, 0};
-  const auto* local = reinterpret_cast<const std::byte*>(frame + runtime.at.frame_locals);
-  const std::uint64_t object = base::load<std::uint64_t>(local) & ~tags_of(runtime.at);
+  if (runtime.offsets.frame_locals == kNone) return {0, 0};
+  const auto* local = reinterpret_cast<const std::byte*>(frame + runtime.offsets.frame_locals);
+  const std::uint64_t object =
+      base::load<std::uint64_t>(local) & ~pointer_tag_mask(runtime.offsets);
   if (!plausible(object)) return {0, 0};
-  const auto* type_at = reinterpret_cast<const std::byte*>(object + runtime.at.object_type);
+  const auto* type_at = reinterpret_cast<const std::byte*>(object + runtime.offsets.object_type);
   const auto type = base::load<std::uint64_t>(type_at);
   return plausible(type) ? Object{object, type} : Object{0, 0};
 }
 
 /// How versions tell where a frame is, and what kind of frame it is.
-enum class FrameForm {
+enum class FrameLayout {
   kNumber,  // an instruction's number, before 3.11
   kEntry,   // 3.11: its address, and whether C entered the frame
   kOwner,   // its address, and who owns the frame
 };
 
-inline FrameForm form_of(const Offsets& at) {
-  if (at.minor < 11) return FrameForm::kNumber;
-  return at.frame_is_entry != kNone ? FrameForm::kEntry : FrameForm::kOwner;
+inline FrameLayout form_of(const Offsets& at) {
+  if (at.minor < 11) return FrameLayout::kNumber;
+  return at.frame_is_entry != kNone ? FrameLayout::kEntry : FrameLayout::kOwner;
 }
 
 /// Looks at frames of one interpreter.
-template <FrameForm kForm>
-class Looker {
+template <FrameLayout kForm>
+class FrameComparer {
  public:
-  explicit Looker(const Runtime& runtime)
+  explicit FrameComparer(const Runtime& runtime)
       : runtime_(runtime),
-        code_at_(runtime.at.frame_code),
-        instr_at_(runtime.at.frame_instr),
-        tags_(tags_of(runtime.at)) {}
+        code_at_(runtime.offsets.frame_code),
+        instr_at_(runtime.offsets.frame_instr),
+        tags_(pointer_tag_mask(runtime.offsets)) {}
 
   /// The calling thread's innermost frame; not plausible: there is none.
   std::uint64_t top() const {
@@ -68,7 +69,7 @@ class Looker {
 
   /// Addresses of the frame and of those outside of it, innermost first.
   std::uint32_t chain(std::uint64_t frame, std::uint64_t* frames, std::uint32_t room) const {
-    const std::uint32_t previous = runtime_.at.frame_previous;
+    const std::uint32_t previous = runtime_.offsets.frame_previous;
     std::uint32_t count = 0;
     for (; count < room && plausible(frame); frame = word(frame + previous))
       frames[count++] = frame;
@@ -76,11 +77,11 @@ class Looker {
   }
 
   /// Whether a frame that has not ended is still at the same place.
-  bool stands(const FrameLook& was, std::uint64_t frame) const {
+  bool is_unmoved(const FrameFingerprint& was, std::uint64_t frame) const {
     return was.frame == frame && was.code != 0 && was.instr == instr_of(frame);
   }
 
-  bool same(const FrameLook& was, std::uint64_t frame) const {
+  bool same(const FrameFingerprint& was, std::uint64_t frame) const {
     if (was.frame != frame) return false;
     if (is_shim(frame) || was.code == 0) return is_shim(frame) && was.code == 0;
     return was.code == (word(frame + code_at_) & ~tags_) && was.instr == instr_of(frame) &&
@@ -94,43 +95,43 @@ class Looker {
     std::uint64_t code = 0, instr = 0, mark = 0;
     if (!is_shim(*frame)) {
       code = word(*frame + code_at_) & ~tags_;
-      if (!plausible(code) || word(code + runtime_.at.object_type) != runtime_.code_type)
+      if (!plausible(code) || word(code + runtime_.offsets.object_type) != runtime_.code_type)
         return false;
       instr = instr_of(*frame);
       mark = mark_of(code);
     }
     *hash = base::hash_pair(base::hash_pair(*hash, *frame, code), instr, mark);
-    *frame = word(*frame + runtime_.at.frame_previous);
+    *frame = word(*frame + runtime_.offsets.frame_previous);
     return true;
   }
 
   /// Of a frame that was read.
-  FrameLook look(const QuickFrame& read) const {
+  FrameFingerprint look(const FastFrame& read) const {
     if (read.code == 0) return {read.frame, 0, 0, 0};
     return {read.frame, read.code, instr_of(read.frame), mark_of(read.code)};
   }
 
  private:
   std::uint64_t mark_of(std::uint64_t code) const {
-    const CodeMark mark(runtime_.at);
+    const CodeFingerprint mark(runtime_.offsets);
     const auto* bytes = reinterpret_cast<const std::byte*>(code);
-    return kForm == FrameForm::kOwner ? mark.numbered(bytes) : mark.by_content(bytes);
+    return kForm == FrameLayout::kOwner ? mark.by_version(bytes) : mark.by_content(bytes);
   }
   static std::uint64_t word(std::uint64_t at) {
     return base::load<std::uint64_t>(reinterpret_cast<const std::byte*>(at));
   }
   bool entered_from_c(std::uint64_t frame) const {
-    const auto* flag = reinterpret_cast<const std::byte*>(frame + runtime_.at.frame_is_entry);
+    const auto* flag = reinterpret_cast<const std::byte*>(frame + runtime_.offsets.frame_is_entry);
     return base::load<std::uint8_t>(flag) != 0;
   }
   bool is_shim(std::uint64_t frame) const {
-    return kForm == FrameForm::kOwner &&
-           python::is_shim(runtime_.at, reinterpret_cast<const std::byte*>(frame));
+    return kForm == FrameLayout::kOwner &&
+           python::is_shim(runtime_.offsets, reinterpret_cast<const std::byte*>(frame));
   }
   std::uint64_t instr_of(std::uint64_t frame) const {
     const std::uint64_t instr = word(frame + instr_at_);
-    if (kForm == FrameForm::kNumber) return static_cast<std::uint32_t>(instr);
-    return kForm == FrameForm::kEntry && entered_from_c(frame) ? instr | kEntryBit : instr;
+    if (kForm == FrameLayout::kNumber) return static_cast<std::uint32_t>(instr);
+    return kForm == FrameLayout::kEntry && entered_from_c(frame) ? instr | kEntryBit : instr;
   }
 
   const Runtime& runtime_;

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: bounded; a chain that does not end as this version's chains end is flagged partial;
 //           a code object is believed only if its type is PyCode_Type
-// Not here: where the bytes come from (OtherMemory is in remote_frames.cpp)
+// Not here: where the bytes come from (RemoteMemory is in remote_frames.cpp)
 #pragma once
 
 #include <cstddef>
@@ -27,19 +27,19 @@ namespace gpuprof::python {
 /// same room, and `keep(address, bytes)`, bytes valid until `clear()`; both null if unreadable.
 /// kOwn says whether plain loads would do as well.
 template <typename Memory>
-class Walk {
+class FrameWalk {
  public:
-  Walk(Memory& memory, const Runtime& runtime, const hot::Guard& guard, std::uint64_t ts_ns)
-      : memory_(memory), runtime_(runtime), at_(runtime.at), guard_(guard), ts_ns_(ts_ns) {}
+  FrameWalk(Memory& memory, const Runtime& runtime, const hot::Guard& guard, std::uint64_t ts_ns)
+      : memory_(memory), runtime_(runtime), at_(runtime.offsets), guard_(guard), ts_ns_(ts_ns) {}
 
-  Read run(std::uint64_t state, wire::PyFrame* frames, std::uint32_t room) {
-    Read read;
+  ReadResult run(std::uint64_t state, wire::PyFrame* frames, std::uint32_t room) {
+    ReadResult read;
     std::uint64_t outer = kNoOuter;
     const std::uint64_t frame = top_frame(state, &outer);
     if (!follow(frame, outer, frames, room, &read) && outer != kNoOuter) {
       // 3.11 and 3.12 publish a new cframe before its first frame: for these few instructions the
       // innermost evaluation has no frame yet, and the outer ones are complete.
-      read = Read{};
+      read = ReadResult{};
       follow(outer, kNoOuter, frames, room, &read);
     }
     return read;
@@ -80,7 +80,7 @@ class Walk {
 
   /// Writes the chain from `frame` on. False: the innermost run does not return to `outer`.
   bool follow(std::uint64_t frame, std::uint64_t outer, wire::PyFrame* frames, std::uint32_t room,
-              Read* read) {
+              ReadResult* read) {
     std::uint64_t mark = 0;
     bool first_run = outer != kNoOuter;
     bool ended = frame == 0;
@@ -123,7 +123,7 @@ class Walk {
     }
     out->flags = is_entry(frame) ? wire::kPyEntry : 0;
     const auto code = base::load<std::uint64_t>(frame + at_.frame_code);
-    return one_code(code & ~tags_of(at_), frame, out);
+    return one_code(code & ~pointer_tag_mask(at_), frame, out);
   }
 
   bool is_entry(const std::byte* frame) const {
@@ -147,13 +147,13 @@ class Walk {
 
   /// Three texts are read for it, unless it is remembered.
   std::uint64_t id_of(std::uint64_t address, const std::byte* code) {
-    const CodeMark mark(at_);
+    const CodeFingerprint mark(at_);
     // Without a number the texts themselves are compared. Elsewhere that is as much as to read
     // them.
-    const bool numbered = mark.number(code) != 0;
+    const bool numbered = mark.version(code) != 0;
     if (!numbered && (at_.code_version != kNone || !Memory::kOwn))
       return code_id(memory_, at_, address, code);
-    const std::uint64_t is = numbered ? mark.numbered(code) : mark.by_content(code);
+    const std::uint64_t is = numbered ? mark.by_version(code) : mark.by_content(code);
     std::uint64_t id = g_code_ids.find(address, is);
     if (id != 0) return id;
     id = code_id(memory_, at_, address, code);
@@ -162,19 +162,20 @@ class Walk {
   }
 
   void define_once(std::uint64_t id, const std::byte* code) {
-    hot::Outlet& outlet = guard_.outlet();
-    if (outlet.codes.sent(id, outlet.lane.epoch())) return;
+    hot::RingProducer& outlet = guard_.producer();
+    if (outlet.codes.contains(id, outlet.ring.epoch())) return;
     // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
-    if (define(id, code)) outlet.codes.add(id);
+    if (define(id, code)) outlet.codes.insert(id);
   }
 
   bool define(std::uint64_t id, const std::byte* code) {
     memory_.clear();
-    auto& names = guard_.outlet().names;
+    auto& names = guard_.producer().names;
     const auto half = static_cast<std::uint32_t>(sizeof names / 2);
     wire::TailPart parts[3];
     parts[0] = string_of(base::load<std::uint64_t>(code + at_.code_file), names, half);
-    parts[1] = string_of(base::load<std::uint64_t>(code + name_field(at_)), names + half, half);
+    parts[1] =
+        string_of(base::load<std::uint64_t>(code + code_name_offset(at_)), names + half, half);
     bool cut = false;
     parts[2] = table_of(base::load<std::uint64_t>(code + at_.code_table), &cut);
     wire::PyCodeDef def{id,
@@ -192,7 +193,7 @@ class Walk {
       cut = true;
     }
     if (cut) def.flags = wire::kCodeTableCut;
-    if (guard_.outlet().lane.push_parts(def, ts_ns_, parts)) return true;
+    if (guard_.producer().ring.push_parts(def, ts_ns_, parts)) return true;
     hot::count_drop(wire::Kind::kPyCodeDef);
     return false;
   }
@@ -203,8 +204,8 @@ class Walk {
     const std::byte* header =
         plausible(address) ? memory_.view(address, at_.str_compact_data, header_room) : nullptr;
     if (header == nullptr) return {};
-    const TextShape shape =
-        text_shape(base::load<std::uint32_t>(header + at_.str_state),
+    const StrLayout shape =
+        str_layout(base::load<std::uint32_t>(header + at_.str_state),
                    base::load<std::uint64_t>(header + at_.str_length), room_bytes);
     if (shape.width == 0) return {};
     const std::uint64_t data = address + (shape.ascii ? at_.str_ascii_data : at_.str_compact_data);

@@ -13,7 +13,7 @@ namespace gpuprof::python {
 
 constinit std::atomic<const Runtime*> g_runtime{nullptr};
 constinit std::atomic<int> g_minor{0};
-constinit CodeIds g_code_ids{};
+constinit CodeIdCache g_code_ids{};
 
 namespace {
 
@@ -25,22 +25,23 @@ T peek(std::uint64_t at) {
 std::uint64_t self() { return static_cast<std::uint64_t>(pthread_self()); }
 
 bool belongs_here(const Runtime& runtime, std::uint64_t state, std::uint32_t tid) {
-  if (runtime.at.thread_native_id != kNone)
-    return peek<std::uint64_t>(state + runtime.at.thread_native_id) == tid;
-  return peek<std::uint64_t>(state + runtime.at.thread_id) == self();
+  if (runtime.offsets.thread_native_id != kNone)
+    return peek<std::uint64_t>(state + runtime.offsets.thread_native_id) == tid;
+  return peek<std::uint64_t>(state + runtime.offsets.thread_id) == self();
 }
 
 /// A state made by hand (PyThreadState_New) is known to no thread-specific key: look at all.
 std::uint64_t listed_state(const Runtime& runtime, std::uint32_t tid) {
-  std::uint64_t interp = peek<std::uint64_t>(runtime.address + runtime.at.runtime_interpreters);
+  std::uint64_t interp =
+      peek<std::uint64_t>(runtime.address + runtime.offsets.runtime_interpreters);
   std::uint32_t looked_at = 0;
   for (std::uint32_t i = 0; i < kMaxInterpreters && plausible(interp); ++i) {
-    std::uint64_t state = peek<std::uint64_t>(interp + runtime.at.interp_threads);
+    std::uint64_t state = peek<std::uint64_t>(interp + runtime.offsets.interp_threads);
     while (plausible(state) && ++looked_at <= kMaxStatesInHandler) {
       if (belongs_here(runtime, state, tid)) return state;
-      state = peek<std::uint64_t>(state + runtime.at.thread_next);
+      state = peek<std::uint64_t>(state + runtime.offsets.thread_next);
     }
-    interp = peek<std::uint64_t>(interp + runtime.at.interp_next);
+    interp = peek<std::uint64_t>(interp + runtime.offsets.interp_next);
   }
   return 0;
 }
@@ -50,10 +51,10 @@ std::uint64_t listed_state(const Runtime& runtime, std::uint32_t tid) {
 std::uint64_t own_thread_state(const Runtime& runtime, std::uint32_t tid) {
   std::uint64_t state = 0;
   if (runtime.this_state != nullptr) state = reinterpret_cast<std::uint64_t>(runtime.this_state());
-  if (runtime.at.runtime_current != kNone) {
+  if (runtime.offsets.runtime_current != kNone) {
     // Before 3.12 a thread inside a sub-interpreter keeps the main interpreter's state under the
     // key, while the holder of the GIL is published: take that one if it is us.
-    const auto current = peek<std::uint64_t>(runtime.address + runtime.at.runtime_current);
+    const auto current = peek<std::uint64_t>(runtime.address + runtime.offsets.runtime_current);
     if (current != state && plausible(current) && belongs_here(runtime, current, tid))
       return current;
   }
@@ -64,15 +65,15 @@ bool ready() { return g_runtime.load(std::memory_order_acquire) != nullptr; }
 
 int minor_version() { return g_minor.load(std::memory_order_relaxed); }
 
-Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
-              std::uint64_t ts_ns) {
+ReadResult read_current_frames(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
+                               std::uint64_t ts_ns) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr) return {};
   const std::uint64_t state = own_thread_state(*runtime, guard.tid());
   if (!plausible(state)) return {};
-  if (ends_elsewhere(*runtime, state)) return {0, wire::kStackPythonPartial};
-  OwnMemory memory;
-  return Walk<OwnMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
+  if (is_finalized_by_other(*runtime, state)) return {0, wire::kStackPythonPartial};
+  LocalMemory memory;
+  return FrameWalk<LocalMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
 }
 
 }  // namespace gpuprof::python

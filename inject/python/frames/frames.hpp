@@ -2,7 +2,7 @@
 //
 // Python frames of one thread, read from the interpreter's own structures without the GIL.
 //
-// Context:  find: worker; read_own: signal | callback; read_blocked: worker
+// Context:  find: worker; read_own: signal | callback; read_remote_frames: worker
 // Owns:     nothing: borrows the interpreter's memory for the length of one read
 // Promises: plain loads only in read_own (the fault guard of inject/sample is around it);
 //           sends each code object once per lane epoch; an unknown version reads nothing
@@ -19,13 +19,13 @@
 namespace gpuprof::python {
 
 /// Looks for an interpreter among the loaded modules. Worker; call again after modules changed, and
-/// while waits_for_runtime(). True once found; then facts ("python.version", …) and, for versions
+/// while is_runtime_pending(). True once found; then facts ("python.version", …) and, for versions
 /// that cannot be read, one notice have been sent. One that can be read stays mapped from then on.
 bool find_runtime();
 
 /// Whether find_runtime() may find one although no module comes: somebody was inside dlopen, or the
 /// program has not begun to use its interpreter. Worker.
-bool waits_for_runtime();
+bool is_runtime_pending();
 
 /// Whether an interpreter we can read was found. Any context.
 bool ready();
@@ -33,20 +33,20 @@ bool ready();
 /// Y of the last 3.Y that was found, 0 if none; also between sessions. Any context.
 int minor_version();
 
-struct Read {
+struct ReadResult {
   std::uint32_t count = 0;  // frames written, innermost first
   std::uint32_t flags = 0;  // wire::kStackPython…
 };
 
 /// Frames of the calling thread. Zero frames for a thread without Python state.
 /// @param frames room for `room` entries.
-Read read_own(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
-              std::uint64_t ts_ns);
+ReadResult read_current_frames(const hot::Guard& guard, wire::PyFrame* frames, std::uint32_t room,
+                               std::uint64_t ts_ns);
 
 /// Frames of another thread of this process that is blocked in the kernel, through
 /// process_vm_readv. The caller checks afterwards that the thread did not move.
-Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std::uint32_t room,
-                  std::uint64_t ts_ns);
+ReadResult read_remote_frames(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
+                              std::uint32_t room, std::uint64_t ts_ns);
 
 /// Forgets the interpreter and every code object, whose addresses may be others' when a session
 /// comes again; unmaps the table of loops. find_runtime() looks, and tells, anew. After
@@ -54,7 +54,7 @@ Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std
 void release();
 
 /// Forgets which thread has which state. Worker.
-void forget_states();
+void reset_thread_states();
 
 /// In the child of a fork: thread states of other threads are gone.
 void after_fork_child();

@@ -16,7 +16,7 @@ namespace {
 /// This process, seen through a system call that cannot fault. A frame costs two of them, its own
 /// bytes and its code object's; before 3.12, where nothing but the three texts tells a code object
 /// from the next one at its address, five to eight.
-class OtherMemory {
+class RemoteMemory {
  public:
   static constexpr bool kOwn = false;
 
@@ -48,12 +48,12 @@ class OtherMemory {
 template <typename T>
 T peek(std::uint64_t at) {
   T value{};
-  if (!OtherMemory::read(at, &value, sizeof value)) return T{};
+  if (!RemoteMemory::read(at, &value, sizeof value)) return T{};
   return value;
 }
 
 /// Kernel tid → thread state, rebuilt when a tid is missing or a state has changed hands.
-class States {
+class ThreadStateTable {
  public:
   std::uint64_t find(const Runtime& runtime, std::uint32_t tid, std::uint64_t ts_ns) {
     const std::uint64_t known = lookup(tid);
@@ -74,9 +74,10 @@ class States {
   };
 
   static std::uint32_t tid_of(const Runtime& runtime, std::uint64_t state) {
-    if (runtime.at.thread_native_id != kNone)
-      return static_cast<std::uint32_t>(peek<std::uint64_t>(state + runtime.at.thread_native_id));
-    const auto thread = peek<std::uint64_t>(state + runtime.at.thread_id);
+    if (runtime.offsets.thread_native_id != kNone)
+      return static_cast<std::uint32_t>(
+          peek<std::uint64_t>(state + runtime.offsets.thread_native_id));
+    const auto thread = peek<std::uint64_t>(state + runtime.offsets.thread_id);
     if (!plausible(thread) || runtime.tid_in_pthread == 0) return 0;
     return peek<std::uint32_t>(thread + runtime.tid_in_pthread);
   }
@@ -91,14 +92,14 @@ class States {
     count_ = 0;
     built_ns_ = ts_ns;
     built_for_ = &runtime;
-    auto interp = peek<std::uint64_t>(runtime.address + runtime.at.runtime_interpreters);
+    auto interp = peek<std::uint64_t>(runtime.address + runtime.offsets.runtime_interpreters);
     std::uint32_t looked_at = 0;
     for (std::uint32_t i = 0; i < kMaxInterpreters && plausible(interp); ++i) {
-      auto state = peek<std::uint64_t>(interp + runtime.at.interp_threads);
+      auto state = peek<std::uint64_t>(interp + runtime.offsets.interp_threads);
       for (; plausible(state) && ++looked_at <= kMaxStates;
-           state = peek<std::uint64_t>(state + runtime.at.thread_next))
+           state = peek<std::uint64_t>(state + runtime.offsets.thread_next))
         add(runtime, state);
-      interp = peek<std::uint64_t>(interp + runtime.at.interp_next);
+      interp = peek<std::uint64_t>(interp + runtime.offsets.interp_next);
     }
   }
 
@@ -115,9 +116,9 @@ class States {
   }
 
   static bool has_frames(const Runtime& runtime, std::uint64_t state) {
-    auto first = peek<std::uint64_t>(state + runtime.at.thread_frame);
-    if (runtime.at.cframe_frame != kNone && plausible(first))
-      first = peek<std::uint64_t>(first + runtime.at.cframe_frame);
+    auto first = peek<std::uint64_t>(state + runtime.offsets.thread_frame);
+    if (runtime.offsets.cframe_frame != kNone && plausible(first))
+      first = peek<std::uint64_t>(first + runtime.offsets.cframe_frame);
     return first != 0;
   }
 
@@ -127,22 +128,22 @@ class States {
   const Runtime* built_for_;
 };
 
-constinit States g_states{};
+constinit ThreadStateTable g_states{};
 
 }  // namespace
 
-Read read_blocked(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames, std::uint32_t room,
-                  std::uint64_t ts_ns) {
+ReadResult read_remote_frames(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
+                              std::uint32_t room, std::uint64_t ts_ns) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return {};
   const std::uint64_t state = g_states.find(*runtime, static_cast<std::uint32_t>(tid), ts_ns);
   if (!plausible(state)) return {};
-  OtherMemory memory;
-  return Walk<OtherMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
+  RemoteMemory memory;
+  return FrameWalk<RemoteMemory>(memory, *runtime, guard, ts_ns).run(state, frames, room);
 }
 
-void forget_states() { g_states.forget(); }
+void reset_thread_states() { g_states.forget(); }
 
-void after_fork_child() { forget_states(); }
+void after_fork_child() { reset_thread_states(); }
 
 }  // namespace gpuprof::python

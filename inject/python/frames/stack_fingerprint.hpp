@@ -13,20 +13,20 @@
 
 namespace gpuprof::python {
 
-struct OwnLook {
+struct StackFingerprint {
   std::uint64_t hash = 0;   // of which frames there are and where each is in its code
   std::uint64_t state = 0;  // the thread state under the thread's key; 0: none, and no frame
   std::uint32_t count = 0;  // frames
 };
 
 /// False: they cannot be told yet, or not at all.
-bool look_at_own_frames(OwnLook* look);
+bool fingerprint_stack(StackFingerprint* look);
 
-/// Lets a stack of this thread prove that such can be read. For as long as look_at_own_frames()
+/// Lets a stack of this thread prove that such can be read. For as long as fingerprint_stack()
 /// says no.
-void prove_own_frames(std::uint32_t tid);
+void validate_stack(std::uint32_t tid);
 
 /// Whether read_own() reads the frames of this state. Under a fault guard.
-bool reads_own_state(std::uint64_t state, std::uint32_t tid);
+bool can_read_state(std::uint64_t state, std::uint32_t tid);
 
 }  // namespace gpuprof::python

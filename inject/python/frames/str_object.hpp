@@ -16,7 +16,7 @@
 namespace gpuprof::python {
 
 /// How a str object's characters lie in memory.
-struct TextShape {
+struct StrLayout {
   std::uint32_t units;  // characters to read, already limited
   std::uint32_t width;  // bytes each: 1, 2, 4; 0: not a compact string
   bool ascii;
@@ -25,7 +25,7 @@ struct TextShape {
 /// Reads the state bits of a str object.
 ///
 /// @param limit No more than this many characters are wanted.
-inline TextShape text_shape(std::uint32_t state, std::uint64_t length, std::uint32_t limit) {
+inline StrLayout str_layout(std::uint32_t state, std::uint64_t length, std::uint32_t limit) {
   // `interned` takes two bits, in a later layout sixteen; there the low bits make no valid kind.
   // The bits above the flags are not initialised by the interpreter and mean nothing.
   const auto valid = [](std::uint32_t bits) {

@@ -31,8 +31,8 @@ struct Table {
   std::atomic<std::uint32_t> codes_used;
   std::atomic<std::uint32_t> spans_used;
   CodeLoops codes[kMaxCodes];
-  std::atomic<std::uint64_t> marks[kMaxCodes];  // CodeMark of each: addresses are used again
-  JumpSpan spans[kMaxAllSpans];
+  std::atomic<std::uint64_t> marks[kMaxCodes];  // CodeFingerprint of each: addresses are used again
+  LoopSpan spans[kMaxAllSpans];
 
   std::atomic<std::uint64_t>& mark_of(const CodeLoops* code) { return marks[code - codes]; }
 };
@@ -93,22 +93,22 @@ const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, st
   // Reading is dear: not at every operator for nothing.
   if (stale == nullptr && table.codes_used.load(std::memory_order_relaxed) == kMaxCodes)
     return nullptr;
-  JumpScan scan;
+  LoopScan scan;
   const auto* code = reinterpret_cast<const std::byte*>(address);
   const ByteCode bytes = byte_code(at, address);
-  scan_jumps(at.minor, bytes.at, bytes.bytes, &scan);
+  scan_loops(at.minor, bytes.at, bytes.bytes, &scan);
   CodeLoops found{};
   found.address = address;
-  found.id = code_id(OwnMemory{}, at, address, code);
+  found.id = code_id(LocalMemory{}, at, address, code);
   found.handlers = scan.handlers;
   found.known = scan.known;
   found.yields = scan.yields;
   // No compiler made it, so it has no number; its file and its name are the same text.
-  found.inserted = at.code_version != kNone && CodeMark(at).number(code) == 0 &&
-                   base::load<std::uint64_t>(code + name_field(at)) ==
+  found.inserted = at.code_version != kNone && CodeFingerprint(at).version(code) == 0 &&
+                   base::load<std::uint64_t>(code + code_name_offset(at)) ==
                        base::load<std::uint64_t>(code + at.code_file);
   found.count = static_cast<std::uint16_t>(scan.count);
-  if (stale != nullptr && stale->serves(found)) {
+  if (stale != nullptr && stale->is_equivalent(found)) {
     table.mark_of(stale).store(mark, std::memory_order_relaxed);
     return stale;
   }
@@ -116,11 +116,11 @@ const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, st
   if (place == kNone) return nullptr;
   const std::uint32_t spans = take(table.spans_used, scan.count, kMaxAllSpans);
   if (spans == kNone) {
-    found.handlers = JumpScan{}.handlers;
+    found.handlers = LoopScan{}.handlers;
     found.known = found.yields = false;
     found.count = 0;
   } else {
-    std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(JumpSpan));
+    std::memcpy(&table.spans[spans], scan.spans, scan.count * sizeof(LoopSpan));
   }
   found.spans = &table.spans[spans % kMaxAllSpans];
   table.marks[place].store(mark, std::memory_order_relaxed);
@@ -129,7 +129,7 @@ const CodeLoops* find(Table& table, const Offsets& at, std::uint64_t address, st
 
 }  // namespace
 
-void unmap_loops() {
+void unmap_code_loops() {
   Table* all = g_table.exchange(nullptr, std::memory_order_acq_rel);
   if (all != nullptr) munmap(all, sizeof(Table));
 }
@@ -138,14 +138,14 @@ const CodeLoops* code_loops(std::uint64_t code) {
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   Table* all = runtime == nullptr || !plausible(code) ? nullptr : table();
   if (all == nullptr) return nullptr;
-  const std::uint64_t mark = CodeMark(runtime->at).of(code);
+  const std::uint64_t mark = CodeFingerprint(runtime->offsets).of(code);
   const std::uint64_t start = code * 0x9e3779b97f4a7c15ULL >> 40;
   for (std::uint64_t i = 0; i < kProbes; ++i) {
     std::atomic<const CodeLoops*>& slot = all->slots[(start + i) % kSlots];
     const CodeLoops* known = slot.load(std::memory_order_acquire);  // pairs with the exchange below
     if (known != nullptr && known->address != code) continue;
     if (known == nullptr || all->mark_of(known).load(std::memory_order_relaxed) != mark) {
-      const CodeLoops* found = find(*all, runtime->at, code, mark, known);
+      const CodeLoops* found = find(*all, runtime->offsets, code, mark, known);
       if (found == nullptr) {
         // What is at this address now is unknown from here on, too.
         if (known != nullptr)

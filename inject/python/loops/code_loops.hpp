@@ -23,10 +23,10 @@ struct alignas(64) CodeLoops {
   bool yields;            // a generator or coroutine
   bool inserted;          // what specialised byte code puts between a class and its __init__
   std::uint16_t count;    // of `spans`
-  const JumpSpan* spans;  // by target: a loop comes before those inside it
+  const LoopSpan* spans;  // by target: a loop comes before those inside it
 
   /// Whether this serves for code found at the same address later.
-  bool serves(const CodeLoops& other) const {
+  bool is_equivalent(const CodeLoops& other) const {
     if (id == other.id) return count == other.count;
     return count == 0 && other.count == 0 && handlers == other.handlers && known == other.known &&
            yields == other.yields && inserted == other.inserted;
@@ -45,6 +45,6 @@ struct alignas(64) CodeLoops {
 const CodeLoops* code_loops(std::uint64_t code);
 
 /// Forgets every code object and gives the table's memory back. Nobody holds one. Worker.
-void unmap_loops();
+void unmap_code_loops();
 
 }  // namespace gpuprof::python

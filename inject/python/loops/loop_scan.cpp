@@ -29,13 +29,13 @@ struct Instruction {
 
 /// A span while it is being found.
 struct Found {
-  JumpSpan span;
+  LoopSpan span;
   bool tests_end;  // its last jump depends on a test
 };
 
 class Scanner {
  public:
-  Scanner(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, JumpScan* out)
+  Scanner(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, LoopScan* out)
       : minor_(minor),
         table_(kJumpTable[minor - kFirstJumpMinor]),
         code_(code),
@@ -130,8 +130,8 @@ class Scanner {
   void nest() {
     for (std::uint32_t a = count_; a-- > 0;)
       for (std::uint32_t b = a + 1; b < count_;) {
-        JumpSpan& outer = found_[a].span;
-        const JumpSpan inner = found_[b].span;
+        LoopSpan& outer = found_[a].span;
+        const LoopSpan inner = found_[b].span;
         if (inner.target > outer.jump) break;
         const bool same = same_loop(a, b);
         if (inner.jump > outer.jump) outer.jump = inner.jump;
@@ -174,15 +174,15 @@ class Scanner {
   const std::uint8_t* const table_;
   const std::uint8_t* const code_;
   const std::int32_t bytes_;
-  JumpScan* const out_;
+  LoopScan* const out_;
   std::uint32_t count_ = 0, exit_count_ = 0;
   Found found_[kMaxSpans];
-  JumpSpan exits_[kMaxExits];  // of a FOR_ITER: where it is, where it leads
+  LoopSpan exits_[kMaxExits];  // of a FOR_ITER: where it is, where it leads
 };
 
 }  // namespace
 
-void scan_jumps(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, JumpScan* out) {
+void scan_loops(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, LoopScan* out) {
   out->known = out->yields = false;
   out->handlers = kNoHandlers;
   out->count = 0;

@@ -31,7 +31,7 @@ enum class JumpRole : std::uint8_t {
 };
 
 /// A loop. Offsets are bytes from the start of the byte code.
-struct JumpSpan {
+struct LoopSpan {
   std::int32_t target;  // where the loop's head is
   std::int32_t jump;    // its last instruction that jumps back to it
   std::int32_t body;    // of a `for`, whose iterator lies on the frame's stack: what follows its
@@ -39,7 +39,7 @@ struct JumpSpan {
 
   bool iterates() const { return body != 0; }
   bool holds(std::int32_t offset) const { return target <= offset && offset <= jump; }
-  bool operator==(const JumpSpan&) const = default;
+  bool operator==(const LoopSpan&) const = default;
 };
 
 /// Loops looked at in one piece of byte code; further ones are left out.
@@ -47,12 +47,12 @@ inline constexpr std::uint32_t kMaxSpans = 128;
 /// No exception handlers set apart from the rest.
 inline constexpr std::int32_t kNoHandlers = 0x7fffffff;
 
-struct JumpScan {
+struct LoopScan {
   bool known = false;  // false: a version or an instruction that cannot be read
   bool yields = false;
   std::int32_t handlers = kNoHandlers;  // exception handlers lie from here to the end (3.12+)
   std::uint32_t count = 0;
-  JumpSpan spans[kMaxSpans];  // by target: a loop comes before those inside it
+  LoopSpan spans[kMaxSpans];  // by target: a loop comes before those inside it
 };
 
 /// Finds the loops.
@@ -62,6 +62,6 @@ struct JumpScan {
 ///
 /// @param minor Y of 3.Y.
 /// @param code  `bytes` bytes; instructions may be specialised or instrumented.
-void scan_jumps(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, JumpScan* out);
+void scan_loops(std::uint32_t minor, const std::uint8_t* code, std::int32_t bytes, LoopScan* out);
 
 }  // namespace gpuprof::python

@@ -56,7 +56,7 @@ class Reader {
  public:
   Reader(const Offsets& at, bool careful) : at_(at), careful_(careful) {}
 
-  void read(const QuickFrame& frame, std::uint32_t loops, FrameState* out) const {
+  void read(const FastFrame& frame, std::uint32_t loops, LoopState* out) const {
     const std::uint64_t locals = frame.frame + at_.frame_locals;
     const std::uint64_t stack = stack_of(frame, locals);
     if (stack < locals || stack - locals > kMaxFrameBytes) return;
@@ -69,7 +69,7 @@ class Reader {
           at_.frame_top != kNone ? operands_of(frame.frame, stack) : globals_of(frame.frame);
     for (std::uint32_t i = 0; i < loops && i < kMaxIterators; ++i) {
       if (!may_read(stack + i * 8, 8)) return;
-      out->iterators[i].address = word(stack + i * 8) & ~tags_of(at_);
+      out->iterators[i].address = word(stack + i * 8) & ~pointer_tag_mask(at_);
       out->iterators[i].content = content_of(out->iterators[i].address);
     }
   }
@@ -81,7 +81,7 @@ class Reader {
     const std::uint64_t field = frame + at_.frame_top;
     const std::uint64_t top = may_read(field, 8) ? word(field) : 0;
     if (top <= stack || top - stack > 8 * kMaxOperands || !may_read(stack, top - stack)) return 0;
-    return hash_of(stack, (top - stack) / 8, ~tags_of(at_)) + 1;
+    return hash_of(stack, (top - stack) / 8, ~pointer_tag_mask(at_)) + 1;
   }
   std::uint64_t globals_of(std::uint64_t frame) const {
     if (at_.frame_globals == kNone || !may_read(frame + at_.frame_globals, 8)) return 0;
@@ -93,7 +93,7 @@ class Reader {
   }
 
   /// Where the value stack begins; 0: not known.
-  std::uint64_t stack_of(const QuickFrame& frame, std::uint64_t locals) const {
+  std::uint64_t stack_of(const FastFrame& frame, std::uint64_t locals) const {
     if (at_.frame_stack != kNone) {
       const std::uint64_t field = frame.frame + at_.frame_stack;
       return may_read(field, 8) ? word(field) : 0;
@@ -131,15 +131,15 @@ class Reader {
 
 }  // namespace
 
-void frame_state(const QuickFrame& frame, std::uint32_t loops, FrameState* out) {
-  *out = FrameState{};
+void read_loop_state(const FastFrame& frame, std::uint32_t loops, LoopState* out) {
+  *out = LoopState{};
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);  // pairs with find_runtime
   if (runtime == nullptr || !plausible(frame.frame) || !plausible(frame.code)) return;
   const bool careful = g_read.load(std::memory_order_relaxed) < kTrials;
   if (careful) g_read.fetch_add(1, std::memory_order_relaxed);
-  Reader(runtime->at, careful).read(frame, loops, out);
+  Reader(runtime->offsets, careful).read(frame, loops, out);
 }
 
-void forget_frame_trials() { g_read.store(0, std::memory_order_relaxed); }
+void reset_loop_state_validation() { g_read.store(0, std::memory_order_relaxed); }
 
 }  // namespace gpuprof::python

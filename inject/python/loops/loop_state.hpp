@@ -17,7 +17,7 @@ namespace gpuprof::python {
 /// Iterators looked at in one frame, outermost loops first.
 inline constexpr std::uint32_t kMaxIterators = 3;
 
-struct FrameState {
+struct LoopState {
   std::uint64_t locals;  // hash over the objects that the local variables hold
   /// Of a frame without local variables: changes with its globals, in 3.14 with the operands of its
   /// instruction; 0: unknown.
@@ -30,9 +30,9 @@ struct FrameState {
 
 /// @param loops How many `for` loops of the frame's code its instruction is in: so many iterators,
 ///              at least, lie on its stack.
-void frame_state(const QuickFrame& frame, std::uint32_t loops, FrameState* out);
+void read_loop_state(const FastFrame& frame, std::uint32_t loops, LoopState* out);
 
 /// The next frames are read with care again. Worker.
-void forget_frame_trials();
+void reset_loop_state_validation();
 
 }  // namespace gpuprof::python

@@ -30,7 +30,7 @@ namespace gpuprof::python {
 namespace {
 
 /// What the modules told about the first interpreter in them.
-struct Found {
+struct RuntimeCandidate {
   std::uint64_t runtime = 0, version = 0, code_type = 0, this_state = 0;
   std::uint32_t version_hex = 0;  // what Py_Version holds, 0: there is none
   bool iter_send = false, get_frame = false, init_config = false;  // first in 3.10, 3.9, 3.8
@@ -41,7 +41,7 @@ struct Found {
   std::byte table[kDebugOffsetsBytes] = {};  // what `runtime` begins with
 };
 
-void take_path(const dl_phdr_info& module, Found* found) {
+void take_path(const dl_phdr_info& module, RuntimeCandidate* found) {
   const char* name = module.dlpi_name != nullptr ? module.dlpi_name : "";
   // The executable itself has no name in the list; the rest of the array is zero.
   found->named = name[0] != '\0';
@@ -51,15 +51,15 @@ void take_path(const dl_phdr_info& module, Found* found) {
     snprintf(found->path, sizeof found->path, "the executable");
 }
 
-void read_runtime(const dl_phdr_info& module, Found* found) {
-  if (modules::lies_in(module, found->runtime, sizeof found->table, PF_R))
+void read_runtime(const dl_phdr_info& module, RuntimeCandidate* found) {
+  if (modules::is_mapped_in(module, found->runtime, sizeof found->table, PF_R))
     memcpy(found->table, reinterpret_cast<const void*>(found->runtime), sizeof found->table);
   take_path(module, found);
 }
 
 /// Symbols are taken in load order, as the loader binds them; a data symbol may have been copied
 /// into the executable.
-void look_into(const dl_phdr_info& module, Found* found) {
+void scan_module(const dl_phdr_info& module, RuntimeCandidate* found) {
   const modules::ModuleSymbols symbols(module);
   const std::uint64_t runtime = symbols.find("_PyRuntime");
   if (runtime != 0 && found->runtime == 0) {
@@ -73,7 +73,7 @@ void look_into(const dl_phdr_info& module, Found* found) {
   first("PyGILState_GetThisThreadState", &found->this_state);
   first("Py_Version", &found->version);
   if (found->version != no_version &&
-      modules::lies_in(module, found->version, sizeof found->version_hex, PF_R))
+      modules::is_mapped_in(module, found->version, sizeof found->version_hex, PF_R))
     found->version_hex = base::load<std::uint32_t>(reinterpret_cast<const void*>(found->version));
   first("PyCode_Type", &found->code_type);
   if (found->this_state == before) return;
@@ -85,10 +85,10 @@ void look_into(const dl_phdr_info& module, Found* found) {
   found->init_config = symbols.find("PyConfig_InitPythonConfig") != 0;
 }
 
-modules::Visit look_at_modules(Found* found, base::LoaderCounts* counts) {
-  return modules::visit_loaded(
+modules::VisitResult scan_modules(RuntimeCandidate* found, base::LoaderCounts* counts) {
+  return modules::visit_loaded_modules(
       [](dl_phdr_info* module, std::size_t, void* to) {
-        look_into(*module, static_cast<Found*>(to));
+        scan_module(*module, static_cast<RuntimeCandidate*>(to));
         return 0;
       },
       found, counts);
@@ -96,25 +96,25 @@ modules::Visit look_at_modules(Found* found, base::LoaderCounts* counts) {
 
 /// What the modules tell; null while somebody is inside dlopen. They are asked once as long as they
 /// are the same.
-const Found* found_in_modules() {
-  static Found s_found;  // the worker's stack is small
+const RuntimeCandidate* found_in_modules() {
+  static RuntimeCandidate s_found;  // the worker's stack is small
   static base::LoaderCounts s_seen;
   if (base::loader_counts() == s_seen) return &s_found;
-  s_found = Found{};
+  s_found = RuntimeCandidate{};
   s_seen = {};
-  return look_at_modules(&s_found, &s_seen) == modules::Visit::kDone ? &s_found : nullptr;
+  return scan_modules(&s_found, &s_seen) == modules::VisitResult::kDone ? &s_found : nullptr;
 }
 
 /// Whether the program has begun to use it: then it has an interpreter.
-bool has_begun(const Found& found, const Offsets& at) {
+bool has_begun(const RuntimeCandidate& found, const Offsets& at) {
   struct Look {
     std::uint64_t head;
     bool begun;
   } look{found.runtime + at.runtime_interpreters, false};
-  modules::visit_listed(
+  modules::visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void* data) {
         auto& to = *static_cast<Look*>(data);
-        if (!modules::lies_in(*module, to.head, sizeof to.head, PF_R)) return 0;
+        if (!modules::is_mapped_in(*module, to.head, sizeof to.head, PF_R)) return 0;
         to.begun = base::load<std::uint64_t>(reinterpret_cast<const void*>(to.head)) != 0;
         return 1;
       },
@@ -123,7 +123,7 @@ bool has_begun(const Found& found, const Offsets& at) {
 }
 
 /// 0xMMmmppRL as Py_Version has it; before 3.11 without the patch level, from what is exported.
-std::uint32_t version_of(const Found& found) {
+std::uint32_t version_of(const RuntimeCandidate& found) {
   if (found.version_hex != 0) return found.version_hex;
   if (found.runtime == 0) return found.byte_strings ? 0x02070000 : 0x03060000;  // since 3.7
   const std::uint32_t minor = found.iter_send     ? 10
@@ -146,11 +146,11 @@ void refuse(const char* version, const char* why) {
   char text[256];
   snprintf(text, sizeof text, "Python %s: %s. Its frames are missing; native stacks are complete.",
            version, why);
-  hot::notice(wire::Feature::kPython, wire::NoticeLevel::kMissing, 0, text);
+  hot::send_notice(wire::Feature::kPython, wire::NoticeLevel::kMissing, 0, text);
 }
 
 /// Offsets for this interpreter, or why there are none.
-const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out) {
+const char* choose_offsets(const RuntimeCandidate& found, std::uint32_t minor, Offsets* out) {
   if (minor < kFirstSelfDescribing) {
     const Offsets* built_in = built_in_offsets(minor);
     if (built_in == nullptr) return "no table of its layout";
@@ -172,12 +172,13 @@ const char* choose_offsets(const Found& found, std::uint32_t minor, Offsets* out
   return nullptr;
 }
 
-void tell_other_offsets(const Offsets& at) {
+void report_changed_offsets(const Offsets& at) {
   const Offsets* built_in = built_in_offsets(at.minor);
   if (built_in != nullptr && !(*built_in == at))
-    hot::notice(wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
-                "The interpreter's own table of offsets differs from the built-in one; its own is "
-                "used.");
+    hot::send_notice(
+        wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
+        "The interpreter's own table of offsets differs from the built-in one; its own is "
+        "used.");
 }
 
 std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
@@ -197,10 +198,10 @@ unsigned g_places_used = 0;
 
 Runtime* next_place() { return g_places_used < 4 ? &g_places[g_places_used++] : nullptr; }
 
-void publish(const Found& found, const Offsets& at) {
+void publish(const RuntimeCandidate& found, const Offsets& at) {
   Runtime* runtime = next_place();
   if (runtime == nullptr) return;
-  runtime->at = at;
+  runtime->offsets = at;
   runtime->address = found.runtime;
   runtime->code_type = found.code_type;
   runtime->this_state = reinterpret_cast<void* (*)()>(found.this_state);
@@ -219,29 +220,29 @@ void publish(const Found& found, const Offsets& at) {
 /// program has not begun to use.
 bool g_waits = false;
 
-bool later() {
+bool retry_later() {
   g_waits = true;
   return false;
 }
 
 /// Keeps the module where it is (ADR 0027): its functions are called from now on.
-bool hold(const Found& found) {
-  return static_cast<bool>(modules::Held::mapped(found.named ? found.path : ""));
+bool hold(const RuntimeCandidate& found) {
+  return static_cast<bool>(modules::PinnedModule::pin(found.named ? found.path : ""));
 }
 
-void tell_version(const Found& found, const char* version) {
-  hot::fact("python.version", version);
-  hot::fact("python.library", found.path);
+void report_version(const RuntimeCandidate& found, const char* version) {
+  hot::send_fact("python.version", version);
+  hot::send_fact("python.library", found.path);
 }
 
-bool refuse_once(const Found& found, const char* version, const char* why) {
+bool refuse_once(const RuntimeCandidate& found, const char* version, const char* why) {
   g_refused = found.runtime != 0 ? found.runtime : found.this_state;
-  tell_version(found, version);
+  report_version(found, version);
   refuse(version, why);
   return true;
 }
 
-bool take(const Found& found) {
+bool take(const RuntimeCandidate& found) {
   const std::uint32_t version = version_of(found);
   char text[32];
   version_text(version, text, sizeof text);
@@ -251,9 +252,9 @@ bool take(const Found& found) {
     return refuse_once(found, text, "only 3.8 to 3.14 can be read");
   if (const char* why = choose_offsets(found, minor, &at); why != nullptr)
     return refuse_once(found, text, why);
-  if (!has_begun(found, at) || !hold(found)) return later();
-  tell_version(found, text);
-  if (minor >= kFirstSelfDescribing) tell_other_offsets(at);
+  if (!has_begun(found, at) || !hold(found)) return retry_later();
+  report_version(found, text);
+  if (minor >= kFirstSelfDescribing) report_changed_offsets(at);
   g_known = found.runtime;
   publish(found, at);
   return true;
@@ -264,27 +265,27 @@ bool take(const Found& found) {
 bool find_runtime() {
   g_waits = false;
   if (g_known != 0) return true;  // and held
-  const Found* found = found_in_modules();
-  if (found == nullptr) return later();
+  const RuntimeCandidate* found = found_in_modules();
+  if (found == nullptr) return retry_later();
   if (!found->any_python && found->runtime == 0) return false;
   const std::uint64_t identity = found->runtime != 0 ? found->runtime : found->this_state;
   return identity == g_refused || take(*found);
 }
 
-bool waits_for_runtime() { return g_waits; }
+bool is_runtime_pending() { return g_waits; }
 
 void release() {
   g_runtime.store(nullptr, std::memory_order_release);
   g_known = g_refused = 0;
   g_waits = false;
-  forget_states();
+  reset_thread_states();
   // Whoever is still inside may hold a place, an entry or a code object's loops.
-  if (!hot::nobody_inside()) return;
+  if (!hot::no_thread_inside()) return;
   g_places_used = 0;
   g_code_ids.clear();
-  unmap_loops();
-  forget_trials();
-  forget_frame_trials();
+  unmap_code_loops();
+  reset_layout_validation();
+  reset_loop_state_validation();
 }
 
 }  // namespace gpuprof::python

@@ -20,7 +20,7 @@
 namespace gpuprof::python {
 
 struct Runtime {
-  Offsets at;
+  Offsets offsets;
   std::uint64_t address;      // of _PyRuntime
   std::uint64_t code_type;    // of PyCode_Type: what every code object's type must be
   void* (*this_state)();      // PyGILState_GetThisThreadState; null: use the list
@@ -46,33 +46,33 @@ inline constexpr std::uint32_t kMaxStates = 8192;
 inline bool plausible(std::uint64_t at) { return base::user_address(at) && at % 8 == 0; }
 
 /// Loads a word; what is loaded later is loaded behind it.
-inline std::uint64_t load_in_order(std::uint64_t at) {
+inline std::uint64_t load_acquire(std::uint64_t at) {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
 }
 
 /// Whether another thread ends Python than the one with this state, which is freed then although
 /// this_state() of its thread still names it. That thread's frames stay where they are, and what
 /// they hold.
-inline bool ends_elsewhere(const Runtime& runtime, std::uint64_t state) {
-  const std::uint64_t by = load_in_order(runtime.address + runtime.at.runtime_finalizing);
+inline bool is_finalized_by_other(const Runtime& runtime, std::uint64_t state) {
+  const std::uint64_t by = load_acquire(runtime.address + runtime.offsets.runtime_finalizing);
   return by != 0 && by != state;
 }
 
 /// The innermost frame of the calling thread, whose state this is; 0 once Python ends elsewhere. It
 /// was read before that where nobody ended Python behind it.
 inline std::uint64_t own_top_frame(const Runtime& runtime, std::uint64_t state) {
-  const Offsets& at = runtime.at;
-  if (ends_elsewhere(runtime, state)) return 0;
-  std::uint64_t frame = load_in_order(state + at.thread_frame);
-  if (ends_elsewhere(runtime, state)) return 0;
+  const Offsets& at = runtime.offsets;
+  if (is_finalized_by_other(runtime, state)) return 0;
+  std::uint64_t frame = load_acquire(state + at.thread_frame);
+  if (is_finalized_by_other(runtime, state)) return 0;
   if (at.cframe_frame == kNone) return frame;
   if (!plausible(frame)) return 0;
-  frame = load_in_order(frame + at.cframe_frame);  // it may be part of the state
-  return ends_elsewhere(runtime, state) ? 0 : frame;
+  frame = load_acquire(frame + at.cframe_frame);  // it may be part of the state
+  return is_finalized_by_other(runtime, state) ? 0 : frame;
 }
 
 /// Where a code object has its longest name.
-inline std::uint32_t name_field(const Offsets& at) {
+inline std::uint32_t code_name_offset(const Offsets& at) {
   return at.code_qualname != kNone ? at.code_qualname : at.code_name;
 }
 
@@ -87,7 +87,7 @@ inline bool is_shim(const Offsets& at, const std::byte* frame) {
 }
 
 /// Low bits of the references that a frame holds are marks from 3.14 on.
-inline std::uint64_t tags_of(const Offsets& at) { return at.minor >= 14 ? 3 : 0; }
+inline std::uint64_t pointer_tag_mask(const Offsets& at) { return at.minor >= 14 ? 3 : 0; }
 
 /// Where a frame is in its byte code, in bytes from the start of it.
 ///

@@ -20,7 +20,7 @@ constexpr std::uint32_t kDeadlineMs = 20;
 constexpr std::uint64_t kPauseNs = 100'000;
 // From the kernel to keep() it is a few microseconds. Who left its read by longjmp stays in its
 // place, and may compute for ever.
-constexpr std::uint64_t kMostCpuNs = 5'000'000;
+constexpr std::uint64_t kMaxCpuNs = 5'000'000;
 
 std::uint64_t cpu_ns_of(std::uint32_t tid) {
   timespec used{};  // of a thread that has ended: none
@@ -31,7 +31,7 @@ std::uint64_t cpu_ns_of(std::uint32_t tid) {
 
 }  // namespace
 
-std::uint32_t kept_faults(std::uint64_t signals) {
+std::uint32_t deferred_fault_count(std::uint64_t signals) {
   std::uint32_t count = 0;
   if ((signals & signal_bit(SIGSEGV)) != 0)
     count += g_fault_layers.kept_segv.load(std::memory_order_acquire);
@@ -41,21 +41,22 @@ std::uint32_t kept_faults(std::uint64_t signals) {
 }
 
 // Who has the signal had let it in before the caller's wait came back, and is in its place since.
-bool were_kept_since(std::uint64_t signals, std::uint32_t before) {
-  hot::Patience patience(kDeadlineMs, hot::kStarvedMs);
-  for (const OpenPlaces::Place& place : g_fault_layers.open) {
+bool deferred_since(std::uint64_t signals, std::uint32_t before) {
+  hot::Deadline patience(kDeadlineMs, hot::kStarvationLimitMs);
+  for (const UnblockedThreads::Place& place : g_fault_layers.open) {
     const std::uint64_t taken = place.load(std::memory_order_acquire);
-    const std::uint32_t tid = OpenPlaces::tid_of(taken);
-    if (taken == 0 || tid == hot::this_tid()) continue;
+    const std::uint32_t tid = UnblockedThreads::tid_of(taken);
+    if (taken == 0 || tid == hot::current_tid()) continue;
     const std::uint64_t used_ns = cpu_ns_of(tid);
     // In this order: it counts before it is done.
-    while (place.load(std::memory_order_acquire) == taken && kept_faults(signals) == before) {
-      hot::pause_for(kPauseNs);
-      if (cpu_ns_of(tid) - used_ns >= kMostCpuNs) break;
-      if (patience.over(tid)) return kept_faults(signals) != before;
+    while (place.load(std::memory_order_acquire) == taken &&
+           deferred_fault_count(signals) == before) {
+      hot::sleep_ns(kPauseNs);
+      if (cpu_ns_of(tid) - used_ns >= kMaxCpuNs) break;
+      if (patience.expired(tid)) return deferred_fault_count(signals) != before;
     }
   }
-  return kept_faults(signals) != before;
+  return deferred_fault_count(signals) != before;
 }
 
 }  // namespace gpuprof::sample

@@ -23,11 +23,11 @@ constinit FaultLayers g_fault_layers;
 namespace {
 
 // The innermost Protection, and in the lowest bit that faults of this thread reach nobody.
-constexpr std::uintptr_t kShut = 1;
+constexpr std::uintptr_t kForeignScope = 1;
 thread_local std::uintptr_t t_protection = 0;
 
-const Protection* protection_at(std::uintptr_t word) {
-  return reinterpret_cast<const Protection*>(word & ~kShut);
+const FaultScope* protection_at(std::uintptr_t word) {
+  return reinterpret_cast<const FaultScope*>(word & ~kForeignScope);
 }
 
 constexpr int kActionOptional = 5;  // BUS_MCEERR_AO: told of, not caused by, this thread
@@ -46,7 +46,7 @@ bool is_our_code(std::uintptr_t address) {
 }
 
 bool is_our_stack(std::uintptr_t address) {
-  return on_our_alt_stack(reinterpret_cast<const void*>(address)) ||
+  return is_on_own_alt_stack(reinterpret_cast<const void*>(address)) ||
          address - g_fault_layers.own_stacks_begin <
              g_fault_layers.own_stacks_end - g_fault_layers.own_stacks_begin;
 }
@@ -59,9 +59,9 @@ constexpr bool kLocalsAreElsewhere = false;
 
 // A handler of the program's that leaves by longjmp leaves ours behind. One that runs on top of a
 // read, ours for another signal too, may have a stack of its own.
-const Protection* living_protection(const ucontext_t* context) {
+const FaultScope* active_scope(const ucontext_t* context) {
   constexpr std::uintptr_t kNear = 1u << 20;
-  const auto innermost = t_protection & ~kShut;
+  const auto innermost = t_protection & ~kForeignScope;
   const std::uintptr_t stack = stack_pointer(context);
   const bool lives = kLocalsAreElsewhere || (innermost > stack && innermost - stack < kNear) ||
                      (is_our_stack(innermost) && is_our_stack(stack)) ||
@@ -69,13 +69,13 @@ const Protection* living_protection(const ucontext_t* context) {
   return lives ? protection_at(innermost) : nullptr;
 }
 
-Landing* landing_at(const Protection* protection) {
+RecoveryPoint* landing_at(const FaultScope* protection) {
   while (protection != nullptr && protection->landing == nullptr)
     protection = protection_at(protection->outer);
   return protection != nullptr ? protection->landing : nullptr;
 }
 
-OpenFaults* open_at(const Protection* protection) {
+UnblockFaultSignals* open_at(const FaultScope* protection) {
   while (protection != nullptr && protection->open == nullptr)
     protection = protection_at(protection->outer);
   return protection != nullptr ? protection->open : nullptr;
@@ -84,21 +84,21 @@ OpenFaults* open_at(const Protection* protection) {
 // A handler of the program's may run inside a guarded call of ours (callback context leaves
 // signals open); its faults are its own. memcpy and friends are leaves: who called them is
 // known (on x86-64, by the top of the stack).
-bool caused_by_us(const Landing* landing, const ucontext_t* context) {
+bool caused_by_us(const RecoveryPoint* landing, const ucontext_t* context) {
   if (is_our_code(program_counter(context))) return true;
   const std::uintptr_t stack = stack_pointer(context);
   const auto at = reinterpret_cast<std::uintptr_t>(landing);
   // In our signal handler every other signal is blocked.
   if (is_our_stack(at) && is_our_stack(stack)) return true;
   constexpr std::uintptr_t kNear = 64u << 10;
-  return stack < at && at - stack < kNear && is_our_code(leaf_caller(context));
+  return stack < at && at - stack < kNear && is_our_code(leaf_return_address(context));
 }
 
-void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
-               const ucontext_t* context) {
-  g_fault_layers.in_force.store(false, std::memory_order_relaxed);
-  g_fault_layers.given_back.fetch_add(1, std::memory_order_relaxed);
-  kernel_action(signal, &programs, nullptr);
+void forward_to_program(int signal, const KernelAction& programs, const siginfo_t* info,
+                        const ucontext_t* context) {
+  g_fault_layers.active.store(false, std::memory_order_relaxed);
+  g_fault_layers.forwarded.fetch_add(1, std::memory_order_relaxed);
+  kernel_sigaction(signal, &programs, nullptr);
   if (repeats(signal, info)) return;
   send_to_self(signal, info);
   // sigsuspend and its kind let it in, and the mask that returns does not: it is now or later.
@@ -108,29 +108,29 @@ void give_back(int signal, const KernelAction& programs, const siginfo_t* info,
 }  // namespace
 
 void on_fault(int layer, int signal, siginfo_t* info, void* context) {
-  allow_unaligned();
+  clear_alignment_check();
   const int saved = errno;
   auto* interrupted = static_cast<ucontext_t*>(context);
-  const Protection* protection = living_protection(interrupted);
+  const FaultScope* protection = active_scope(interrupted);
   const bool sent = !caused_here(signal, info);
-  Landing* const landing = sent ? nullptr : landing_at(protection);
-  OpenFaults* const open = sent ? open_at(protection) : nullptr;
+  RecoveryPoint* const landing = sent ? nullptr : landing_at(protection);
+  UnblockFaultSignals* const open = sent ? open_at(protection) : nullptr;
   if (landing != nullptr && caused_by_us(landing, interrupted))
-    land(*landing, interrupted);
-  else if (open == nullptr || !open->keep(signal, info))
-    give_back(signal, g_fault_layers.of(signal)[layer].programs, info, interrupted);
+    resume_at(*landing, interrupted);
+  else if (open == nullptr || !open->defer(signal, info))
+    forward_to_program(signal, g_fault_layers.of(signal)[layer].program_action, info, interrupted);
   errno = saved;
 }
 
-bool guarded(void (*body)(void*), void* argument) {
-  Landing landing;
+bool call_guarded(void (*body)(void*), void* argument) {
+  RecoveryPoint landing;
   const std::uintptr_t outer = t_protection;
-  const Protection protection{&landing, nullptr, outer};
-  if (gpuprof_mark_landing(&landing) != 0) {
+  const FaultScope protection{&landing, nullptr, outer};
+  if (gpuprof_set_recovery_point(&landing) != 0) {
     t_protection = outer;
     return false;
   }
-  t_protection = reinterpret_cast<std::uintptr_t>(&protection) | (outer & kShut);
+  t_protection = reinterpret_cast<std::uintptr_t>(&protection) | (outer & kForeignScope);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   body(argument);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -138,41 +138,42 @@ bool guarded(void (*body)(void*), void* argument) {
   return true;
 }
 
-OpenFaults::OpenFaults(std::uint64_t blocked) : protection_{nullptr, this, t_protection} {
+UnblockFaultSignals::UnblockFaultSignals(std::uint64_t blocked)
+    : protection_{nullptr, this, t_protection} {
   blocked &= kFaultSignals;
   if (blocked == 0) return;
   waiting_ = (pending_signals() & kFaultSignals) != 0;
   // The guard may come a moment later, when nobody would open them any more.
-  if (waiting_ || !guard_in_force()) {
-    t_protection |= kShut;
+  if (waiting_ || !is_guard_active()) {
+    t_protection |= kForeignScope;
     return;
   }
   segv_.here = segv_.process = bus_.here = bus_.process = false;
   opened_ = blocked;
   t_protection = reinterpret_cast<std::uintptr_t>(&protection_);
-  place_ = g_fault_layers.open.take(hot::this_tid());
+  place_ = g_fault_layers.open.claim(hot::current_tid());
   change_mask(SIG_UNBLOCK, opened_);
 }
 
-OpenFaults::~OpenFaults() {
+UnblockFaultSignals::~UnblockFaultSignals() {
   if (opened_ != 0) change_mask(SIG_BLOCK, opened_);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   t_protection = protection_.outer;
   if (opened_ == 0) return;
   if (place_ != nullptr) place_->store(0, std::memory_order_release);
   if (!waiting_) return;
-  send_kept(SIGSEGV, segv_);
-  send_kept(SIGBUS, bus_);
+  resend_deferred(SIGSEGV, segv_);
+  resend_deferred(SIGBUS, bus_);
 }
 
-bool OpenFaults::some_wait() const {
+bool UnblockFaultSignals::has_deferred() const {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   return waiting_;
 }
 
-bool OpenFaults::keep(int signal, const siginfo_t* info) {
+bool UnblockFaultSignals::defer(int signal, const siginfo_t* info) {
   if ((opened_ & signal_bit(signal)) == 0) return false;
-  Kept& kept = signal == SIGSEGV ? segv_ : bus_;
+  Deferred& kept = signal == SIGSEGV ? segv_ : bus_;
   waiting_ = true;
   const bool to_thread = is_for_thread(info);
   if (!to_thread)
@@ -185,14 +186,15 @@ bool OpenFaults::keep(int signal, const siginfo_t* info) {
   return true;
 }
 
-void OpenFaults::send_kept(int signal, const Kept& kept) const {
+void UnblockFaultSignals::resend_deferred(int signal, const Deferred& kept) const {
   if (kept.here) send_to_self(signal, &kept.to_thread);
   if (kept.process) send_to_process(signal, &kept.to_process);
 }
 
-// Behind a SnapshotUse: either it is closed here, or the worker sees the use and waits for it.
-bool guard_in_force() {
-  return g_fault_layers.in_force.load(std::memory_order_seq_cst) && (t_protection & kShut) == 0;
+// Behind a SnapshotReader: either it is closed here, or the worker sees the use and waits for it.
+bool is_guard_active() {
+  return g_fault_layers.active.load(std::memory_order_seq_cst) &&
+         (t_protection & kForeignScope) == 0;
 }
 
 }  // namespace gpuprof::sample

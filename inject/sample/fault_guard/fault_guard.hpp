@@ -3,7 +3,7 @@
 // Reads of memory that may vanish: a fault inside guarded() ends it, any other fault is the
 // program's.
 //
-// Context:  signal | callback (guarded, guard_in_force), worker (the rest)
+// Context:  signal | callback (guarded, is_guard_active), worker (the rest)
 // Owns:     the dispositions of SIGSEGV and SIGBUS while armed
 // Promises: a fault of the program's own finds the program's disposition, bit for bit, and
 //           repeats under it; a signal sent by someone is sent again unchanged
@@ -17,70 +17,70 @@
 namespace gpuprof::sample {
 
 /// Runs body(argument). False if it faulted: nothing after the faulting read has happened. The
-/// two fault signals must not be blocked (OpenFaults).
-bool guarded(void (*body)(void*), void* argument);
+/// two fault signals must not be blocked (UnblockFaultSignals).
+bool call_guarded(void (*body)(void*), void* argument);
 
-struct Landing;
-class OpenFaults;
+struct RecoveryPoint;
+class UnblockFaultSignals;
 
 /// What a thread reads under, one inside the other. Only a fault follows it.
-struct Protection {
-  Landing* landing;  // one of both is null
-  OpenFaults* open;
+struct FaultScope {
+  RecoveryPoint* landing;  // one of both is null
+  UnblockFaultSignals* open;
   std::uintptr_t outer;
 };
 
 /// Lets fault signals that this thread blocks through, until its end. One that somebody sent is
 /// the program's: while one waits none is let through, and one that comes meanwhile is kept, and
 /// sent again at the end. Nor is one let through where no guard is in force.
-class OpenFaults {
+class UnblockFaultSignals {
  public:
   /// @param blocked  The signals this thread blocks.
-  explicit OpenFaults(std::uint64_t blocked);
-  ~OpenFaults();
-  OpenFaults(const OpenFaults&) = delete;
-  OpenFaults& operator=(const OpenFaults&) = delete;
+  explicit UnblockFaultSignals(std::uint64_t blocked);
+  ~UnblockFaultSignals();
+  UnblockFaultSignals(const UnblockFaultSignals&) = delete;
+  UnblockFaultSignals& operator=(const UnblockFaultSignals&) = delete;
   /// Whether one of the program's waits for this to end.
-  bool some_wait() const;
+  bool has_deferred() const;
   /// In the handler of `signal`. False: it was not blocked.
-  bool keep(int signal, const siginfo_t* info);
+  bool defer(int signal, const siginfo_t* info);
 
  private:
-  struct Kept {
+  struct Deferred {
     bool here, process;  // one that was sent to the thread, one to the process
     siginfo_t to_thread, to_process;
   };
-  void send_kept(int signal, const Kept& kept) const;
+  void resend_deferred(int signal, const Deferred& kept) const;
 
   std::uint64_t opened_ = 0;
   bool waiting_ = false;
   std::atomic<std::uint64_t>* place_ = nullptr;  // unblocked_threads.hpp
-  Kept segv_, bus_;
-  alignas(8) const Protection protection_;
+  Deferred segv_, bus_;
+  alignas(8) const FaultScope protection_;
 };
 
 /// How many of these signals that were sent to the process were kept so far, by all threads. Any
 /// thread.
-std::uint32_t kept_faults(std::uint64_t signals);
+std::uint32_t deferred_fault_count(std::uint64_t signals);
 
 /// Whether more than `before` were kept. A thread that waits for such a signal may be woken by it
 /// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at
 /// the most, and besides as long as that one gets no processor (hot::kStarvedMs). Boundary.
-bool were_kept_since(std::uint64_t signals, std::uint32_t before);
+bool deferred_since(std::uint64_t signals, std::uint32_t before);
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.
-bool guard_in_force();
+bool is_guard_active();
 
-enum class GuardState { kArmed, kGivenUp, kIgnored };
+enum class GuardState { kArmed, kAbandoned, kIgnored };
 
 /// Puts our handler in front of the program's where it is not yet. Again at each tick: the
-/// program may have installed its own since, or had a fault of its own. kGivenUp: it handles
+/// program may have installed its own since, or had a fault of its own. kAbandoned: it handles
 /// faults itself too often, or layers ran out. kIgnored: it ignores one of the two, which a handler
 /// would hide from the programs it starts, and which interrupts no wait.
 GuardState arm_guard();
 
-/// No read begins any more under the guard's protection (guard_in_force); those under way go on.
-void close_guard();
+/// No read begins any more under the guard's protection (is_guard_active); those under way go on.
+void deactivate_guard();
 
 /// Restores the program's dispositions where ours are still in force. None may be under way.
 void disarm_guard();

@@ -36,7 +36,7 @@ int layer_of(const KernelAction& action) {
 int choose_layer(int signal, const KernelAction& programs) {
   FaultLayer* layers = g_fault_layers.of(signal);
   for (int i = 0; i < kFaultLayers; ++i)
-    if (layers[i].used && layers[i].programs == programs) return i;
+    if (layers[i].used && layers[i].program_action == programs) return i;
   for (int i = 0; i < kFaultLayers; ++i)
     if (!layers[i].used) return i;
   return -1;
@@ -53,13 +53,13 @@ Restorer restorer() {
   // SIGKILL cannot be set and SIGCHLD must not be touched: ask through a signal nobody handles.
   const int probe = SIGRTMAX;
   KernelAction kept{};
-  kernel_action(probe, nullptr, &kept);
+  kernel_sigaction(probe, nullptr, &kept);
   if (kept.restorer != nullptr) return found = kept.restorer;
   if (kept.is_function()) return nullptr;
   sigaction(probe, &ours, &before);
   KernelAction set{};
-  kernel_action(probe, nullptr, &set);
-  kernel_action(probe, &kept, nullptr);
+  kernel_sigaction(probe, nullptr, &set);
+  kernel_sigaction(probe, &kept, nullptr);
   return found = set.restorer;
 }
 
@@ -74,20 +74,21 @@ bool find_restorer(std::uint64_t* flag, Restorer* function) {
 
 void disarm(int signal) {
   KernelAction now{};
-  kernel_action(signal, nullptr, &now);
+  kernel_sigaction(signal, nullptr, &now);
   const int layer = layer_of(now);
-  if (layer >= 0) kernel_action(signal, &g_fault_layers.of(signal)[layer].programs, nullptr);
+  if (layer >= 0)
+    kernel_sigaction(signal, &g_fault_layers.of(signal)[layer].program_action, nullptr);
 }
 
 bool is_ignored(int signal) {
   KernelAction now{};
-  kernel_action(signal, nullptr, &now);
+  kernel_sigaction(signal, nullptr, &now);
   return now.is_ignored();
 }
 
 bool arm(int signal) {
   KernelAction now{};
-  kernel_action(signal, nullptr, &now);
+  kernel_sigaction(signal, nullptr, &now);
   if (layer_of(now) >= 0) return true;
   const int layer = choose_layer(signal, now);
   std::uint64_t restorer_flag = 0;
@@ -95,7 +96,7 @@ bool arm(int signal) {
   if (layer < 0 || !find_restorer(&restorer_flag, &restore)) return false;
   FaultLayer& mine = g_fault_layers.of(signal)[layer];
   mine.used = true;
-  mine.programs = now;
+  mine.program_action = now;
   // SA_ONSTACK exactly where the program has it: it made its alternate stack large enough for a
   // handler, and a stack overflow of its own must reach it there. Elsewhere a small alternate
   // stack would turn a fault of ours into a death. SA_RESTART: it may be sent in a call.
@@ -103,10 +104,10 @@ bool arm(int signal) {
   const KernelAction action{kHandlers[layer], SA_SIGINFO | restorer_flag | alike, restore,
                             ~kFaultSignals};
   KernelAction replaced{};
-  kernel_action(signal, &action, &replaced);
+  kernel_sigaction(signal, &action, &replaced);
   if (replaced == now) return true;
   // The program was quicker.
-  mine.programs = replaced;
+  mine.program_action = replaced;
   if (!replaced.is_ignored()) return true;
   disarm(signal);
   return false;
@@ -125,19 +126,19 @@ void find_own_code() {
 
 GuardState arm_guard() {
   find_own_code();
-  const bool too_often = g_fault_layers.given_back.load(std::memory_order_relaxed) >= kMaxGivenBack;
+  const bool too_often = g_fault_layers.forwarded.load(std::memory_order_relaxed) >= kMaxGivenBack;
   const bool ignored = is_ignored(SIGSEGV) || is_ignored(SIGBUS);
   const bool armed = !too_often && !ignored && arm(SIGSEGV) && arm(SIGBUS);
-  // Behind it lies what start() has set; pairs with guard_in_force.
-  g_fault_layers.in_force.store(armed, std::memory_order_release);
+  // Behind it lies what start() has set; pairs with is_guard_active.
+  g_fault_layers.active.store(armed, std::memory_order_release);
   if (armed) return GuardState::kArmed;
-  return ignored ? GuardState::kIgnored : GuardState::kGivenUp;
+  return ignored ? GuardState::kIgnored : GuardState::kAbandoned;
 }
 
-void close_guard() { g_fault_layers.in_force.store(false, std::memory_order_seq_cst); }
+void deactivate_guard() { g_fault_layers.active.store(false, std::memory_order_seq_cst); }
 
 void disarm_guard() {
-  close_guard();
+  deactivate_guard();
   disarm(SIGSEGV);
   disarm(SIGBUS);
   g_fault_layers.open.clear();  // in a forked child they never end

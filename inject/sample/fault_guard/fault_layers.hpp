@@ -22,13 +22,13 @@ inline constexpr int kFaultLayers = 4;
 
 struct FaultLayer {
   bool used = false;
-  KernelAction programs{};  // what stood there before this layer
+  KernelAction program_action{};  // what stood there before this layer
 };
 
 struct FaultLayers {
-  std::atomic<bool> in_force{false};
-  std::atomic<std::uint32_t> given_back{0};
-  OpenPlaces open;
+  std::atomic<bool> active{false};
+  std::atomic<std::uint32_t> forwarded{0};
+  UnblockedThreads open;
   std::atomic<std::uint32_t> kept_segv{0}, kept_bus{0};  // of those sent to the process
   std::uintptr_t code_begin = 0, code_end = 0;           // of the module this code is in
   std::uintptr_t own_stacks_begin = 0,

@@ -19,25 +19,25 @@ namespace gpuprof::sample {
 
 namespace {
 
-constexpr std::uint32_t kLetGoMs = 20;
+constexpr std::uint32_t kReleaseMs = 20;
 
-void let_go(bool* left) {
+void release_guard(bool* left) {
   if (*left) return;
-  close_guard();
-  if (!wait_for_snapshot_users(kLetGoMs)) return;
+  deactivate_guard();
+  if (!wait_for_snapshot_readers(kReleaseMs)) return;
   disarm_guard();
   *left = true;
 }
 
 }  // namespace
 
-const char* watch_guard(bool own_threads, bool* left) {
+const char* update_guard(bool own_threads, bool* left) {
   if (own_threads)
     return "the program contains Go code without cgo, whose threads stand no handler of ours: "
            "stacks are reduced to the program counter";
   // What the guard does at a fault of the program's own is a system call.
-  if (some_are_filtered()) {
-    let_go(left);
+  if (any_filtered()) {
+    release_guard(left);
     return "the program put threads of its own under a seccomp filter and may handle faults there: "
            "stacks are reduced to the program counter";
   }
@@ -55,13 +55,13 @@ const char* watch_guard(bool own_threads, bool* left) {
 }
 
 bool program_has_begun(std::uint64_t from_ns) {
-  constexpr std::uint64_t kBeginningCpu_ns = 15'000'000;
+  constexpr std::uint64_t kBeginningCpuNs = 15'000'000;
   static constinit bool begun = false;
   if (begun || from_ns == 0) return true;
   if (base::mono_ns() < from_ns) return false;
   const pid_t main = getpid();
-  begun = base::clock_ns(cpu_clock_of(main)) >= kBeginningCpu_ns ||
-          !hot::is_at_work(static_cast<std::uint32_t>(main));
+  begun = base::clock_ns(cpu_clock_of(main)) >= kBeginningCpuNs ||
+          !hot::is_runnable_or_blocked(static_cast<std::uint32_t>(main));
   return begun;
 }
 

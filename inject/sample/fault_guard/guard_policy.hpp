@@ -15,7 +15,7 @@ namespace gpuprof::sample {
 /// @param own_threads  The program makes threads that stand no handler of ours (Go without cgo).
 /// @param left         Whether it was let go of already; kept by the caller.
 /// @return null: armed; else why not, for the trace.
-const char* watch_guard(bool own_threads, bool* left);
+const char* update_guard(bool own_threads, bool* left);
 
 /// Whether the guard may stand already: the time is over in which a runtime asks what is done with
 /// faults. A program whose main thread gets no processor begins later than the clock says.

@@ -16,8 +16,8 @@ namespace gpuprof::sample {
 /// Returns 0, and a second time 1 after land(landing, context), which makes the return from the
 /// fault handler that got `context` a return from here. glibc's setjmp would mangle the pointers,
 /// and its longjmp would leave the fault handler with the fault's signal mask.
-extern "C" __attribute__((returns_twice, visibility("hidden"))) int gpuprof_mark_landing(
-    Landing* landing);
+extern "C" __attribute__((returns_twice, visibility("hidden"))) int gpuprof_set_recovery_point(
+    RecoveryPoint* landing);
 
 /// Runs fn(argument) with the stack pointer at `top` (16-byte aligned) instead of here.
 extern "C" __attribute__((visibility("hidden"))) void gpuprof_call_on_stack(void* top,

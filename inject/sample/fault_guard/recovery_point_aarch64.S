@@ -5,11 +5,11 @@
  */
         .text
 
-        .globl gpuprof_mark_landing
-        .hidden gpuprof_mark_landing
-        .type gpuprof_mark_landing, %function
+        .globl gpuprof_set_recovery_point
+        .hidden gpuprof_set_recovery_point
+        .type gpuprof_set_recovery_point, %function
         .balign 16
-gpuprof_mark_landing:
+gpuprof_set_recovery_point:
         .cfi_startproc
         stp x19, x20, [x0, #0]
         stp x21, x22, [x0, #16]
@@ -26,13 +26,13 @@ gpuprof_mark_landing:
         mov w0, #0
         ret
         .cfi_endproc
-        .size gpuprof_mark_landing, . - gpuprof_mark_landing
+        .size gpuprof_set_recovery_point, . - gpuprof_set_recovery_point
 
-        .globl gpuprof_go_to_landing
-        .hidden gpuprof_go_to_landing
-        .type gpuprof_go_to_landing, %function
+        .globl gpuprof_resume_at_recovery_point
+        .hidden gpuprof_resume_at_recovery_point
+        .type gpuprof_resume_at_recovery_point, %function
         .balign 16
-gpuprof_go_to_landing:
+gpuprof_resume_at_recovery_point:
         .cfi_startproc
         ldp x19, x20, [x0, #0]
         ldp x21, x22, [x0, #16]
@@ -49,7 +49,7 @@ gpuprof_go_to_landing:
         mov w0, #1
         ret
         .cfi_endproc
-        .size gpuprof_go_to_landing, . - gpuprof_go_to_landing
+        .size gpuprof_resume_at_recovery_point, . - gpuprof_resume_at_recovery_point
 
         .globl gpuprof_call_on_stack
         .hidden gpuprof_call_on_stack

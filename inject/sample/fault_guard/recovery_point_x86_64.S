@@ -4,11 +4,11 @@
  */
         .text
 
-        .globl gpuprof_mark_landing
-        .hidden gpuprof_mark_landing
-        .type gpuprof_mark_landing, @function
+        .globl gpuprof_set_recovery_point
+        .hidden gpuprof_set_recovery_point
+        .type gpuprof_set_recovery_point, @function
         .balign 16
-gpuprof_mark_landing:
+gpuprof_set_recovery_point:
         .cfi_startproc
         movq %rbx, 0(%rdi)
         movq %rbp, 8(%rdi)
@@ -23,7 +23,7 @@ gpuprof_mark_landing:
         xorl %eax, %eax
         ret
         .cfi_endproc
-        .size gpuprof_mark_landing, . - gpuprof_mark_landing
+        .size gpuprof_set_recovery_point, . - gpuprof_set_recovery_point
 
         .globl gpuprof_call_on_stack
         .hidden gpuprof_call_on_stack

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which threads have let fault signals through at the moment (OpenFaults).
+// Which threads have let fault signals through at the moment (UnblockFaultSignals).
 //
 // Context:  signal | callback (take), boundary (the rest)
 // Owns:     nothing
@@ -12,12 +12,12 @@
 
 namespace gpuprof::sample {
 
-class OpenPlaces {
+class UnblockedThreads {
  public:
   using Place = std::atomic<std::uint64_t>;  // a turn and the thread's id; 0: free
 
   /// @return null: all are taken. Who leaves it stores 0.
-  Place* take(std::uint32_t tid) {
+  Place* claim(std::uint32_t tid) {
     const std::uint64_t turn = turns_.fetch_add(1, std::memory_order_relaxed) + std::uint64_t{1};
     for (std::uint32_t i = 0; i < kPlaces; ++i) {
       Place& place = places_[(tid + i) % kPlaces];

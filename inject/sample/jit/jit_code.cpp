@@ -10,13 +10,13 @@
 
 namespace gpuprof::sample {
 
-constinit GeneratedTable g_generated;
-constinit std::atomic<std::uint64_t> g_unknown_code{0};
+constinit JitCodeTable g_jit_code;
+constinit std::atomic<std::uint64_t> g_unknown_pc{0};
 
-bool is_generated_code(std::uint64_t address) { return g_generated.holds(address); }
+bool is_jit_code(std::uint64_t address) { return g_jit_code.holds(address); }
 
-void want_generated_code(std::uint64_t address) {
-  g_unknown_code.store(address, std::memory_order_relaxed);
+void request_jit_scan(std::uint64_t address) {
+  g_unknown_pc.store(address, std::memory_order_relaxed);
 }
 
 }  // namespace gpuprof::sample

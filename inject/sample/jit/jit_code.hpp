@@ -2,7 +2,7 @@
 //
 // Executable memory that is of no module: what compilers at run time made.
 //
-// Context:  signal | callback (is_generated_code, want_generated_code), worker (the rest)
+// Context:  signal | callback (is_jit_code, request_jit_scan), worker (the rest)
 // Owns:     one table of ranges
 // Promises: a reader never waits; while the table is being written an address may be unknown
 // Not here: how frames there are left (heuristic_step.hpp)
@@ -16,16 +16,16 @@
 namespace gpuprof::sample {
 
 /// Whether the address was in such memory when the list was last read.
-bool is_generated_code(std::uint64_t address);
+bool is_jit_code(std::uint64_t address);
 
 /// A walk has come to `address`, which is in no module and not known to be generated code.
-void want_generated_code(std::uint64_t address);
+void request_jit_scan(std::uint64_t address);
 
 /// Reads the list if a walk has asked for it, not more often than is worth while. The daemon is
 /// told of new ranges. Worker.
-void refresh_generated_code(std::uint64_t now_ns);
+void scan_jit_code(std::uint64_t now_ns);
 
 /// Nobody walks, nor will before the next prepare(). Worker.
-void forget_generated_code();
+void clear_jit_code();
 
 }  // namespace gpuprof::sample

@@ -38,8 +38,8 @@ struct Origin {
 };
 
 struct Ranges {
-  CodeRange ranges[GeneratedTable::kMaxRanges]{};
-  Origin origins[GeneratedTable::kMaxRanges]{};
+  CodeRange ranges[JitCodeTable::kMaxRanges]{};
+  Origin origins[JitCodeTable::kMaxRanges]{};
   std::uint32_t count = 0;
   char program[4096]{};  // its path
 };
@@ -82,14 +82,14 @@ void take(std::uint64_t begin, std::uint64_t end, const Origin& origin) {
     g_scan.ranges[count - 1].end = end;
     return;
   }
-  if (count == GeneratedTable::kMaxRanges) return;
+  if (count == JitCodeTable::kMaxRanges) return;
   g_scan.ranges[count] = {begin, end};
   g_scan.origins[count] = origin;
   ++g_scan.count;
 }
 
 // begin-end perms offset dev inode path
-bool look_at_line(const char* line, void*) {
+bool scan_maps_line(const char* line, void*) {
   std::uint64_t begin = 0, end = 0;
   const char* at = parse_hex(line, &begin);
   if (*at != '-') return true;
@@ -108,8 +108,8 @@ bool look_at_line(const char* line, void*) {
 }
 
 bool known(const CodeRange& range) {
-  for (std::uint32_t i = 0; i < g_generated.size(); ++i) {
-    const CodeRange one = g_generated.at(i);
+  for (std::uint32_t i = 0; i < g_jit_code.size(); ++i) {
+    const CodeRange one = g_jit_code.at(i);
     if (one.begin <= range.begin && range.end <= one.end) return true;
   }
   return false;
@@ -118,26 +118,26 @@ bool known(const CodeRange& range) {
 // Names come by address: the range tells only that there is no file to look into.
 void tell(const CodeRange& range, const Origin& origin, std::uint64_t now_ns) {
   if (origin.module != nullptr)
-    return report_mapped_again(*origin.module, range.begin, range.end, origin.offset, now_ns);
+    return report_remapped_code(*origin.module, range.begin, range.end, origin.offset, now_ns);
   if (hot::g_outbox.module == nullptr) return;
   wire::Module message{};
   message.start = range.begin;
   message.end = range.end;
   message.seen_ns = now_ns;
-  message.path_bytes = sizeof base::kGeneratedCode - 1;
-  hot::g_outbox.module(message, "", base::kGeneratedCode);
+  message.path_bytes = sizeof base::kJitCodePath - 1;
+  hot::g_outbox.module(message, "", base::kJitCodePath);
 }
 
 }  // namespace
 
-void refresh_generated_code(std::uint64_t now_ns) {
-  if (g_unknown_code.load(std::memory_order_relaxed) == 0 || now_ns < g_next_ns) return;
-  g_unknown_code.store(0, std::memory_order_relaxed);
+void scan_jit_code(std::uint64_t now_ns) {
+  if (g_unknown_pc.load(std::memory_order_relaxed) == 0 || now_ns < g_next_ns) return;
+  g_unknown_pc.store(0, std::memory_order_relaxed);
   g_scan.count = 0;
   const std::uint64_t begun_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID);
   const ssize_t bytes = readlink("/proc/self/exe", g_scan.program, sizeof g_scan.program - 1);
   g_scan.program[bytes > 0 ? bytes : 0] = '\0';
-  for_each_mapping(look_at_line, nullptr);
+  for_each_mapping(scan_maps_line, nullptr);
   bool some_new = false;
   for (std::uint32_t i = 0; i < g_scan.count; ++i) {
     if (known(g_scan.ranges[i])) continue;
@@ -147,14 +147,14 @@ void refresh_generated_code(std::uint64_t now_ns) {
   const std::uint64_t spent_ns = base::clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
   g_pause_ns = some_new ? kSoonNs : std::min(2 * g_pause_ns, kLatestNs);
   g_next_ns = now_ns + std::max(g_pause_ns, kShare * spent_ns);
-  if (!some_new && g_scan.count == g_generated.size()) return;
-  g_generated.write(g_scan.ranges, g_scan.count);
-  unwind_forget();
+  if (!some_new && g_scan.count == g_jit_code.size()) return;
+  g_jit_code.write(g_scan.ranges, g_scan.count);
+  unwind_invalidate();
 }
 
-void forget_generated_code() {
-  g_generated.write(nullptr, 0);
-  g_unknown_code.store(0, std::memory_order_relaxed);
+void clear_jit_code() {
+  g_jit_code.write(nullptr, 0);
+  g_unknown_pc.store(0, std::memory_order_relaxed);
   g_next_ns = 0;
   g_pause_ns = kSoonNs;
 }

@@ -16,7 +16,7 @@ struct CodeRange {
   std::uint64_t begin, end;
 };
 
-class GeneratedTable {
+class JitCodeTable {
  public:
   static constexpr std::uint32_t kMaxRanges = 1024;
 
@@ -59,8 +59,8 @@ class GeneratedTable {
   std::atomic<std::uint64_t> begin_[kMaxRanges]{}, end_[kMaxRanges]{};
 };
 
-extern GeneratedTable g_generated;
+extern JitCodeTable g_jit_code;
 /// An address that was not found, 0: none since the list was read last.
-extern std::atomic<std::uint64_t> g_unknown_code;
+extern std::atomic<std::uint64_t> g_unknown_pc;
 
 }  // namespace gpuprof::sample

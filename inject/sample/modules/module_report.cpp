@@ -69,16 +69,17 @@ wire::Module as_loaded(const SnapshotModule& module, std::uint64_t now_ns) {
 void report_modules(const Snapshot* before, const Snapshot* after, std::uint64_t now_ns) {
   for (std::uint32_t i = 0; before != nullptr && i < before->module_count; ++i) {
     const SnapshotModule& module = before->modules[i];
-    if (holds(after, module) || hot::g_outbox.module_gone == nullptr) continue;
-    hot::g_outbox.module_gone(wire::ModuleGone{module.info.dlpi_addr, module.begin, now_ns});
+    if (holds(after, module) || hot::g_outbox.module_unloaded == nullptr) continue;
+    hot::g_outbox.module_unloaded(
+        wire::ModuleUnloaded{module.info.dlpi_addr, module.begin, now_ns});
   }
   for (std::uint32_t i = 0; after != nullptr && i < after->module_count; ++i)
     if (!holds(before, after->modules[i]))
       send(after->modules[i], as_loaded(after->modules[i], now_ns));
 }
 
-void report_mapped_again(const SnapshotModule& module, std::uint64_t begin, std::uint64_t end,
-                         std::uint64_t offset, std::uint64_t now_ns) {
+void report_remapped_code(const SnapshotModule& module, std::uint64_t begin, std::uint64_t end,
+                          std::uint64_t offset, std::uint64_t now_ns) {
   for (int i = 0; i < module.info.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = module.info.dlpi_phdr[i];
     // A mapping begins with the page.

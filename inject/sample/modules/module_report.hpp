@@ -16,7 +16,7 @@ namespace gpuprof::sample {
 void report_modules(const Snapshot* before, const Snapshot* after, std::uint64_t now_ns);
 
 /// Tells that a part of a module's file, from `offset` on, is mapped at [begin, end) as well.
-void report_mapped_again(const SnapshotModule& module, std::uint64_t begin, std::uint64_t end,
-                         std::uint64_t offset, std::uint64_t now_ns);
+void report_remapped_code(const SnapshotModule& module, std::uint64_t begin, std::uint64_t end,
+                          std::uint64_t offset, std::uint64_t now_ns);
 
 }  // namespace gpuprof::sample

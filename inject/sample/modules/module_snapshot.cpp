@@ -61,7 +61,7 @@ const SnapshotSegment* segment_at(const Snapshot* snapshot, std::uintptr_t addre
 
 }  // namespace
 
-SnapshotUse::SnapshotUse() {
+SnapshotReader::SnapshotReader() {
   for (;;) {
     const std::uint32_t epoch = g_epoch.load(std::memory_order_seq_cst);
     side_ = epoch & 1;
@@ -72,7 +72,7 @@ SnapshotUse::SnapshotUse() {
   }
 }
 
-SnapshotUse::~SnapshotUse() {
+SnapshotReader::~SnapshotReader() {
   // release: everything read from the snapshot happens before; pairs with reclaim_snapshots.
   g_users[side_].fetch_sub(1, std::memory_order_release);
 }
@@ -89,11 +89,11 @@ bool is_module_code(const Snapshot* snapshot, std::uintptr_t address) {
   return segment != nullptr && segment->code;
 }
 
-int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
+int iterate_snapshot_phdr(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
   // struct dwarf_callback_data of the libunwind we build ourselves begins with the address.
   const auto address = base::load<std::uintptr_t>(data);
   const SnapshotModule* module = find_module(current_snapshot(), address);
-  if (module == nullptr) return answer_by_registered(address, callback, data);
+  if (module == nullptr) return iterate_registered_phdr(address, callback, data);
   if (!module->has_table) return 0;
   dl_phdr_info info = module->info;
   return callback(&info, sizeof info, data);
@@ -102,12 +102,12 @@ int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* 
 void publish_snapshot(Snapshot* snapshot) {
   Snapshot* old = g_current.exchange(snapshot, std::memory_order_seq_cst);
   if (old != nullptr)
-    retire(old);
+    retire_mapping(old);
   else
     reclaim_snapshots();
 }
 
-void retire(frames::SharedMapping* mapping) {
+void retire_mapping(frames::SharedMapping* mapping) {
   mapping->next = g_retired;
   g_retired = mapping;
   reclaim_snapshots();
@@ -130,20 +130,20 @@ std::uint32_t reclaim_snapshots() {
   return length(g_retired) + length(g_draining);
 }
 
-std::uint32_t snapshot_users() {
+std::uint32_t snapshot_readers() {
   return g_users[0].load(std::memory_order_seq_cst) + g_users[1].load(std::memory_order_seq_cst);
 }
 
-bool wait_for_snapshot_users(std::uint32_t deadline_ms) {
+bool wait_for_snapshot_readers(std::uint32_t deadline_ms) {
   const std::uint64_t end_ns = base::mono_ns() + deadline_ms * std::uint64_t{1'000'000};
-  while (snapshot_users() != 0) {
+  while (snapshot_readers() != 0) {
     if (base::mono_ns() >= end_ns) return false;
-    hot::pause_for(20'000);
+    hot::sleep_ns(20'000);
   }
   return true;
 }
 
-void snapshot_forget_users() {
+void reset_snapshot_readers() {
   g_users[0].store(0, std::memory_order_relaxed);
   g_users[1].store(0, std::memory_order_relaxed);
 }

@@ -2,9 +2,9 @@
 //
 // Which modules are mapped where: immutable copies that handlers read without a lock.
 //
-// Context:  signal | callback (SnapshotUse, find_module, answer_phdr_query), worker (the rest)
-// Owns:     the published snapshot and those that a handler may still be reading
-// Promises: a snapshot stays whole while any SnapshotUse that could see it lives; program headers
+// Context:  signal | callback (SnapshotReader, find_module, iterate_snapshot_phdr), worker (the
+// rest) Owns:     the published snapshot and those that a handler may still be reading Promises: a
+// snapshot stays whole while any SnapshotReader that could see it lives; program headers
 //           are copies, for dlclose unmaps the module's own
 // Not here: how one is made (snapshot_build.hpp), what the daemon is told (module_report.hpp)
 #pragma once
@@ -45,18 +45,18 @@ struct Snapshot : frames::SharedMapping {  // one mapping holds everything
 };
 
 /// Keeps every snapshot it may see mapped. Also the mark that a handler is at work.
-class SnapshotUse {
+class SnapshotReader {
  public:
-  SnapshotUse();
-  ~SnapshotUse();
-  SnapshotUse(const SnapshotUse&) = delete;
-  SnapshotUse& operator=(const SnapshotUse&) = delete;
+  SnapshotReader();
+  ~SnapshotReader();
+  SnapshotReader(const SnapshotReader&) = delete;
+  SnapshotReader& operator=(const SnapshotReader&) = delete;
 
  private:
   std::uint32_t side_;
 };
 
-/// The published one, null before the first. Needs a SnapshotUse, except on the worker.
+/// The published one, null before the first. Needs a SnapshotReader, except on the worker.
 const Snapshot* current_snapshot();
 
 /// The module that holds `address`, or null.
@@ -67,26 +67,26 @@ bool is_module_code(const Snapshot* snapshot, std::uintptr_t address);
 
 /// Stands in for dl_iterate_phdr in libunwind: calls back for the one module that holds the
 /// address libunwind is looking for.
-int answer_phdr_query(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data);
+int iterate_snapshot_phdr(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data);
 
 /// Publishes `snapshot` (ours from now on, null: none); the old one is freed once nobody can see
 /// it. Worker.
 void publish_snapshot(Snapshot* snapshot);
 
 /// Frees a mapping that nobody can find any more once all that may have found it are done. Worker.
-void retire(frames::SharedMapping* mapping);
+void retire_mapping(frames::SharedMapping* mapping);
 
 /// Frees what nobody can see any more. Worker. Returns how many wait.
 std::uint32_t reclaim_snapshots();
 
 /// Handlers and walks under way now. Any context.
-std::uint32_t snapshot_users();
+std::uint32_t snapshot_readers();
 
-/// Waits until there was a moment without any. What each looks at first after its SnapshotUse has
-/// been taken away: none that comes later does more. Worker | boundary. False: not in time.
-bool wait_for_snapshot_users(std::uint32_t deadline_ms);
+/// Waits until there was a moment without any. What each looks at first after its SnapshotReader
+/// has been taken away: none that comes later does more. Worker | boundary. False: not in time.
+bool wait_for_snapshot_readers(std::uint32_t deadline_ms);
 
 /// In the child of a fork: users of other threads are gone. Boundary.
-void snapshot_forget_users();
+void reset_snapshot_readers();
 
 }  // namespace gpuprof::sample

@@ -27,7 +27,7 @@ constexpr unsigned char kSearchableTable = 0x3b;
 constexpr unsigned char kOmitted = 0xff;
 constexpr std::size_t kTableHead = 4;
 
-struct Needs {
+struct SnapshotSize {
   std::size_t modules = 0, headers = 0, segments = 0, name_bytes = 0;
 };
 
@@ -35,12 +35,12 @@ struct Fill {
   Snapshot* snapshot;
   ElfW(Phdr) * headers;
   char* names;
-  Needs room;  // what is left
+  SnapshotSize room;  // what is left
   bool overflow = false;
 };
 
 int measure(dl_phdr_info* info, std::size_t, void* data) {
-  auto* needs = static_cast<Needs*>(data);
+  auto* needs = static_cast<SnapshotSize*>(data);
   ++needs->modules;
   needs->headers += info->dlpi_phnum;
   for (int i = 0; i < info->dlpi_phnum; ++i)
@@ -98,8 +98,8 @@ void take_headers(const dl_phdr_info& info, Fill* fill, SnapshotModule* module) 
     if (header.p_type == PT_LOAD) take_segment(header, info.dlpi_addr, fill, module);
     // Headers of files that were edited afterwards may lead to what is not loaded.
     if (header.p_type == PT_GNU_EH_FRAME)
-      module->has_table = modules::lies_in(info, at, kTableHead, PF_R) && searchable(at);
-    if (header.p_type == PT_NOTE && modules::lies_in(info, at, header.p_memsz, PF_R))
+      module->has_table = modules::is_mapped_in(info, at, kTableHead, PF_R) && searchable(at);
+    if (header.p_type == PT_NOTE && modules::is_mapped_in(info, at, header.p_memsz, PF_R))
       read_note(reinterpret_cast<const unsigned char*>(at), header.p_memsz, module);
     if (!kept(header)) continue;
     *fill->headers++ = header;
@@ -110,7 +110,7 @@ void take_headers(const dl_phdr_info& info, Fill* fill, SnapshotModule* module) 
 
 int copy(dl_phdr_info* info, std::size_t size, void* data) {
   auto* fill = static_cast<Fill*>(data);
-  Needs needs;
+  SnapshotSize needs;
   measure(info, size, &needs);
   if (fill->room.modules < 1 || fill->room.headers < needs.headers ||
       fill->room.segments < needs.segments || fill->room.name_bytes < needs.name_bytes) {
@@ -128,7 +128,7 @@ int copy(dl_phdr_info* info, std::size_t size, void* data) {
   fill->names += needs.name_bytes;
   fill->room.name_bytes -= needs.name_bytes;
   take_headers(*info, fill, module);
-  module->is_go = modules::is_made_by_go(*info);
+  module->is_go = modules::is_go_module(*info);
   module->build_id_hash = base::hash_bytes(module->build_id, module->build_id_bytes);
   ++fill->snapshot->module_count;
   --fill->room.modules;
@@ -141,7 +141,7 @@ std::size_t place(std::size_t* at, std::size_t bytes) {
   return here;
 }
 
-bool fill_once(const Needs& needs, Snapshot** result) {
+bool fill_once(const SnapshotSize& needs, Snapshot** result) {
   std::size_t bytes = 0;
   const std::size_t head = place(&bytes, sizeof(Snapshot));
   const std::size_t modules = place(&bytes, needs.modules * sizeof(SnapshotModule));
@@ -157,7 +157,7 @@ bool fill_once(const Needs& needs, Snapshot** result) {
   snapshot->modules = reinterpret_cast<SnapshotModule*>(base + modules);
   snapshot->segments = reinterpret_cast<SnapshotSegment*>(base + segments);
   Fill fill{snapshot, reinterpret_cast<ElfW(Phdr)*>(base + headers), base + names, needs, false};
-  modules::visit_listed(copy, &fill);
+  modules::visit_listed_modules(copy, &fill);
   if (fill.overflow) {
     munmap(memory, bytes);
     return false;
@@ -173,8 +173,8 @@ bool fill_once(const Needs& needs, Snapshot** result) {
 Snapshot* build_snapshot() {
   Snapshot* snapshot = nullptr;
   for (int attempt = 0; attempt < 8; ++attempt) {
-    Needs needs;
-    modules::visit_listed(measure, &needs);
+    SnapshotSize needs;
+    modules::visit_listed_modules(measure, &needs);
     // The program may load a few more between the two passes.
     needs.modules += 8;
     needs.headers += 128;

@@ -54,7 +54,7 @@ char* low_end(const AltStack& stack) {
 }
 
 AltStack* take_free() {
-  if (!alt_stacks_wanted() || !map_memory()) return nullptr;
+  if (!alt_stacks_enabled() || !map_memory()) return nullptr;
   const std::uint32_t first = g_next.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < kMaxAltStacks; ++i) {
     AltStack& stack = g_table[(first + i) % kMaxAltStacks];
@@ -83,12 +83,12 @@ void set_for_this_thread(AltStack& stack) {
 
 }  // namespace
 
-bool want_alt_stacks(bool fragile) {
+bool enable_alt_stacks(bool fragile) {
   const bool more = fragile && !g_required.exchange(true, std::memory_order_acq_rel);
   return !g_wanted.exchange(true, std::memory_order_acq_rel) || more;
 }
 
-bool alt_stacks_wanted() { return g_wanted.load(std::memory_order_acquire); }
+bool alt_stacks_enabled() { return g_wanted.load(std::memory_order_acquire); }
 
 bool alt_stacks_required() { return g_required.load(std::memory_order_acquire); }
 
@@ -98,14 +98,14 @@ bool has_alt_stack(std::uint32_t tid) {
   });
 }
 
-bool may_be_sent_signals_here() {
+bool may_signal_this_thread() {
   return !alt_stacks_required() || has_alt_stack(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
 }
 
 void reclaim_alt_stacks() {
   for (AltStack& stack : g_table) {
     const std::uint32_t tid = stack.owner.load(std::memory_order_acquire);
-    if (tid != kFree && tid != kReserved && hot::thread_has_ended(tid))
+    if (tid != kFree && tid != kReserved && hot::thread_exited(tid))
       stack.owner.store(kFree, std::memory_order_release);
   }
 }
@@ -118,11 +118,11 @@ void* reserve_alt_stack(const ThreadStart& start) {
   return stack;
 }
 
-void drop_alt_stack(void* reserved) {
+void cancel_alt_stack(void* reserved) {
   static_cast<AltStack*>(reserved)->owner.store(kFree, std::memory_order_release);
 }
 
-ThreadStart take_alt_stack(void* reserved) {
+ThreadStart activate_alt_stack(void* reserved) {
   AltStack& stack = *static_cast<AltStack*>(reserved);
   const ThreadStart start = stack.start;
   const int saved = errno;
@@ -131,19 +131,19 @@ ThreadStart take_alt_stack(void* reserved) {
   return start;
 }
 
-void give_alt_stack() {
+void ensure_alt_stack() {
   const int saved = errno;
-  if (alt_stacks_wanted() && has_none()) {
+  if (alt_stacks_enabled() && has_none()) {
     AltStack* stack = take_free();
     if (stack != nullptr) set_for_this_thread(*stack);
   }
   errno = saved;
 }
 
-void forget_alt_stacks() {
+void reset_alt_stacks_after_fork() {
   stack_t now{};
   const bool any = ::syscall(SYS_sigaltstack, nullptr, &now) == 0 &&
-                   (now.ss_flags & SS_DISABLE) == 0 && on_our_alt_stack(now.ss_sp);
+                   (now.ss_flags & SS_DISABLE) == 0 && is_on_own_alt_stack(now.ss_sp);
   for (AltStack& stack : g_table) {
     if (stack.owner.load(std::memory_order_relaxed) == kFree) continue;
     const bool mine = any && now.ss_sp == low_end(stack);
@@ -152,7 +152,7 @@ void forget_alt_stacks() {
   }
 }
 
-bool on_our_alt_stack(const void* address) {
+bool is_on_own_alt_stack(const void* address) {
   const auto low = reinterpret_cast<std::uintptr_t>(g_memory.load(std::memory_order_acquire));
   return low != 0 && reinterpret_cast<std::uintptr_t>(address) - low < kAllBytes;
 }

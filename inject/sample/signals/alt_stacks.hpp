@@ -3,7 +3,7 @@
 // Alternate signal stacks for threads that run code which no signal's frame may be written below,
 // or on stacks that are too small for one (Go).
 //
-// Context:  boundary (give…, reserve…, forget…), signal (on_our_alt_stack), worker (the rest)
+// Context:  boundary (give…, reserve…, forget…), signal (is_on_own_alt_stack), worker (the rest)
 // Owns:     one mapping, made with the first stack; it stays for good: the kernel knows its
 //           addresses. Pages are touched by signals
 // Promises: no lock and no allocation where threads are made; a stack that the program has chosen
@@ -22,11 +22,11 @@ inline constexpr std::size_t kAltStackBytes = 64u << 10;
 inline constexpr std::uint32_t kMaxAltStacks = 512;
 
 /// From now on, for code of Go or, `fragile`, such code. True: it was not so before.
-bool want_alt_stacks(bool fragile);
+bool enable_alt_stacks(bool fragile);
 
 /// Handlers run on alternate stacks. Threads that are made, and those that make them, get one of
 /// ours, where the library is in a place to do that (LD_PRELOAD).
-bool alt_stacks_wanted();
+bool alt_stacks_enabled();
 /// No thread without a stack of ours may be sent a signal. (Go's have one of their own wherever
 /// they run code of Go, in which there is room for a frame.) Implies the former.
 bool alt_stacks_required();
@@ -35,7 +35,7 @@ bool alt_stacks_required();
 bool has_alt_stack(std::uint32_t tid);
 
 /// Whether a signal may be handled on this thread, as far as its stack goes. Boundary.
-bool may_be_sent_signals_here();
+bool may_signal_this_thread();
 
 /// Takes back those of threads that have ended.
 void reclaim_alt_stacks();
@@ -49,17 +49,17 @@ struct ThreadStart {
 /// Keeps a stack for a thread that is about to be made. @return null: none is wanted, or none left.
 void* reserve_alt_stack(const ThreadStart& start);
 /// The thread could not be made.
-void drop_alt_stack(void* reserved);
+void cancel_alt_stack(void* reserved);
 /// On the new thread: makes it the thread's. What it is to do next is returned.
-ThreadStart take_alt_stack(void* reserved);
+ThreadStart activate_alt_stack(void* reserved);
 
 /// The calling thread gets one, if it has none of its own.
-void give_alt_stack();
+void ensure_alt_stack();
 
 /// In the child of a fork: only the calling thread's is taken.
-void forget_alt_stacks();
+void reset_alt_stacks_after_fork();
 
 /// Whether `address` is on a stack of ours.
-bool on_our_alt_stack(const void* address);
+bool is_on_own_alt_stack(const void* address);
 
 }  // namespace gpuprof::sample

@@ -34,23 +34,23 @@
 
 namespace gpuprof::sample {
 
-constinit PerfDescriptors g_perf_descriptors;
+constinit PerfEventFds g_perf_descriptors;
 constinit HandlerState g_handler;
 constinit HandlerRuns g_handler_runs;
 constinit InterruptedWaits g_interrupted_waits;
 
 namespace {
 
-enum class Origin { kOurs, kLate, kStranger };
+enum class SignalOrigin { kOurs, kLate, kForeign };
 
 struct Sender {
-  Origin origin;
+  SignalOrigin origin;
   std::uint32_t tid;      // of this thread, where the signal is ours
   std::uint32_t periods;  // that it stands for; 0: not told
 };
 
-Sender ours_or(Origin otherwise, std::uint32_t tid, std::uint32_t periods = 0) {
-  return Sender{tid != 0 ? Origin::kOurs : otherwise, tid, periods};
+Sender sender_if_own(SignalOrigin otherwise, std::uint32_t tid, std::uint32_t periods = 0) {
+  return Sender{tid != 0 ? SignalOrigin::kOurs : otherwise, tid, periods};
 }
 
 std::uint32_t periods_of(const siginfo_t* info) {
@@ -62,17 +62,18 @@ Sender sender_of(const siginfo_t* info) {
     case POLL_IN:
     case POLL_ERR:
     case POLL_HUP:
-      return ours_or(
-          g_perf_descriptors.may_have_had(info->si_fd) ? Origin::kLate : Origin::kStranger,
-          g_perf_descriptors.answer(info->si_fd));
+      return sender_if_own(g_perf_descriptors.may_have_had(info->si_fd) ? SignalOrigin::kLate
+                                                                        : SignalOrigin::kForeign,
+                           g_perf_descriptors.on_signal(info->si_fd));
     case SI_TIMER:
-      return ours_or(
-          info->si_value.sival_ptr == hot::resume_cookie() ? Origin::kLate : Origin::kStranger,
-          tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
+      return sender_if_own(info->si_value.sival_ptr == hot::resume_cookie()
+                               ? SignalOrigin::kLate
+                               : SignalOrigin::kForeign,
+                           tid_of_cookie(info->si_value.sival_ptr), periods_of(info));
     case SI_QUEUE:
-      return ours_or(Origin::kStranger, tid_of_cookie(info->si_value.sival_ptr));
+      return sender_if_own(SignalOrigin::kForeign, tid_of_cookie(info->si_value.sival_ptr));
     default:
-      return Sender{Origin::kStranger, 0, 0};
+      return Sender{SignalOrigin::kForeign, 0, 0};
   }
 }
 
@@ -96,7 +97,7 @@ bool is_ours(int signal, const siginfo_t& info) {
 // Before us the signal's action was the default, which ends the process.
 void act_as_default(int signal, const siginfo_t* info) {
   const KernelAction standard{nullptr, 0, nullptr, 0};
-  kernel_action(signal, &standard, nullptr);
+  kernel_sigaction(signal, &standard, nullptr);
   send_to_self(signal, info);
   change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
 }
@@ -125,12 +126,12 @@ std::uint64_t weight_of(const Job& job) {
 void take_sample(void* argument) {
   const Job& job = *static_cast<Job*>(argument);
   const std::uint64_t ts_ns = base::mono_ns();
-  const OpenFaults open(mask_of(job.context));
+  const UnblockFaultSignals open(mask_of(job.context));
   StackRequest request;
   registers_of(job.context, &request.start);
   request.interrupted = true;
   request.parts = g_handler.settings.parts;
-  const std::uint64_t stack = take_stack(*job.guard, request, ts_ns);
+  const std::uint64_t stack = capture_stack(*job.guard, request, ts_ns);
   const wire::Sample sample{ts_ns, stack, job.guard->tid(),
                             static_cast<std::uint32_t>(wire::SampleState::kRunning),
                             weight_of(job)};
@@ -144,7 +145,7 @@ void take_queued(int signal) {
   const timespec none{0, 0};
   siginfo_t info;
   while (::syscall(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof ours) == signal)
-    if (sender_of(&info).origin == Origin::kStranger) return act_as_default(signal, &info);
+    if (sender_of(&info).origin == SignalOrigin::kForeign) return act_as_default(signal, &info);
 }
 
 // Not for the worker, which may get no processor for long, to do. By the kernel's own id of the
@@ -157,14 +158,14 @@ void disarm_timer(const siginfo_t* info) {
 
 // The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
 // now comes back early. A timer does so once; what else there is goes when the worker comes.
-bool cut_a_wait_short(int signal, const siginfo_t* info, const ucontext_t* context,
-                      const Sender& sender) {
+bool interrupted_a_wait(int signal, const siginfo_t* info, const ucontext_t* context,
+                        const Sender& sender) {
   if ((mask_of(context) & signal_bit(signal)) == 0) return false;
-  if (sender.origin == Origin::kOurs) {
-    const CutWait cut = g_interrupted_waits.add(sender.tid);
-    if (cut == CutWait::kFirst) hot::wake_worker();
-    if (cut == CutWait::kAgain) hot::count(wire::Counter::kWaitsCutAgain);
-    if (cut != CutWait::kNoPlace) disarm_timer(info);  // the worker would not know
+  if (sender.origin == SignalOrigin::kOurs) {
+    const InterruptedWait cut = g_interrupted_waits.add(sender.tid);
+    if (cut == InterruptedWait::kFirst) hot::wake_worker();
+    if (cut == InterruptedWait::kAgain) hot::count(wire::Counter::kWaitsInterruptedAgain);
+    if (cut != InterruptedWait::kTableFull) disarm_timer(info);  // the worker would not know
   }
   take_queued(signal);
   return true;
@@ -172,22 +173,22 @@ bool cut_a_wait_short(int signal, const siginfo_t* info, const ucontext_t* conte
 
 // A call of the thread's own for its id is one that a filter of the program's may forbid.
 bool has_place(std::uint32_t tid) {
-  return hot::t_here.slot != nullptr || hot::claim_slot(tid) != nullptr;
+  return hot::t_local.slot != nullptr || hot::claim_slot(tid) != nullptr;
 }
 
 __attribute__((noinline)) void sample_here(const ucontext_t* context, const Sender& sender,
                                            std::uint64_t entered_ns) {
-  SnapshotUse at_work;
-  if (!g_handler.open.load(std::memory_order_seq_cst) || !hot::on(hot::kOnSamples)) {
-    hot::count(wire::Counter::kSamplesLateSignal);
+  SnapshotReader at_work;
+  if (!g_handler.enabled.load(std::memory_order_seq_cst) || !hot::on(hot::kOnSamples)) {
+    hot::count(wire::Counter::kSamplesWhileOff);
     return;
   }
-  if (g_handler.held.load(std::memory_order_seq_cst)) {
-    hot::count(wire::Counter::kSamplesAtFork);
+  if (g_handler.suspended.load(std::memory_order_seq_cst)) {
+    hot::count(wire::Counter::kSamplesDuringFork);
     return;
   }
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const bool on_ours = on_our_alt_stack(reinterpret_cast<const void*>(here));
+  const bool on_ours = is_on_own_alt_stack(reinterpret_cast<const void*>(here));
   if (on_alternate_stack(context, stack_pointer(context)) ||
       (!on_ours && on_alternate_stack(context, here))) {
     // A fault of ours would be handled at its top, over the frames of whoever is on it now.
@@ -195,10 +196,10 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, const Send
     return;
   }
   if (!has_place(sender.tid)) return;
-  hot::Guard guard(hot::Role::kSignal);
+  hot::Guard guard(hot::RingRole::kSignal);
   if (!guard) return;
-  guard.outlet().cost.began_at(entered_ns);
-  const OwnStack own = own_stack_of(guard.outlet().entry);
+  guard.producer().overhead.set_begin(entered_ns);
+  const HandlerStack own = handler_stack_of(guard.producer().entry);
   if (own.memory == nullptr) {
     hot::count(wire::Counter::kSamplesNoStackRoom);
     return;
@@ -215,21 +216,21 @@ __attribute__((noinline)) void sample_here(const ucontext_t* context, const Send
 
 std::uint64_t own_signals() {
   const int signal = g_handler.signal.load(std::memory_order_acquire);
-  return g_handler.left.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
+  return g_handler.retired.load(std::memory_order_acquire) | (signal != 0 ? signal_bit(signal) : 0);
 }
 
-bool take_back(int signal, const siginfo_t& info) {
+bool consume_own_signal(int signal, const siginfo_t& info) {
   if (!is_ours(signal, info)) return false;
   const int saved = errno;
   hot::resume_if_parked();
-  if (hot::alive()) hot::count(wire::Counter::kSamplesLateSignal);
+  if (hot::is_owner_process()) hot::count(wire::Counter::kSamplesWhileOff);
   errno = saved;
   return true;
 }
 
 // The kernel hands out the thread's signals before the process's, in their order: behind a mark of
 // ours are those of the process, which are not touched, and what has gone round.
-void drop_own_pending(int signal, bool heed) {
+void discard_own_pending(int signal, bool heed) {
   const int saved = errno;
   const std::uint64_t only = signal_bit(signal);
   const timespec none{0, 0};
@@ -244,25 +245,25 @@ void drop_own_pending(int signal, bool heed) {
       if (!is_ours(signal, info))
         send_to_self(signal, &info);
       else if (heed)
-        take_back(signal, info);
+        consume_own_signal(signal, info);
     }
   errno = saved;
 }
 
 void on_sample_signal(int signal, siginfo_t* info, void* context) {
-  allow_unaligned();
+  clear_alignment_check();
   hot::resume_if_parked();
   const int saved = errno;
-  const bool measured = hot::g_state.measures_itself.load(std::memory_order_relaxed);
+  const bool measured = hot::g_state.measures_overhead.load(std::memory_order_relaxed);
   const std::uint64_t entered_ns = measured ? base::mono_ns() : 0;
   const auto* interrupted = static_cast<const ucontext_t*>(context);
   const Sender sender = sender_of(info);
-  if (sender.origin == Origin::kStranger) {
+  if (sender.origin == SignalOrigin::kForeign) {
     act_as_default(signal, info);
-  } else if (hot::alive()) {
-    const bool in_a_wait = cut_a_wait_short(signal, info, interrupted, sender);
-    if (sender.origin == Origin::kLate)
-      hot::count(wire::Counter::kSamplesLateSignal);
+  } else if (hot::is_owner_process()) {
+    const bool in_a_wait = interrupted_a_wait(signal, info, interrupted, sender);
+    if (sender.origin == SignalOrigin::kLate)
+      hot::count(wire::Counter::kSamplesWhileOff);
     else if (!in_a_wait)
       sample_here(interrupted, sender, entered_ns);
   }

@@ -26,7 +26,7 @@ struct HandlerSettings {
 /// @param except  A signal that it must not be.
 /// @return the signal, 0 if none is free.
 int install_handler(int except = 0);
-int handled_signal();
+int sampling_signal();
 
 /// Puts back what was there before, if the program has not put its own there since. Nothing of ours
 /// may send that signal any more; what is still pending is thrown away.
@@ -44,25 +44,25 @@ bool handler_was_replaced();
 
 /// The signal is the program's from now on, and what is pending stays so; our handler stays, for
 /// those of ours that are. install_handler() finds another one then.
-void leave_handler();
+void retire_handler();
 /// Puts back what was there before all that were left. Nothing of ours may send these any more.
 /// Where one waits on a thread, the program's or ours, the handler stays for the next call: it does
 /// for the former what had happened without us.
-void remove_left_handlers();
+void remove_retired_handlers();
 
 /// From now on (or no longer) signals of ours become samples.
-void open_handler(const HandlerSettings& settings);
-void close_handler();
+void enable_handler(const HandlerSettings& settings);
+void disable_handler();
 
 /// Throws away signals that are pending anywhere in the process: a thread that waits for all
 /// signals must not be handed one of ours.
 /// @return false: the program's own would be among them; nothing was done.
-bool flush_pending_signals();
+bool discard_pending_signals();
 
 /// Signals to thread `tid` carry this where the trigger can choose a value.
 void* signal_cookie(pid_t tid);
 
 /// Samples are held back while a fork is under way. Boundary.
-void hold_handler(bool held);
+void suspend_handler(bool held);
 
 }  // namespace gpuprof::sample

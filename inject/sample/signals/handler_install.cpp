@@ -27,16 +27,16 @@ bool is_ours(const KernelAction& action) { return action.handler == on_sample_si
 
 bool is_on_stack(int signal) {
   KernelAction now{};
-  return kernel_action(signal, nullptr, &now) && (now.flags & SA_ONSTACK) != 0;
+  return kernel_sigaction(signal, nullptr, &now) && (now.flags & SA_ONSTACK) != 0;
 }
 
 bool was_left(int signal) {
-  return (g_handler.left.load(std::memory_order_acquire) & signal_bit(signal)) != 0;
+  return (g_handler.retired.load(std::memory_order_acquire) & signal_bit(signal)) != 0;
 }
 
 bool stands_at(int signal) {
   KernelAction now{};
-  return kernel_action(signal, nullptr, &now) && is_ours(now);
+  return kernel_sigaction(signal, nullptr, &now) && is_ours(now);
 }
 
 // What is pending is forgotten before the default action could meet it.
@@ -45,11 +45,11 @@ void put_back(int signal, bool forget_pending) {
   const KernelAction& before = g_before[signal];
   KernelAction found{};
   if (!stands_at(signal)) return;
-  if (!kernel_action(signal, forget_pending ? &ignore : &before, &found)) return;
+  if (!kernel_sigaction(signal, forget_pending ? &ignore : &before, &found)) return;
   if (!is_ours(found))
-    kernel_action(signal, &found, nullptr);  // the program was quicker
+    kernel_sigaction(signal, &found, nullptr);  // the program was quicker
   else if (forget_pending)
-    kernel_action(signal, &before, nullptr);
+    kernel_sigaction(signal, &before, nullptr);
 }
 
 // The last few are what people pick by hand. Go handles all but the first.
@@ -65,33 +65,33 @@ void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_wanted() ? SA_ONSTACK : 0);
+  action.sa_flags = SA_SIGINFO | SA_RESTART | (alt_stacks_enabled() ? SA_ONSTACK : 0);
   sigfillset(&action.sa_mask);
   for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP})
     sigdelset(&action.sa_mask, fault);
   sigaction(signal, &action, replaced);
 }
 
-int handled_signal() { return g_handler.signal.load(std::memory_order_acquire); }
+int sampling_signal() { return g_handler.signal.load(std::memory_order_acquire); }
 
 void* signal_cookie(pid_t tid) {
   return reinterpret_cast<void*>(cookie_base() | static_cast<std::uint32_t>(tid));
 }
 
 bool handler_was_replaced() {
-  const int signal = handled_signal();
+  const int signal = sampling_signal();
   KernelAction now{};
-  return signal != 0 && kernel_action(signal, nullptr, &now) && !is_ours(now);
+  return signal != 0 && kernel_sigaction(signal, nullptr, &now) && !is_ours(now);
 }
 
 int install_handler(int except) {
-  if (handled_signal() != 0 && !handler_was_replaced()) {
-    if (alt_stacks_wanted() && !is_on_stack(handled_signal())) set_handler(handled_signal());
-    return handled_signal();
+  if (sampling_signal() != 0 && !handler_was_replaced()) {
+    if (alt_stacks_enabled() && !is_on_stack(sampling_signal())) set_handler(sampling_signal());
+    return sampling_signal();
   }
   for (int signal = first_candidate(); signal >= last_candidate(); --signal) {
     KernelAction now{};
-    if (signal == except || was_left(signal) || !kernel_action(signal, nullptr, &now)) continue;
+    if (signal == except || was_left(signal) || !kernel_sigaction(signal, nullptr, &now)) continue;
     if (now.handler != nullptr && !is_ours(now)) continue;
     // Ours still: of a process that was forked, or what the program restored.
     g_before[signal] = is_ours(now) ? KernelAction{} : now;
@@ -103,18 +103,18 @@ int install_handler(int except) {
   return 0;
 }
 
-void open_handler(const HandlerSettings& settings) {
+void enable_handler(const HandlerSettings& settings) {
   g_handler.settings = settings;
   g_handler.run.fetch_add(1, std::memory_order_relaxed);
-  g_handler.open.store(true, std::memory_order_seq_cst);
+  g_handler.enabled.store(true, std::memory_order_seq_cst);
 }
 
-void close_handler() { g_handler.open.store(false, std::memory_order_seq_cst); }
+void disable_handler() { g_handler.enabled.store(false, std::memory_order_seq_cst); }
 
-void hold_handler(bool held) { g_handler.held.store(held, std::memory_order_seq_cst); }
+void suspend_handler(bool held) { g_handler.suspended.store(held, std::memory_order_seq_cst); }
 
-bool flush_pending_signals() {
-  const int signal = handled_signal();
+bool discard_pending_signals() {
+  const int signal = sampling_signal();
   if (signal == 0 || handler_was_replaced()) return true;
   if (is_pending_for_process(signal)) return false;
   // To ignore a signal is also to forget those that wait, on every thread. The handler is back
@@ -132,22 +132,22 @@ void remove_handler(bool forget_pending) {
   if (signal != 0) put_back(signal, forget_pending);
 }
 
-void leave_handler() {
+void retire_handler() {
   const int signal = g_handler.signal.exchange(0, std::memory_order_acq_rel);
-  if (signal != 0) g_handler.left.fetch_or(signal_bit(signal), std::memory_order_acq_rel);
+  if (signal != 0) g_handler.retired.fetch_or(signal_bit(signal), std::memory_order_acq_rel);
 }
 
-void remove_left_handlers() {
+void remove_retired_handlers() {
   for (int signal = 1; signal < kSignals; ++signal) {
     if (!was_left(signal)) continue;
     // The program's or ours, nobody can tell: they keep a handler that can.
     if (is_pending_for_a_thread(signal)) continue;
     put_back(signal, false);
-    g_handler.left.fetch_and(~signal_bit(signal), std::memory_order_acq_rel);
+    g_handler.retired.fetch_and(~signal_bit(signal), std::memory_order_acq_rel);
   }
 }
 
-void show_programs_action(int signal, struct sigaction* action) {
+void restore_program_action(int signal, struct sigaction* action) {
   if (action->sa_sigaction != on_sample_signal || signal <= 0 || signal >= kSignals) return;
   const KernelAction& before = g_before[signal];
   memset(action, 0, sizeof *action);

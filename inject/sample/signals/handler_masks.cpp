@@ -19,11 +19,11 @@ namespace {
 
 constexpr int kSignals = 65;
 
-struct Shield {
+struct HandlerMasks {
   std::atomic<std::uint64_t> bits{0};  // our signal's
   std::atomic<std::uint64_t> added[kSignals]{};
 };
-constinit Shield g_shield;
+constinit HandlerMasks g_shield;
 
 bool is_valid(int signal) { return signal > 0 && signal < kSignals; }
 
@@ -47,30 +47,31 @@ bool runs_on_its_stack(const struct sigaction& action) {
 bool change_mask(int signal, const KernelAction& now, std::uint64_t mask) {
   KernelAction changed = now, replaced{};
   changed.mask = mask;
-  if (!kernel_action(signal, &changed, &replaced)) return false;
+  if (!kernel_sigaction(signal, &changed, &replaced)) return false;
   if (replaced == now) return true;
-  kernel_action(signal, &replaced, nullptr);
+  kernel_sigaction(signal, &replaced, nullptr);
   return false;
 }
 
 }  // namespace
 
-void shield(int signal, struct sigaction* action) {
+void mask_own_signal(int signal, struct sigaction* action) {
   if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
   set_mask(action, mask_of(*action) | g_shield.bits.load(std::memory_order_acquire));
 }
 
-void unveil(int signal, struct sigaction* action) {
+void unmask_own_signal(int signal, struct sigaction* action) {
   if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
   set_mask(action, mask_of(*action) & ~g_shield.added[signal].load(std::memory_order_acquire));
 }
 
-void note_shielded(int signal, const struct sigaction& asked, const struct sigaction& shielded) {
+void record_masked_handler(int signal, const struct sigaction& asked,
+                           const struct sigaction& shielded) {
   if (!is_valid(signal) || !runs_on_its_stack(asked)) return;
   g_shield.added[signal].store(mask_of(shielded) & ~mask_of(asked), std::memory_order_release);
 }
 
-void shield_handlers(int ours) {
+void mask_all_handlers(int ours) {
   if (ours == 0) return;
   const std::uint64_t bits = signal_bit(ours);
   g_shield.bits.store(bits, std::memory_order_release);
@@ -79,7 +80,7 @@ void shield_handlers(int ours) {
     // Between the standard ones and SIGRTMIN are the C library's, whose handlers need little.
     if (signal > SIGSYS && signal < SIGRTMIN) continue;
     KernelAction now{};
-    if (!kernel_action(signal, nullptr, &now)) continue;
+    if (!kernel_sigaction(signal, nullptr, &now)) continue;
     if (!now.is_function() || (now.flags & SA_ONSTACK) == 0) {
       added.store(0, std::memory_order_release);
       continue;
@@ -92,20 +93,20 @@ void shield_handlers(int ours) {
   }
 }
 
-bool some_are_shielded() {
+bool any_handler_masked() {
   for (const std::atomic<std::uint64_t>& added : g_shield.added)
     if (added.load(std::memory_order_relaxed) != 0) return true;
   return false;
 }
 
-void forget_shield() { g_shield.bits.store(0, std::memory_order_release); }
+void reset_handler_masks_after_fork() { g_shield.bits.store(0, std::memory_order_release); }
 
-void unshield_handlers() {
+void unmask_all_handlers() {
   g_shield.bits.store(0, std::memory_order_release);
   for (int signal = 1; signal < kSignals; ++signal) {
     const std::uint64_t added = g_shield.added[signal].exchange(0, std::memory_order_acq_rel);
     KernelAction now{};
-    if (added == 0 || !kernel_action(signal, nullptr, &now) || !now.is_function()) continue;
+    if (added == 0 || !kernel_sigaction(signal, nullptr, &now) || !now.is_function()) continue;
     if ((now.mask & added) != 0) change_mask(signal, now, now.mask & ~added);
   }
 }

@@ -15,26 +15,27 @@ namespace gpuprof::sample {
 
 /// What the program is about to set, with our signal held back while its handler runs. Boundary,
 /// also in signal handlers.
-void shield(int signal, struct sigaction* action);
+void mask_own_signal(int signal, struct sigaction* action);
 
 /// What the program was told of that signal's action, without what we added to it. To be called
-/// before note_shielded of the same call. Boundary.
-void unveil(int signal, struct sigaction* action);
+/// before record_masked_handler of the same call. Boundary.
+void unmask_own_signal(int signal, struct sigaction* action);
 
 /// After the call. Of another action than a handler with SA_ONSTACK nothing is noted: in a vfork
 /// child, which sets none, the memory is the parent's and the dispositions are not.
 /// @param asked     What the program set.
 /// @param shielded  What shield() made of it.
-void note_shielded(int signal, const struct sigaction& asked, const struct sigaction& shielded);
+void record_masked_handler(int signal, const struct sigaction& asked,
+                           const struct sigaction& shielded);
 
 /// From now on for our signal `ours`: goes through all handlers there are. 64 system calls.
-void shield_handlers(int ours);
+void mask_all_handlers(int ours);
 /// Takes all of it back.
-void unshield_handlers();
+void unmask_all_handlers();
 /// Whether a thread may block our signal because of us. Worker.
-bool some_are_shielded();
+bool any_handler_masked();
 /// In a forked child, which sets its handlers as it likes; what it inherited is still shown as its
 /// own. Boundary.
-void forget_shield();
+void reset_handler_masks_after_fork();
 
 }  // namespace gpuprof::sample

@@ -2,7 +2,7 @@
 //
 // Stacks for our signal handler, one a lane, and what the handler remembers between samples.
 //
-// Context:  signal (own_stack_of), worker (the rest)
+// Context:  signal (handler_stack_of), worker (the rest)
 // Owns:     one mapping; pages are touched at first use
 // Promises: a sample takes the kernel's signal frame and less than 1 KiB from the interrupted
 //           stack; unwinding and Python run here
@@ -13,8 +13,8 @@
 
 namespace gpuprof::sample {
 
-inline constexpr std::size_t kOwnStackBytes = 64u << 10;
-inline constexpr std::uint32_t kMaxOwnStacks = 512;
+inline constexpr std::size_t kHandlerStackBytes = 64u << 10;
+inline constexpr std::uint32_t kMaxHandlerStacks = 512;
 
 /// What is kept at the low end of each stack.
 struct HandlerMemory {
@@ -23,18 +23,18 @@ struct HandlerMemory {
   std::uint64_t last_cpu_ns;  // thread CPU time at the last sample
 };
 
-struct OwnStack {
+struct HandlerStack {
   HandlerMemory* memory;
   void* top;  // 16-byte aligned
 };
 
 /// Worker. False: no memory.
-bool map_own_stacks();
+bool map_handler_stacks();
 
-/// No handler is at work, nor will be before map_own_stacks(). Worker.
-void unmap_own_stacks();
+/// No handler is at work, nor will be before map_handler_stacks(). Worker.
+void unmap_handler_stacks();
 
 /// The stack that goes with lane `entry`; memory null if there is none.
-OwnStack own_stack_of(std::uint32_t entry);
+HandlerStack handler_stack_of(std::uint32_t entry);
 
 }  // namespace gpuprof::sample

@@ -17,9 +17,9 @@ namespace gpuprof::sample {
 
 struct HandlerState {
   std::atomic<int> signal{0};
-  std::atomic<std::uint64_t> left{0};  // signals whose handler is ours still, and nothing else
-  std::atomic<bool> open{false};
-  std::atomic<bool> held{false};
+  std::atomic<std::uint64_t> retired{0};  // signals whose handler is ours still, and nothing else
+  std::atomic<bool> enabled{false};
+  std::atomic<bool> suspended{false};
   std::atomic<std::uint32_t> run{0};
   HandlerSettings settings;
 };

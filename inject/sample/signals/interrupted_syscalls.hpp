@@ -12,25 +12,25 @@
 
 namespace gpuprof::sample {
 
-enum class CutWait { kFirst, kAgain, kNoPlace };
+enum class InterruptedWait { kFirst, kAgain, kTableFull };
 
 class InterruptedWaits {
  public:
-  /// kNoPlace: it is not known whether it is the thread's first. Where there is none left the next
-  /// one tells.
-  CutWait add(std::uint32_t tid) {
+  /// kTableFull: it is not known whether it is the thread's first. Where there is none left the
+  /// next one tells.
+  InterruptedWait add(std::uint32_t tid) {
     for (std::uint32_t i = 0; i < kProbes; ++i) {
       std::uint32_t found = 0;
       if (place(tid, i).compare_exchange_strong(found, tid, std::memory_order_acq_rel)) {
         fresh_.store(true, std::memory_order_release);
-        return CutWait::kFirst;
+        return InterruptedWait::kFirst;
       }
-      if (found == tid) return CutWait::kAgain;
+      if (found == tid) return InterruptedWait::kAgain;
     }
-    return CutWait::kNoPlace;
+    return InterruptedWait::kTableFull;
   }
   /// Whether some were added since the last call.
-  bool take_fresh() { return fresh_.exchange(false, std::memory_order_acquire); }
+  bool take_changed() { return fresh_.exchange(false, std::memory_order_acquire); }
   bool has(std::uint32_t tid) {
     for (std::uint32_t i = 0; i < kProbes; ++i)
       if (place(tid, i).load(std::memory_order_relaxed) == tid) return true;

@@ -33,13 +33,13 @@ struct KernelAction {
 };
 
 /// Returns false on an invalid signal. Either pointer may be null.
-inline bool kernel_action(int signal, const KernelAction* set, KernelAction* old) {
+inline bool kernel_sigaction(int signal, const KernelAction* set, KernelAction* old) {
   return ::syscall(SYS_rt_sigaction, signal, set, old, 8) == 0;
 }
 
 /// First thing in a handler: the kernel leaves the alignment check as the program has it, and what
 /// compilers and the C library make does not keep to it. The return puts it back.
-inline void allow_unaligned() {
+inline void clear_alignment_check() {
 #if defined(__x86_64__)
   constexpr unsigned long long kAlignmentCheck = 1ULL << 18;
   const unsigned long long flags = __builtin_ia32_readeflags_u64();

@@ -66,27 +66,27 @@ bool waits_for(const CallLine& call, int signal) {
 
 }  // namespace
 
-MaskLook judge_mask(const char* line, bool blocked, int signal) {
+MaskCheck classify_mask(const char* line, bool blocked, int signal) {
   CallLine call;
   if (parse_call(line, &call)) {
-    if (has_another_mask(call)) return MaskLook::kUnknown;
-    if (call.number == SYS_rt_sigtimedwait && waits_for(call, signal))
-      return MaskLook::kWaitsForOurs;
+    if (has_another_mask(call)) return MaskCheck::kUnknown;
+    if (call.number == SYS_rt_sigtimedwait && waits_for(call, signal)) return MaskCheck::kInSigwait;
   }
-  return blocked ? MaskLook::kBlocked : MaskLook::kOpen;
+  return blocked ? MaskCheck::kBlocked : MaskCheck::kUnblocked;
 }
 
-MaskLook look_at_mask(pid_t tid, const ThreadStatus& status, int signal) {
+MaskCheck check_mask(pid_t tid, const ThreadStatus& status, int signal) {
   char path[64], line[256];
   task_path(path, sizeof path, tid, "syscall");
   // Where the kernel does not tell: as if it were in no call.
   if (read_small_file(path, line, sizeof line) <= 0) line[0] = '\0';
-  return judge_mask(line, (status.blocked & signal_bit(signal)) != 0, signal);
+  return classify_mask(line, (status.blocked & signal_bit(signal)) != 0, signal);
 }
 
-MaskLook doubted(MaskLook look, bool was_handled, bool runnable, bool got_on) {
+MaskCheck discount_handler(MaskCheck look, bool was_handled, bool runnable, bool got_on) {
   const bool still_there = runnable && !got_on;
-  return look == MaskLook::kBlocked && (was_handled || still_there) ? MaskLook::kMayBeOurs : look;
+  return look == MaskCheck::kBlocked && (was_handled || still_there) ? MaskCheck::kMaybeHandler
+                                                                     : look;
 }
 
 }  // namespace gpuprof::sample

@@ -15,13 +15,13 @@ namespace gpuprof::sample {
 
 /// What a thread is doing that is in the call of this line of its `syscall` file, whose status file
 /// shows our signal as blocked or not.
-MaskLook judge_mask(const char* line, bool blocked, int signal);
+MaskCheck classify_mask(const char* line, bool blocked, int signal);
 
 /// The same, of a thread of this process.
-MaskLook look_at_mask(pid_t tid, const ThreadStatus& status, int signal);
+MaskCheck check_mask(pid_t tid, const ThreadStatus& status, int signal);
 
 /// A look that may have met the thread in our handler, or in what libc blocks signals for a moment
 /// for: the handler ran since the last one, or the thread waits for a processor and has not got on.
-MaskLook doubted(MaskLook look, bool was_handled, bool runnable, bool got_on);
+MaskCheck discount_handler(MaskCheck look, bool was_handled, bool runnable, bool got_on);
 
 }  // namespace gpuprof::sample

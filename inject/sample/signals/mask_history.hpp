@@ -12,28 +12,28 @@
 
 namespace gpuprof::sample {
 
-enum class MaskLook {
-  kOpen,
+enum class MaskCheck {
+  kUnblocked,
   kBlocked,
-  kMayBeOurs,  // blocked, and perhaps only by our handler: on a busy machine a thread is preempted
-               // there, with the handler's mask, more often than not, and for long
-  kUnknown,    // in a call that has another mask for as long as it lasts
-  kWaitsForOurs,  // in one that takes signals without a handler, ours too
+  kMaybeHandler,  // blocked, and perhaps only by our handler: on a busy machine a thread is
+                  // preempted there, with the handler's mask, more often than not, and for long
+  kUnknown,       // in a call that has another mask for as long as it lasts
+  kInSigwait,     // in one that takes signals without a handler, ours too
 };
 
-class MaskMemory {
+class MaskHistory {
  public:
   /// @param has_run  Whether the thread has got to run since the last look.
-  void see(MaskLook look, bool has_run) {
+  void add(MaskCheck look, bool has_run) {
     last_ = look;
     const std::uint32_t opened = open_looks_;
     open_looks_ = 0;
-    if (look == MaskLook::kWaitsForOurs) forbid();
-    if (look == MaskLook::kUnknown) swaps_ = true;
-    if (look == MaskLook::kMayBeOurs) blocked_looks_ = 0;
+    if (look == MaskCheck::kInSigwait) forbid();
+    if (look == MaskCheck::kUnknown) swaps_ = true;
+    if (look == MaskCheck::kMaybeHandler) blocked_looks_ = 0;
     const std::uint32_t enough = has_run || swaps_ ? kBlockedLooks : kIdleLooks;
-    if (look == MaskLook::kBlocked && ++blocked_looks_ >= enough) masked_ = true;
-    if (look != MaskLook::kOpen) return;
+    if (look == MaskCheck::kBlocked && ++blocked_looks_ >= enough) masked_ = true;
+    if (look != MaskCheck::kUnblocked) return;
     blocked_looks_ = 0;
     if (!masked_ || forbidden_) return;
     open_looks_ = opened + 1;
@@ -43,13 +43,13 @@ class MaskMemory {
   void forbid() { masked_ = forbidden_ = true; }
 
   /// It is to have no trigger.
-  bool masked() const { return masked_; }
+  bool is_blocking() const { return masked_; }
   /// It may get one now.
-  bool open() const { return !masked_ && last_ == MaskLook::kOpen; }
+  bool is_unblocked() const { return !masked_ && last_ == MaskCheck::kUnblocked; }
   /// The next look should come soon.
-  bool changing() const {
+  bool needs_recheck() const {
     if (masked_) return open_looks_ != 0;
-    return last_ == MaskLook::kBlocked || last_ == MaskLook::kMayBeOurs;
+    return last_ == MaskCheck::kBlocked || last_ == MaskCheck::kMaybeHandler;
   }
 
  private:
@@ -60,7 +60,7 @@ class MaskMemory {
   // again: one look does not give the trigger back.
   static constexpr std::uint32_t kOpenLooks = 8;
 
-  MaskLook last_ = MaskLook::kUnknown;
+  MaskCheck last_ = MaskCheck::kUnknown;
   std::uint32_t blocked_looks_ = 0, open_looks_ = 0;  // in a row
   bool swaps_ = false;                                // it was met in a call with another mask
   bool masked_ = false, forbidden_ = false;

@@ -26,32 +26,32 @@ namespace {
 constinit std::atomic<int> g_taken{0}, g_named{0};
 
 void claim(std::atomic<int>& what, int number) {
-  if (!hot::on(hot::kOnSamples) || hot::is_our_thread(hot::this_tid())) return;
+  if (!hot::on(hot::kOnSamples) || hot::is_our_thread(hot::current_tid())) return;
   constexpr int kTries = 2500;
   const int saved = errno;
   what.store(number, std::memory_order_release);
   hot::wake_worker();
   errno = saved;
   for (int i = 0; i < kTries && g_handler.signal.load(std::memory_order_acquire) == number; ++i)
-    hot::pause_for(200'000);
+    hot::sleep_ns(200'000);
 }
 
 }  // namespace
 
-SignalClaims take_claims() {
+SignalConflicts take_signal_conflicts() {
   return {g_taken.exchange(0, std::memory_order_acq_rel),
           g_named.exchange(0, std::memory_order_acq_rel)};
 }
 
-bool some_are_claimed() {
+bool has_signal_conflicts() {
   return g_taken.load(std::memory_order_relaxed) != 0 ||
          g_named.load(std::memory_order_relaxed) != 0;
 }
 
-void note_named(int number) { g_named.store(number, std::memory_order_release); }
+void add_awaited_signal(int number) { g_named.store(number, std::memory_order_release); }
 
-void give_way(int number) { claim(g_taken, number); }
+void yield_signal(int number) { claim(g_taken, number); }
 
-void leave_to_program(int number) { claim(g_named, number); }
+void yield_signal_keep_handler(int number) { claim(g_named, number); }
 
 }  // namespace gpuprof::sample

@@ -8,16 +8,16 @@
 
 namespace gpuprof::sample {
 
-struct SignalClaims {
-  int taken = 0;  // about to be handled by the program or to get its default action
-  int named = 0;  // waited for by name, without a handler
+struct SignalConflicts {
+  int handled = 0;  // about to be handled by the program or to get its default action
+  int awaited = 0;  // waited for by name, without a handler
 };
 
 /// What was claimed since the last call. Worker.
-SignalClaims take_claims();
-bool some_are_claimed();
+SignalConflicts take_signal_conflicts();
+bool has_signal_conflicts();
 
 /// A look at the threads found that the program means this signal. Worker.
-void note_named(int number);
+void add_awaited_signal(int number);
 
 }  // namespace gpuprof::sample

@@ -30,10 +30,11 @@ void on_queue_end(int signal, siginfo_t* info, void*) {
   const int saved = errno;
   if (info->si_code == SI_KERNEL) {
     g_once.store(true, std::memory_order_release);
-    if (!g_reached.exchange(true, std::memory_order_acq_rel) && hot::alive()) hot::wake_worker();
+    if (!g_reached.exchange(true, std::memory_order_acq_rel) && hot::is_owner_process())
+      hot::wake_worker();
   } else {
     const KernelAction standard{nullptr, 0, nullptr, 0};
-    kernel_action(signal, &standard, nullptr);
+    kernel_sigaction(signal, &standard, nullptr);
     send_to_self(signal, info);
     change_mask(SIG_UNBLOCK, signal_bit(signal));  // the mask to be restored may block it
   }
@@ -42,9 +43,9 @@ void on_queue_end(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-bool watch_queue_end() {
+bool watch_sigqueue_limit() {
   KernelAction now{};
-  if (!kernel_action(SIGIO, nullptr, &now)) return true;
+  if (!kernel_sigaction(SIGIO, nullptr, &now)) return true;
   if (now.handler != nullptr) return !now.is_function() || now.handler == on_queue_end;
   g_before = now;
   struct sigaction replaced;
@@ -53,20 +54,20 @@ bool watch_queue_end() {
   return true;
 }
 
-void unwatch_queue_end() {
+void unwatch_sigqueue_limit() {
   KernelAction now{};
-  if (!kernel_action(SIGIO, nullptr, &now) || now.handler != on_queue_end) return;
+  if (!kernel_sigaction(SIGIO, nullptr, &now) || now.handler != on_queue_end) return;
   // A thread that blocks it may still have one.
   if (g_once.exchange(false, std::memory_order_acq_rel)) {
     const KernelAction ignore{reinterpret_cast<decltype(KernelAction::handler)>(1), 0, nullptr, 0};
-    kernel_action(SIGIO, &ignore, nullptr);
+    kernel_sigaction(SIGIO, &ignore, nullptr);
   }
-  kernel_action(SIGIO, &g_before, nullptr);
+  kernel_sigaction(SIGIO, &g_before, nullptr);
 }
 
-bool take_queue_end() { return g_reached.exchange(false, std::memory_order_acq_rel); }
+bool take_sigqueue_limit() { return g_reached.exchange(false, std::memory_order_acq_rel); }
 
-void show_programs_io_action(int signal, struct sigaction* action) {
+void restore_program_sigio_action(int signal, struct sigaction* action) {
   if (signal != SIGIO || action->sa_sigaction != on_queue_end) return;
   memset(action, 0, sizeof *action);
   action->sa_flags = static_cast<int>(g_before.flags);

@@ -14,13 +14,13 @@ namespace gpuprof::sample {
 
 /// While perf events are armed. Called again, it looks whether anything has changed.
 /// @return false: the program handles SIGIO itself, and would be given one that means nothing.
-bool watch_queue_end();
-void unwatch_queue_end();
+bool watch_sigqueue_limit();
+void unwatch_sigqueue_limit();
 
 /// Whether it was reached since the last call.
-bool take_queue_end();
+bool take_sigqueue_limit();
 
-/// As show_programs_action, of SIGIO.
-void show_programs_io_action(int signal, struct sigaction* action);
+/// As restore_program_action, of SIGIO.
+void restore_program_sigio_action(int signal, struct sigaction* action);
 
 }  // namespace gpuprof::sample

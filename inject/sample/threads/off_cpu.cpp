@@ -34,39 +34,39 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::uint64_t kRepeatNs = 200'000'000;
 // So many new walks a second and at a time: fifty threads that wake all the time stay below 1 % of
 // a core.
-constexpr std::uint64_t kWalkNs = 2'500'000, kMostWalks = 32;
+constexpr std::uint64_t kWalkNs = 2'500'000, kMaxWalks = 32;
 // A look at a thread is one clock reading.
-constexpr std::uint64_t kShortestPauseNs = 10'000'000, kLongestPauseNs = 80'000'000;
+constexpr std::uint64_t kMinPauseNs = 10'000'000, kMaxPauseNs = 80'000'000;
 
 alignas(64) constinit unsigned char g_copy[kCopyBytes];
 
 // Walks that are allowed from now on, as the time since which none was made.
 constinit std::uint64_t g_walks_from_ns = 0;
 
-enum class Why {
-  kDue,      // threads that are
-  kResting,  // threads between two steps, at once
-  kLast,     // of a session: what waits is told up to now
+enum class PassReason {
+  kDue,       // threads that are
+  kIdleStep,  // threads between two steps, at once
+  kLast,      // of a session: what waits is told up to now
 };
 
-struct Turn {
+struct OffCpuPass {
   const hot::Guard* guard;
-  const OpenFaults* open;
+  const UnblockFaultSignals* open;
   StackParts parts;
   std::uint64_t now_ns, pause_ns;
   std::uint64_t next_ns;  // when the first thread is due again
-  Why why;
+  PassReason why;
   bool allowed = true;
 };
 
-bool may_walk(const Turn& turn) {
-  g_walks_from_ns = std::max(g_walks_from_ns, turn.now_ns - kMostWalks * kWalkNs);
+bool may_walk(const OffCpuPass& turn) {
+  g_walks_from_ns = std::max(g_walks_from_ns, turn.now_ns - kMaxWalks * kWalkNs);
   if (g_walks_from_ns + kWalkNs > turn.now_ns) return false;
   g_walks_from_ns += kWalkNs;
   return true;
 }
 
-struct Place {
+struct KernelPlace {
   std::uint64_t stack, program_counter;
 };
 
@@ -79,7 +79,7 @@ bool cpu_time_of(pid_t tid, std::uint64_t* ns) {
 }
 
 // "running", "-1 SP PC", or "NR A0 … A5 SP PC": the last two fields are what is wanted.
-bool parse_place(char* line, Place* place) {
+bool parse_place(char* line, KernelPlace* place) {
   line[strcspn(line, "\n")] = '\0';
   char* program_counter = strrchr(line, ' ');
   if (program_counter == nullptr) return false;
@@ -91,7 +91,7 @@ bool parse_place(char* line, Place* place) {
   return place->stack != 0 && place->program_counter != 0;
 }
 
-bool read_place(pid_t tid, Place* place) {
+bool read_place(pid_t tid, KernelPlace* place) {
   char path[64], line[256];
   task_path(path, sizeof path, tid, "syscall");
   return read_small_file(path, line, sizeof line) > 0 && parse_place(line, place);
@@ -130,8 +130,8 @@ std::uint64_t guess_frame_pointer(std::uintptr_t begin, std::size_t bytes) {
   return 0;
 }
 
-void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state,
-          std::uint64_t stack_id, WaitMemory::Record record) {
+void emit(const OffCpuPass& turn, const ThreadEntry& entry, wire::SampleState state,
+          std::uint64_t stack_id, WaitTracker::Record record) {
   if (record.weight_ns == 0) return;
   const wire::Sample sample{record.ts_ns, stack_id, static_cast<std::uint32_t>(entry.tid),
                             static_cast<std::uint32_t>(state), record.weight_ns};
@@ -140,21 +140,21 @@ void emit(const Turn& turn, const ThreadEntry& entry, wire::SampleState state,
 }
 
 // As it was before a definition was sent: another number once anything found no room.
-std::uint64_t lane_of(const hot::Guard& guard) {
-  const wire::LaneWriter& lane = guard.outlet().lane;
-  return std::uint64_t{lane.epoch()} << 32 | lane.drops();
+std::uint64_t ring_mark_of(const hot::Guard& guard) {
+  const wire::RingWriter& lane = guard.producer().ring;
+  return std::uint64_t{lane.epoch()} << 32 | lane.drop_count();
 }
 
-enum class Taken { kYes, kAwake, kMoved };
+enum class CaptureResult { kYes, kAwake, kMoved };
 
-Taken take(Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
-  Place place;
-  if (!read_place(entry.tid, &place)) return Taken::kAwake;
+CaptureResult take(OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
+  KernelPlace place;
+  if (!read_place(entry.tid, &place)) return CaptureResult::kAwake;
   const std::size_t bytes = copy_stack(place.stack);
   if (bytes < 8) {
     if (errno == EPERM || errno == ENOSYS) turn.allowed = false;
-    return Taken::kMoved;
+    return CaptureResult::kMoved;
   }
   StackRequest request;
   request.start =
@@ -162,103 +162,105 @@ Taken take(Turn& turn, ThreadEntry& entry) {
   request.interrupted = true;
   request.copy = StackCopy{place.stack, bytes, g_copy};
   request.blocked_tid = entry.tid;
-  request.read_python = python::read_blocked;
-  request.flags = wire::kStackCopied;
+  request.read_python = python::read_remote_frames;
+  request.flags = wire::kStackFromCopy;
   request.parts = turn.parts;
-  const std::uint64_t lane = lane_of(*turn.guard);
-  const std::uint64_t id = take_stack(*turn.guard, request, turn.now_ns);
+  const std::uint64_t lane = ring_mark_of(*turn.guard);
+  const std::uint64_t id = capture_stack(*turn.guard, request, turn.now_ns);
   // A thread that ran at all has more CPU time: stronger than reading its place again, and cheaper.
   std::uint64_t cpu_ns = 0;
   if (!cpu_time_of(entry.tid, &cpu_ns) || cpu_ns != memory.cpu_ns) {
     hot::count(wire::Counter::kBlockedTorn);
-    return Taken::kMoved;
+    return CaptureResult::kMoved;
   }
   memory.stack_id = id;
-  memory.lane = lane;
+  memory.ring_mark = lane;
   memory.taken_ns = turn.now_ns;
-  return id != 0 ? Taken::kYes : Taken::kMoved;
+  return id != 0 ? CaptureResult::kYes : CaptureResult::kMoved;
 }
 
 // It has waited since the last look at least.
-void go_on_waiting(Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
-  const bool known = memory.stack_id != 0 && memory.lane == lane_of(*turn.guard);
-  if (!known && !(may_walk(turn) && take(turn, entry) == Taken::kYes)) return;
-  const bool first = memory.told_ns == 0 || !known;
-  if (!first && turn.why != Why::kLast && turn.now_ns - memory.told_ns < kRepeatNs) return;
-  const std::uint64_t from_ns = memory.told_ns != 0 ? memory.told_ns : memory.wait.began_ns();
+void continue_wait(OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
+  const bool known = memory.stack_id != 0 && memory.ring_mark == ring_mark_of(*turn.guard);
+  if (!known && !(may_walk(turn) && take(turn, entry) == CaptureResult::kYes)) return;
+  const bool first = memory.reported_until_ns == 0 || !known;
+  if (!first && turn.why != PassReason::kLast && turn.now_ns - memory.reported_until_ns < kRepeatNs)
+    return;
+  const std::uint64_t from_ns =
+      memory.reported_until_ns != 0 ? memory.reported_until_ns : memory.wait.began_ns();
   emit(turn, entry, first ? wire::SampleState::kBlocked : wire::SampleState::kBlockedRepeat,
        memory.stack_id, {turn.now_ns, turn.now_ns - from_ns});
-  memory.told_ns = turn.now_ns;
+  memory.reported_until_ns = turn.now_ns;
 }
 
 // What it waited for is over; it may be in another wait already.
-void end_wait(Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
-  if (memory.told_ns != 0) {
+void end_wait(OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
+  if (memory.reported_until_ns != 0) {
     memory.over_stack_id = memory.stack_id;
-    memory.over_told_ns = memory.told_ns;
+    memory.over_told_ns = memory.reported_until_ns;
   } else if (memory.stack_id != 0) {
     emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
          {memory.taken_ns, memory.stands_for_ns});
   }
-  memory.stack_id = memory.told_ns = memory.stands_for_ns = 0;
+  memory.stack_id = memory.reported_until_ns = memory.stands_for_ns = 0;
 }
 
 // What was run since says how long it was.
-void tell_end(const Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
+void report_wait_end(const OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
   if (memory.over_stack_id == 0) return;
   emit(turn, entry, wire::SampleState::kBlockedRepeat, memory.over_stack_id,
-       memory.wait.end_of(memory.over_told_ns));
+       memory.wait.unreported_end(memory.over_told_ns));
   memory.over_stack_id = 0;
 }
 
-void probe(Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
+void probe(OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
   if (!memory.wait.wants_probe() || !may_walk(turn)) return;
   switch (take(turn, entry)) {
-    case Taken::kYes:
-      memory.stands_for_ns = memory.wait.found_asleep();
+    case CaptureResult::kYes:
+      memory.stands_for_ns = memory.wait.probe_found_waiting();
       return;
-    case Taken::kAwake:
-      return memory.wait.found_awake();
-    case Taken::kMoved:
-      return memory.wait.found_without_stack();
+    case CaptureResult::kAwake:
+      return memory.wait.probe_found_running();
+    case CaptureResult::kMoved:
+      return memory.wait.probe_without_stack();
   }
 }
 
 // Steps are told apart by where their thread is now: told at once, for what it did not run since
 // the last look.
-void tell_rest(Turn& turn, ThreadEntry& entry) {
-  BlockedMemory& memory = entry.blocked;
-  if (!may_walk(turn) || take(turn, entry) != Taken::kYes) return;
+void report_wait_so_far(OffCpuPass& turn, ThreadEntry& entry) {
+  OffCpuState& memory = entry.off_cpu;
+  if (!may_walk(turn) || take(turn, entry) != CaptureResult::kYes) return;
   const std::uint64_t began_ns = memory.wait.began_ns();
   emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
        {turn.now_ns, std::max<std::uint64_t>(turn.now_ns - began_ns, 1)});
-  memory.told_ns = turn.now_ns;
-  memory.wait.was_told(turn.now_ns - began_ns);
+  memory.reported_until_ns = turn.now_ns;
+  memory.wait.mark_reported(turn.now_ns - began_ns);
 }
 
-void look(ThreadEntry& entry, void* argument) {
-  Turn& turn = *static_cast<Turn*>(argument);
-  BlockedMemory& memory = entry.blocked;
+void sample_thread(ThreadEntry& entry, void* argument) {
+  OffCpuPass& turn = *static_cast<OffCpuPass*>(argument);
+  OffCpuState& memory = entry.off_cpu;
   std::uint64_t cpu_ns = 0;
-  if (!turn.allowed || turn.open->some_wait()) return;
-  if (turn.why == Why::kDue && !memory.wait.is_due(turn.now_ns)) {
+  if (!turn.allowed || turn.open->has_deferred()) return;
+  if (turn.why == PassReason::kDue && !memory.wait.is_due(turn.now_ns)) {
     turn.next_ns = std::min(turn.next_ns, memory.wait.due_ns());
     return;
   }
   if (!cpu_time_of(entry.tid, &cpu_ns)) return;
   memory.cpu_ns = cpu_ns;
-  const WaitMemory::Seen seen = memory.wait.look(turn.now_ns, cpu_ns);
-  tell_end(turn, entry);
-  if (seen == WaitMemory::Seen::kAsleep) {
-    go_on_waiting(turn, entry);
-  } else if (seen == WaitMemory::Seen::kMoved) {
+  const WaitTracker::Observation seen = memory.wait.observe(turn.now_ns, cpu_ns);
+  report_wait_end(turn, entry);
+  if (seen == WaitTracker::Observation::kAsleep) {
+    continue_wait(turn, entry);
+  } else if (seen == WaitTracker::Observation::kMoved) {
     end_wait(turn, entry);
-    if (turn.why == Why::kResting)
-      tell_rest(turn, entry);
+    if (turn.why == PassReason::kIdleStep)
+      report_wait_so_far(turn, entry);
     else
       probe(turn, entry);
   }
@@ -267,7 +269,7 @@ void look(ThreadEntry& entry, void* argument) {
 }
 
 /// What was known of the threads that make steps, by their ids.
-struct Resting {
+struct IdleStepThreads {
   struct Known {
     std::uint32_t tid, ops;
   } known[hot::kMaxThreadBlocks];
@@ -275,14 +277,14 @@ struct Resting {
   std::uint32_t count;
   bool some_step;
 };
-constinit Resting g_resting{};
+constinit IdleStepThreads g_resting{};
 
 void find_resting(hot::ThreadSlot& slot, void*) {
   const std::uint32_t ops = slot.step_ops.load(std::memory_order_relaxed);
   const std::uint32_t tid = slot.tid.load(std::memory_order_relaxed);
   if (ops == 0 || g_resting.count == hot::kMaxThreadBlocks) return;
   g_resting.some_step = true;
-  Resting::Known& known = g_resting.known[tid % hot::kMaxThreadBlocks];
+  IdleStepThreads::Known& known = g_resting.known[tid % hot::kMaxThreadBlocks];
   if (known.tid == tid && known.ops == ops) g_resting.tids[g_resting.count++] = tid;
   known = {tid, ops};
 }
@@ -290,39 +292,41 @@ void find_resting(hot::ThreadSlot& slot, void*) {
 void look_if_resting(ThreadEntry& entry, void* argument) {
   const std::uint32_t* begin = g_resting.tids;
   const std::uint32_t* end = begin + g_resting.count;
-  if (std::find(begin, end, static_cast<std::uint32_t>(entry.tid)) != end) look(entry, argument);
+  if (std::find(begin, end, static_cast<std::uint32_t>(entry.tid)) != end)
+    sample_thread(entry, argument);
 }
 
 // @return when the first of them is due again, 0: not allowed.
 std::uint64_t look_at(void (*visitor)(ThreadEntry&, void*), const StackParts& parts,
-                      std::uint64_t period_ns, std::uint64_t now_ns, Why why) {
-  const std::uint64_t pause_ns = std::clamp(2 * period_ns, kShortestPauseNs, kLongestPauseNs);
-  const std::uint64_t later_ns = now_ns + kLongestPauseNs;
-  hot::Guard guard(hot::Role::kCallback);
+                      std::uint64_t period_ns, std::uint64_t now_ns, PassReason why) {
+  const std::uint64_t pause_ns = std::clamp(2 * period_ns, kMinPauseNs, kMaxPauseNs);
+  const std::uint64_t later_ns = now_ns + kMaxPauseNs;
+  hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return later_ns;
-  SnapshotUse at_work;
-  const OpenFaults open(blocked_signals());
-  if (open.some_wait()) return later_ns;
-  Turn turn{&guard, &open, parts, now_ns, pause_ns, later_ns, why};
+  SnapshotReader at_work;
+  const UnblockFaultSignals open(blocked_signals());
+  if (open.has_deferred()) return later_ns;
+  OffCpuPass turn{&guard, &open, parts, now_ns, pause_ns, later_ns, why};
   for_each_thread(visitor, &turn);
   return turn.allowed ? turn.next_ns : 0;
 }
 
 }  // namespace
 
-std::uint64_t look_at_blocked_threads(const StackParts& parts, std::uint64_t period_ns,
-                                      std::uint64_t now_ns, bool last) {
-  return look_at(look, parts, period_ns, now_ns, last ? Why::kLast : Why::kDue);
+std::uint64_t sample_off_cpu_threads(const StackParts& parts, std::uint64_t period_ns,
+                                     std::uint64_t now_ns, bool last) {
+  return look_at(sample_thread, parts, period_ns, now_ns,
+                 last ? PassReason::kLast : PassReason::kDue);
 }
 
-bool look_at_resting_threads(const StackParts& parts, std::uint64_t period_ns, std::uint64_t now_ns,
-                             bool* some_step) {
+bool sample_idle_step_threads(const StackParts& parts, std::uint64_t period_ns,
+                              std::uint64_t now_ns, bool* some_step) {
   g_resting.count = 0;
   g_resting.some_step = false;
   hot::for_each_slot(find_resting, nullptr);
   *some_step = g_resting.some_step;
   return g_resting.count == 0 ||
-         look_at(look_if_resting, parts, period_ns, now_ns, Why::kResting) != 0;
+         look_at(look_if_resting, parts, period_ns, now_ns, PassReason::kIdleStep) != 0;
 }
 
 }  // namespace gpuprof::sample

@@ -21,13 +21,13 @@ namespace gpuprof::sample {
 /// at every second period.
 /// @param last No look will follow: waits are told up to now.
 /// @return when the next is due; 0: this kernel does not let us (said once).
-std::uint64_t look_at_blocked_threads(const StackParts& parts, std::uint64_t period_ns,
-                                      std::uint64_t now_ns, bool last = false);
+std::uint64_t sample_off_cpu_threads(const StackParts& parts, std::uint64_t period_ns,
+                                     std::uint64_t now_ns, bool last = false);
 
 /// Looks at those that make steps, and have begun no operator since the last call. Where much time
 /// passes between two operators this tells on which side of a step's border it does.
 /// @param some_step  Whether any thread makes steps.
-bool look_at_resting_threads(const StackParts& parts, std::uint64_t period_ns, std::uint64_t now_ns,
-                             bool* some_step);
+bool sample_idle_step_threads(const StackParts& parts, std::uint64_t period_ns,
+                              std::uint64_t now_ns, bool* some_step);
 
 }  // namespace gpuprof::sample

@@ -88,10 +88,10 @@ int task_directory() {
     kept.device = now.st_dev;
     kept.inode = now.st_ino;
   }
-  return kept.fd = move_to_top(fd);
+  return kept.fd = move_fd_high(fd);
 }
 
-bool is_alive(pid_t tid) { return !hot::thread_has_ended(static_cast<std::uint32_t>(tid)); }
+bool is_alive(pid_t tid) { return !hot::thread_exited(static_cast<std::uint32_t>(tid)); }
 
 ThreadEntry* find(pid_t tid) {
   ThreadEntry* const end = g_threads.entries + g_threads.count;
@@ -113,11 +113,11 @@ ThreadEntry* add(pid_t tid) {
   return &g_threads.entries[at];
 }
 
-void tell(ThreadEntry& entry, std::uint32_t flags, std::uint64_t now_ns) {
+void send_thread(ThreadEntry& entry, std::uint32_t flags, std::uint64_t now_ns) {
   if (hot::g_outbox.thread == nullptr) return;
-  if (entry.told_flags == flags && strcmp(entry.told_name, entry.name) == 0) return;
-  entry.told_flags = flags;
-  memcpy(entry.told_name, entry.name, sizeof entry.name);
+  if (entry.reported_flags == flags && strcmp(entry.reported_name, entry.name) == 0) return;
+  entry.reported_flags = flags;
+  memcpy(entry.reported_name, entry.name, sizeof entry.name);
   wire::Thread message{};
   message.tid = static_cast<std::uint32_t>(entry.tid);
   message.flags = flags;
@@ -146,7 +146,7 @@ bool may_be_sent_signals(const ThreadEntry& entry) {
   return !alt_stacks_required() || has_alt_stack(static_cast<std::uint32_t>(entry.tid));
 }
 
-void take_trigger(ThreadEntry& entry) {
+void open_thread_trigger(ThreadEntry& entry) {
   if (entry.has_trigger || g_threads.kind == nullptr) return;
   if (!may_be_sent_signals(entry) || entry.filtered || entry.traced || g_threads.traced) return;
   if (g_threads.opened < descriptor_budget() || g_threads.kind->kind != wire::SamplerKind::kPerf) {
@@ -161,18 +161,18 @@ void take_trigger(ThreadEntry& entry) {
 // One that lacked a stack may still have got one.
 void end_of(ThreadEntry& entry) {
   drop_trigger(entry);
-  if (entry.lacks_stack) count_without(entry);
+  if (entry.needs_alt_stack) count_without(entry);
 }
 
 void count_masked(ThreadEntry& entry) {
-  if (!entry.counted_masked) hot::count(wire::Counter::kThreadsMasked);
+  if (!entry.counted_masked) hot::count(wire::Counter::kThreadsBlockingSignal);
   entry.counted_masked = true;
 }
 
-void look_for_stack(ThreadEntry& entry, std::uint64_t now_ns) {
-  entry.lacks_stack = !may_be_sent_signals(entry);
-  if (!entry.lacks_stack) entry.lacks_stack_ns = 0;
-  if (!entry.lacks_stack) return;
+void check_alt_stack(ThreadEntry& entry, std::uint64_t now_ns) {
+  entry.needs_alt_stack = !may_be_sent_signals(entry);
+  if (!entry.needs_alt_stack) entry.lacks_stack_ns = 0;
+  if (!entry.needs_alt_stack) return;
   if (entry.lacks_stack_ns == 0) entry.lacks_stack_ns = now_ns;
   if (now_ns - entry.lacks_stack_ns < kStackWaitNs) return;
   count_without(entry);
@@ -180,7 +180,7 @@ void look_for_stack(ThreadEntry& entry, std::uint64_t now_ns) {
 
 // For good or for a while. What is pending by now goes, too: the thread may wait for all signals
 // next, and a tracer would be handed it.
-void take_away(ThreadEntry& entry) {
+void remove_trigger(ThreadEntry& entry) {
   if (entry.has_trigger) g_threads.flush_wanted = true;
   drop_trigger(entry);
 }
@@ -188,38 +188,38 @@ void take_away(ThreadEntry& entry) {
 // By its mask, in which others have all signals or none of ours.
 bool names_ours(const ThreadStatus& status) {
   const int ours = g_threads.plan.signal;
-  if (g_threads.kind == nullptr || some_are_shielded()) return false;
+  if (g_threads.kind == nullptr || any_handler_masked()) return false;
   return (status.blocked & signal_bit(ours)) != 0 &&
          (status.blocked & signal_bit(neighbour_signal(ours))) == 0;
 }
 
-void judge(ThreadEntry& entry, const ThreadStatus& status) {
+void classify_thread(ThreadEntry& entry, const ThreadStatus& status) {
   const std::uint64_t ran_ns = base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns;
-  MaskLook look = look_at_mask(entry.tid, status, g_threads.plan.signal);
+  MaskCheck look = check_mask(entry.tid, status, g_threads.plan.signal);
   const std::uint32_t runs = g_handler_runs.of(entry.tid);
   const bool was_handled = std::exchange(entry.handler_runs, runs) != runs;
-  look = doubted(look, was_handled, status.runnable, ran_ns >= kHasRunNs);
-  entry.mask.see(look, ran_ns >= kHasGoneOnNs);
-  if (look != MaskLook::kUnknown && names_ours(status)) note_named(g_threads.plan.signal);
+  look = discount_handler(look, was_handled, status.runnable, ran_ns >= kHasRunNs);
+  entry.mask.add(look, ran_ns >= kHasGoneOnNs);
+  if (look != MaskCheck::kUnknown && names_ours(status)) add_awaited_signal(g_threads.plan.signal);
   entry.traced = status.tracer != 0;
   entry.filtered = has_new_filter(status);
   const bool had_trigger = entry.has_trigger;
   if (had_trigger && !g_threads.kind->intact(entry.slot)) drop_trigger(entry);
-  if (entry.mask.masked() || entry.traced || entry.filtered) take_away(entry);
-  if (entry.mask.masked()) {
+  if (entry.mask.is_blocking() || entry.traced || entry.filtered) remove_trigger(entry);
+  if (entry.mask.is_blocking()) {
     count_masked(entry);
     // Ours went when it lost its trigger.
     if (g_threads.kind != nullptr && !had_trigger &&
         (status.pending & signal_bit(g_threads.plan.signal)) != 0)
-      note_named(g_threads.plan.signal);
-  } else if (entry.mask.open()) {
-    take_trigger(entry);
+      add_awaited_signal(g_threads.plan.signal);
+  } else if (entry.mask.is_unblocked()) {
+    open_thread_trigger(entry);
   }
 }
 
 void plan_next_check(ThreadEntry& entry, std::uint64_t now_ns) {
-  const bool unsure = entry.checks < kEarlyChecks || entry.mask.changing() ||
-                      (entry.lacks_stack && !entry.counted_none);
+  const bool unsure = entry.checks < kEarlyChecks || entry.mask.needs_recheck() ||
+                      (entry.needs_alt_stack && !entry.counted_none);
   entry.next_check_ns = unsure ? now_ns : now_ns + kCheckPeriodNs;
   entry.overdue_ns = unsure ? now_ns : now_ns + kIdlePeriodNs;
   entry.checked_cpu_ns = base::clock_ns(cpu_clock_of(entry.tid));
@@ -232,22 +232,22 @@ bool is_due(ThreadEntry& entry, std::uint64_t now_ns) {
   return base::clock_ns(cpu_clock_of(entry.tid)) - entry.checked_cpu_ns >= kHasRunNs;
 }
 
-void tell_of_trigger(ThreadEntry& entry, std::uint64_t now_ns) {
-  std::uint32_t flags = entry.mask.masked() ? wire::kThreadMasked : 0;
-  if (!entry.has_trigger && entry.mask.open() && g_threads.kind != nullptr)
+void report_trigger(ThreadEntry& entry, std::uint64_t now_ns) {
+  std::uint32_t flags = entry.mask.is_blocking() ? wire::kThreadBlocksSignal : 0;
+  if (!entry.has_trigger && entry.mask.is_unblocked() && g_threads.kind != nullptr)
     flags |= wire::kThreadNoTrigger;
-  tell(entry, flags, now_ns);
+  send_thread(entry, flags, now_ns);
 }
 
 void check(ThreadEntry& entry, std::uint64_t now_ns) {
   ThreadStatus status;
   if (!read_thread_status(entry.tid, &status)) return;
   memcpy(entry.name, status.name, sizeof entry.name);
-  judge(entry, status);
+  classify_thread(entry, status);
   entry.checks = std::min(entry.checks + 1, kEarlyChecks);
-  look_for_stack(entry, now_ns);
+  check_alt_stack(entry, now_ns);
   plan_next_check(entry, now_ns);
-  tell_of_trigger(entry, now_ns);
+  report_trigger(entry, now_ns);
 }
 
 // A tracer attaches between two scans, and lets go between two.
@@ -256,26 +256,27 @@ void follow_tracer(std::uint64_t now_ns) {
   if (traced == g_threads.traced) return;
   g_threads.traced = traced;
   for (std::uint32_t i = 0; i < g_threads.count; ++i) {
-    if (traced) take_away(g_threads.entries[i]);
+    if (traced) remove_trigger(g_threads.entries[i]);
     g_threads.entries[i].next_check_ns = g_threads.entries[i].overdue_ns = now_ns;
   }
 }
 
 void flush_if_wanted() {
   // What waits for the process was sent by the program.
-  if (g_threads.flush_wanted && !flush_pending_signals()) note_named(g_threads.plan.signal);
+  if (g_threads.flush_wanted && !discard_pending_signals())
+    add_awaited_signal(g_threads.plan.signal);
   g_threads.flush_wanted = false;
 }
 
-void see(pid_t tid, std::uint64_t now_ns) {
+void update_thread(pid_t tid, std::uint64_t now_ns) {
   // Before its id is compared; the next scan sees who it was.
-  const bool may_be_ours = hot::g_state.helper_starts.load(std::memory_order_acquire);
+  const bool may_be_ours = hot::g_state.flush_thread_starting.load(std::memory_order_acquire);
   if (hot::is_our_thread(static_cast<std::uint32_t>(tid))) return;
   ThreadEntry* entry = find(tid);
   if (entry == nullptr && !may_be_ours) entry = add(tid);
   if (entry == nullptr) return;
   entry->scan = g_threads.scan;
-  const bool got_stack = entry->lacks_stack && may_be_sent_signals(*entry);
+  const bool got_stack = entry->needs_alt_stack && may_be_sent_signals(*entry);
   if (got_stack || is_due(*entry, now_ns)) check(*entry, now_ns);
 }
 
@@ -292,7 +293,7 @@ bool read_directory(std::uint64_t now_ns) {
       const auto* item = reinterpret_cast<const dirent64*>(buffer + at);
       std::uint64_t tid = 0;
       parse_decimal(item->d_name, &tid);
-      if (tid != 0) see(static_cast<pid_t>(tid), now_ns);
+      if (tid != 0) update_thread(static_cast<pid_t>(tid), now_ns);
       at += item->d_reclen;
     }
   }
@@ -310,7 +311,7 @@ void remove_dead(std::uint64_t now_ns) {
     }
     end_of(entry);
     g_interrupted_waits.remove(static_cast<std::uint32_t>(entry.tid));
-    tell(entry, wire::kThreadGone, now_ns);
+    send_thread(entry, wire::kThreadExited, now_ns);
   }
   g_threads.count = kept;
 }
@@ -336,7 +337,7 @@ bool open_threads(const TriggerKind* kind, const TriggerPlan& plan) {
 }
 
 void close_threads() {
-  if (g_threads.count != 0) g_threads.some_were_filtered = some_are_filtered();
+  if (g_threads.count != 0) g_threads.some_were_filtered = any_filtered();
   for (std::uint32_t i = 0; i < g_threads.count; ++i) end_of(g_threads.entries[i]);
   g_threads.count = 0;
   g_threads.kind = nullptr;
@@ -360,38 +361,38 @@ void scan_threads(std::uint64_t now_ns) {
   hot::retire_threads(is_gone, nullptr);
 }
 
-void heed_interrupted_waits(std::uint64_t now_ns) {
-  if (!g_interrupted_waits.take_fresh()) return;
+void handle_interrupted_waits(std::uint64_t now_ns) {
+  if (!g_interrupted_waits.take_changed()) return;
   for (std::uint32_t i = 0; i < g_threads.count; ++i) {
     ThreadEntry& entry = g_threads.entries[i];
     if (!g_interrupted_waits.has(static_cast<std::uint32_t>(entry.tid))) continue;
     entry.mask.forbid();
-    take_away(entry);
+    remove_trigger(entry);
     count_masked(entry);
-    tell_of_trigger(entry, now_ns);
+    report_trigger(entry, now_ns);
   }
   flush_if_wanted();
 }
 
 bool was_traced() { return g_threads.traced; }
 
-bool some_are_filtered() {
+bool any_filtered() {
   if (g_threads.count == 0) return g_threads.some_were_filtered;
   return std::any_of(g_threads.entries, g_threads.entries + g_threads.count,
                      [](const ThreadEntry& entry) { return entry.filtered; });
 }
 
-bool some_lack_a_stack() {
+bool any_needs_alt_stack() {
   return std::any_of(
       g_threads.entries, g_threads.entries + g_threads.count,
-      [](const ThreadEntry& entry) { return entry.lacks_stack && entry.counted_none; });
+      [](const ThreadEntry& entry) { return entry.needs_alt_stack && entry.counted_none; });
 }
 
 void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument) {
   for (std::uint32_t i = 0; i < g_threads.count; ++i) visitor(g_threads.entries[i], argument);
 }
 
-void forget_threads() {
+void reset_threads_after_fork() {
   g_threads.count = g_threads.opened = 0;
   g_threads.kind = nullptr;
   close_directory();

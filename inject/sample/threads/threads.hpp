@@ -20,13 +20,13 @@
 namespace gpuprof::sample {
 
 /// What off_cpu.cpp knows about one thread.
-struct BlockedMemory {
-  WaitMemory wait;
-  std::uint64_t cpu_ns = 0;    // thread CPU time at the last look
-  std::uint64_t stack_id = 0;  // of the present wait; 0: not known
-  std::uint64_t lane = 0;      // through which lane its definition went, and that it did
-  std::uint64_t told_ns = 0;   // up to when records cover the wait; 0: no record of it yet
-  std::uint64_t taken_ns = 0;  // when its stack was taken
+struct OffCpuState {
+  WaitTracker wait;
+  std::uint64_t cpu_ns = 0;             // thread CPU time at the last look
+  std::uint64_t stack_id = 0;           // of the present wait; 0: not known
+  std::uint64_t ring_mark = 0;          // through which lane its definition went, and that it did
+  std::uint64_t reported_until_ns = 0;  // up to when records cover the wait; 0: no record of it yet
+  std::uint64_t taken_ns = 0;           // when its stack was taken
   std::uint64_t over_stack_id = 0, over_told_ns = 0;  // of the wait before, until its end is known
   std::uint64_t stands_for_ns = 0;                    // should it be over at the next look
 };
@@ -39,16 +39,16 @@ struct ThreadEntry {
   std::uint64_t checked_cpu_ns = 0;
   bool has_trigger = false;
   bool traced = false, filtered = false;
-  MaskMemory mask;
+  MaskHistory mask;
   std::uint32_t handler_runs = 0;  // at the last look
-  bool lacks_stack = false;        // for signals: there is no trigger for that (alt_stacks.hpp)
+  bool needs_alt_stack = false;    // for signals: there is no trigger for that (alt_stacks.hpp)
   std::uint64_t lacks_stack_ns = 0;
   bool counted_masked = false, counted_none = false;
   char name[16] = {};
-  std::uint32_t told_flags = ~0u;
-  char told_name[16] = {};
+  std::uint32_t reported_flags = ~0u;
+  char reported_name[16] = {};
   TriggerSlot slot;
-  BlockedMemory blocked;
+  OffCpuState off_cpu;
 };
 
 inline constexpr std::uint32_t kMaxThreads = 4096;
@@ -66,23 +66,23 @@ void release_threads();
 void scan_threads(std::uint64_t now_ns);
 
 /// Lets the worker run wherever one of those threads may. After a scan; looks every 10 s.
-void follow_affinity(std::uint64_t now_ns);
+void update_affinity(std::uint64_t now_ns);
 
 /// Takes the triggers of threads that our signal has reached in a waiting call, at once.
-void heed_interrupted_waits(std::uint64_t now_ns);
+void handle_interrupted_waits(std::uint64_t now_ns);
 
 /// Whether somebody traced this process at the last scan; whether the program has put a thread
 /// under a filter since we came.
 bool was_traced();
-bool some_are_filtered();
+bool any_filtered();
 
 /// Whether a thread has gone without a trigger for a while for want of a stack.
-bool some_lack_a_stack();
+bool any_needs_alt_stack();
 
 /// Calls visitor(entry, argument) for each thread.
 void for_each_thread(void (*visitor)(ThreadEntry&, void*), void* argument);
 
 /// In the child of a fork: the entries are the parent's.
-void forget_threads();
+void reset_threads_after_fork();
 
 }  // namespace gpuprof::sample

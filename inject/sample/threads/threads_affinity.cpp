@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kPeriodNs = 10'000'000'000;
 // Of a pool of thousands the first say enough.
-constexpr std::uint32_t kMostThreads = 256;
+constexpr std::uint32_t kMaxThreads = 256;
 constexpr std::size_t kWords = 8192 / (8 * sizeof(unsigned long));  // as many as a kernel can have
 
 struct Processors {
@@ -34,7 +34,7 @@ bool read_affinity(long tid, unsigned long (&bits)[kWords]) {
 void add(ThreadEntry& entry, void* all) {
   auto& processors = *static_cast<Processors*>(all);
   unsigned long bits[kWords] = {};
-  if (processors.threads == kMostThreads || !read_affinity(entry.tid, bits)) return;
+  if (processors.threads == kMaxThreads || !read_affinity(entry.tid, bits)) return;
   ++processors.threads;
   for (std::size_t i = 0; i < kWords; ++i) processors.bits[i] |= bits[i];
 }
@@ -44,7 +44,7 @@ constinit std::uint64_t g_next_ns = 0;
 
 }  // namespace
 
-void follow_affinity(std::uint64_t now_ns) {
+void update_affinity(std::uint64_t now_ns) {
   const long tid = ::syscall(SYS_gettid);
   // Each fork may make a new worker, with the affinity of the thread that forked.
   if (tid == g_tid && now_ns < g_next_ns) return;

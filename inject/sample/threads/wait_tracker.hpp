@@ -21,18 +21,18 @@
 
 namespace gpuprof::sample {
 
-class WaitMemory {
+class WaitTracker {
  public:
   static constexpr std::uint64_t kProbeNs = 75'000'000;
-  static constexpr std::uint64_t kLongestPauseNs = 80'000'000;
-  static constexpr std::uint64_t kMostOwedNs = 1'000'000'000;
+  static constexpr std::uint64_t kMaxIntervalNs = 80'000'000;
+  static constexpr std::uint64_t kMaxCarriedNs = 1'000'000'000;
 
   struct Record {
     std::uint64_t ts_ns;      // an instant at which the thread waited
     std::uint64_t weight_ns;  // 0: there is none
   };
 
-  enum class Seen : std::uint8_t {
+  enum class Observation : std::uint8_t {
     kFirst,   // nothing is known yet
     kAsleep,  // no CPU time since the last look
     kMoved,
@@ -42,15 +42,15 @@ class WaitMemory {
   std::uint64_t due_ns() const { return due_ns_; }
 
   /// A look. `cpu_ns`: of the thread, since it began.
-  Seen look(std::uint64_t now_ns, std::uint64_t cpu_ns) {
+  Observation observe(std::uint64_t now_ns, std::uint64_t cpu_ns) {
     over_ = End{};
-    Seen seen = Seen::kAsleep;
+    Observation seen = Observation::kAsleep;
     if (looked_ns_ == 0) {
-      seen = Seen::kFirst;
+      seen = Observation::kFirst;
       began_ns_ = now_ns;
       cpu_ns_ = cpu_ns;
     } else if (cpu_ns != cpu_ns_) {
-      seen = Seen::kMoved;
+      seen = Observation::kMoved;
       move(now_ns - looked_ns_, now_ns, cpu_ns);
     } else {
       over_ = end_;
@@ -65,7 +65,7 @@ class WaitMemory {
 
   /// The rest of the wait that was found to be over at the look before this one, and was told up
   /// to `told_ns`.
-  Record end_of(std::uint64_t told_ns) const {
+  Record unreported_end(std::uint64_t told_ns) const {
     const std::uint64_t end_ns = over_.ts_ns + over_.sure_ns;
     return {over_.ts_ns, end_ns > told_ns ? end_ns - told_ns : 0};
   }
@@ -74,30 +74,30 @@ class WaitMemory {
   std::uint64_t began_ns() const { return began_ns_; }
 
   /// So much of the time before this look was told as waited.
-  void was_told(std::uint64_t ns) { unseen_ns_ -= std::min(unseen_ns_, ns); }
+  void mark_reported(std::uint64_t ns) { unseen_ns_ -= std::min(unseen_ns_, ns); }
 
   /// After kMoved: whether it is time to see if the thread is in a short wait now.
   bool wants_probe() const { return unseen_ns_ >= kProbeNs; }
   /// That was done, and the thread did not wait.
-  void found_awake() { unseen_ns_ = 0; }
+  void probe_found_running() { unseen_ns_ = 0; }
   /// It did, but its stack could not be had.
-  void found_without_stack() {
-    owed_ns_ = std::min(owed_ns_ + unseen_ns_, kMostOwedNs);
+  void probe_without_stack() {
+    owed_ns_ = std::min(owed_ns_ + unseen_ns_, kMaxCarriedNs);
     unseen_ns_ = 0;
   }
   /// It did. @return what the wait stands for, should it turn out to be a short one.
-  std::uint64_t found_asleep() {
+  std::uint64_t probe_found_waiting() {
     const std::uint64_t stands_for = unseen_ns_ + owed_ns_;
     unseen_ns_ = owed_ns_ = 0;
     return stands_for;
   }
 
   /// The next look: after `period_ns`; later, the longer the thread has waited.
-  void plan_next(Seen seen, std::uint64_t period_ns) {
+  void plan_next(Observation seen, std::uint64_t period_ns) {
     std::uint64_t pause_ns = period_ns;
-    if (seen == Seen::kAsleep)
-      pause_ns = std::clamp((looked_ns_ - began_ns_) / 16, period_ns,
-                            std::max(period_ns, kLongestPauseNs));
+    if (seen == Observation::kAsleep)
+      pause_ns =
+          std::clamp((looked_ns_ - began_ns_) / 16, period_ns, std::max(period_ns, kMaxIntervalNs));
     due_ns_ = looked_ns_ + pause_ns;
   }
 

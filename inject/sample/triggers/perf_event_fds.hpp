@@ -2,8 +2,8 @@
 //
 // Which descriptors are perf events of ours: the handler asks before it believes a signal.
 //
-// Context:  signal (answer), worker (add, remove, take_answers), boundary (clear in a forked child)
-// Owns:     nothing: the descriptors belong to the perf trigger
+// Context:  signal (answer), worker (add, remove, take_signal_count), boundary (clear in a forked
+// child) Owns:     nothing: the descriptors belong to the perf trigger
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::sample {
 
-class PerfDescriptors {
+class PerfEventFds {
  public:
   /// False: no place.
   bool add(int fd, std::uint64_t event_id, pid_t tid) {
@@ -38,20 +38,20 @@ class PerfDescriptors {
   }
   /// A signal of descriptor `fd` has arrived: the thread it is for, 0: that is no event of ours.
   /// The descriptor is in the worker's own table: the handler may know its number but not use it.
-  std::uint32_t answer(int fd) {
+  std::uint32_t on_signal(int fd) {
     Entry* entry = find(fd);
     if (entry == nullptr) return 0;
     entry->answers.fetch_add(1, std::memory_order_relaxed);
     return entry->tid.load(std::memory_order_relaxed);
   }
   /// Whether an event of ours has or had a number about like this one. They are as high as numbers
-  /// go (move_to_top), where the program has none.
+  /// go (move_fd_high), where the program has none.
   bool may_have_had(int fd) const {
     return fd >= lowest_.load(std::memory_order_acquire) &&
            fd <= highest_.load(std::memory_order_acquire);
   }
   /// Signals that arrived since the last call.
-  std::uint32_t take_answers(int fd) {
+  std::uint32_t take_signal_count(int fd) {
     Entry* entry = find(fd);
     return entry == nullptr ? 0 : entry->answers.exchange(0, std::memory_order_relaxed);
   }
@@ -92,6 +92,6 @@ class PerfDescriptors {
   std::atomic<int> lowest_{1 << 30}, highest_{-1};
 };
 
-extern PerfDescriptors g_perf_descriptors;
+extern PerfEventFds g_perf_descriptors;
 
 }  // namespace gpuprof::sample

@@ -31,7 +31,7 @@ struct TriggerSlot {
   timer_t timer{};
   std::uint64_t sent_cpu_ns = 0;
   // perf: period in force, and what was given since the last correction.
-  std::uint64_t period_ns = 0, judged_cpu_ns = 0, answered = 0;
+  std::uint64_t period_ns = 0, corrected_cpu_ns = 0, delivered = 0;
 };
 
 struct TriggerKind {
@@ -46,7 +46,7 @@ struct TriggerKind {
   /// Samples per second it really gives.
   std::uint32_t (*effective_hz)(const TriggerPlan& plan);
   /// Called once a period for each thread, if not null.
-  void (*turn)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
+  void (*poll)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
   /// Called at each scan for each thread, if not null: lets the trigger go on, at a rate corrected
   /// by what it has given so far.
   void (*refill)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);

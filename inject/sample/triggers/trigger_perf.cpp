@@ -31,7 +31,7 @@ namespace {
 // handled. Without a limit a thread that blocks our signal would queue one a period until
 // RLIMIT_SIGPENDING, and the kernel then sends SIGIO instead, which ends the process. Half a
 // second, because that is how long the worker may be late before samples are missed.
-constexpr std::uint32_t kFewestUnanswered = 4;
+constexpr std::uint32_t kMinUnanswered = 4;
 constexpr std::uint64_t kQueueReserve = 512;
 
 int open_event(const TriggerPlan& plan, pid_t tid) {
@@ -57,7 +57,7 @@ bool direct_to(int fd, int signal, pid_t tid) {
 }
 
 bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
-  const int fd = move_to_top(open_event(plan, tid));
+  const int fd = move_fd_high(open_event(plan, tid));
   if (fd < 0) return false;
   std::uint64_t id = 0;
   if (!direct_to(fd, plan.signal, tid) || ioctl(fd, PERF_EVENT_IOC_ID, &id) != 0 ||
@@ -68,7 +68,7 @@ bool open_trigger(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   slot->fd = fd;
   slot->event_id = id;
   slot->period_ns = plan.period_ns;
-  return ioctl(fd, PERF_EVENT_IOC_REFRESH, kFewestUnanswered + plan.rate_hz / 2) == 0;
+  return ioctl(fd, PERF_EVENT_IOC_REFRESH, kMinUnanswered + plan.rate_hz / 2) == 0;
 }
 
 bool intact(const TriggerSlot& slot) {
@@ -117,22 +117,23 @@ bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
 void correct_period(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
   constexpr std::uint64_t kSamplesToJudge = 25;
   const std::uint64_t cpu_ns = base::clock_ns(cpu_clock_of(tid));
-  if (slot->judged_cpu_ns == 0 || cpu_ns < slot->judged_cpu_ns) slot->judged_cpu_ns = cpu_ns;
-  const std::uint64_t expected = (cpu_ns - slot->judged_cpu_ns) / plan.period_ns;
+  if (slot->corrected_cpu_ns == 0 || cpu_ns < slot->corrected_cpu_ns)
+    slot->corrected_cpu_ns = cpu_ns;
+  const std::uint64_t expected = (cpu_ns - slot->corrected_cpu_ns) / plan.period_ns;
   if (expected < kSamplesToJudge) return;
-  const std::uint64_t answered = std::max<std::uint64_t>(slot->answered, 1);
+  const std::uint64_t answered = std::max<std::uint64_t>(slot->delivered, 1);
   const std::uint64_t wanted = slot->period_ns * answered / expected;
   slot->period_ns = std::clamp(wanted, plan.period_ns / 4, plan.period_ns);
-  slot->judged_cpu_ns = cpu_ns;
-  slot->answered = 0;
+  slot->corrected_cpu_ns = cpu_ns;
+  slot->delivered = 0;
   ioctl(slot->fd, PERF_EVENT_IOC_PERIOD, &slot->period_ns);
 }
 
 void refill(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot) {
-  const std::uint32_t answers = g_perf_descriptors.take_answers(slot->fd);
+  const std::uint32_t answers = g_perf_descriptors.take_signal_count(slot->fd);
   if (answers == 0) return;
   ioctl(slot->fd, PERF_EVENT_IOC_REFRESH, answers);
-  slot->answered += answers;
+  slot->delivered += answers;
   correct_period(plan, tid, slot);
 }
 

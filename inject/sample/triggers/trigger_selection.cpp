@@ -24,7 +24,7 @@ bool usable(const TriggerKind& kind, const TriggerPlan& plan, const char* then) 
   char why[160] = "", text[256];
   if (kind.probe(plan, why, sizeof why)) return true;
   snprintf(text, sizeof text, "sampler %s cannot be used (%s); %s", kind.name, why, then);
-  hot::notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
+  hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
   return false;
 }
 
@@ -56,16 +56,17 @@ const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool
 }  // namespace
 
 const TriggerKind* choose_trigger(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
-  if (has_threads_of_its_own(current_snapshot())) {
-    hot::notice(
+  if (has_non_libc_threads(current_snapshot())) {
+    hot::send_notice(
         Feature::kNative, NoticeLevel::kMissing, 0,
         "the program contains Go code without cgo, whose threads stand no handler of ours: only "
         "blocked threads are sampled");
     return nullptr;
   }
-  if (handled_signal() == 0) {
-    hot::notice(Feature::kNative, NoticeLevel::kMissing, 0,
-                "every realtime signal is in use by the program: only blocked threads are sampled");
+  if (sampling_signal() == 0) {
+    hot::send_notice(
+        Feature::kNative, NoticeLevel::kMissing, 0,
+        "every realtime signal is in use by the program: only blocked threads are sampled");
     return nullptr;
   }
   return choose(asked, plan, no_perf);

@@ -31,7 +31,7 @@ inline Registers registers_at(std::uint64_t pc, std::uint64_t sp, std::uint64_t 
   return Registers{pc, sp, fp};
 }
 
-__attribute__((always_inline)) inline void own_registers(Registers* to) {
+__attribute__((always_inline)) inline void current_registers(Registers* to) {
   __asm__ volatile(
       "adr %0, .\n\t"
       "mov %1, sp\n\t"
@@ -54,12 +54,12 @@ inline std::uint64_t return_address(std::uint64_t word) {
   return link;
 }
 
-inline std::uint64_t leaf_caller(const ucontext_t* context) {
+inline std::uint64_t leaf_return_address(const ucontext_t* context) {
   return return_address(context->uc_mcontext.regs[kLinkRegister]);
 }
 
-/// Order known to gpuprof_mark_landing and gpuprof_go_to_landing.
-struct Landing {
+/// Order known to gpuprof_set_recovery_point and gpuprof_resume_at_recovery_point.
+struct RecoveryPoint {
   std::uint64_t x19_to_x30[12];
   std::uint64_t sp;
   std::uint64_t d8_to_d15[8];
@@ -67,11 +67,11 @@ struct Landing {
 
 /// Loads every register of the landing, also the vector registers, which would be harder to find
 /// in the signal frame.
-extern "C" __attribute__((noreturn, visibility("hidden"))) void gpuprof_go_to_landing(
-    const Landing* landing);
+extern "C" __attribute__((noreturn, visibility("hidden"))) void gpuprof_resume_at_recovery_point(
+    const RecoveryPoint* landing);
 
-inline void land(const Landing& landing, ucontext_t* context) {
-  context->uc_mcontext.pc = reinterpret_cast<std::uintptr_t>(&gpuprof_go_to_landing);
+inline void resume_at(const RecoveryPoint& landing, ucontext_t* context) {
+  context->uc_mcontext.pc = reinterpret_cast<std::uintptr_t>(&gpuprof_resume_at_recovery_point);
   context->uc_mcontext.regs[0] = reinterpret_cast<std::uintptr_t>(&landing);
 }
 

@@ -30,7 +30,7 @@ inline Registers registers_at(std::uint64_t pc, std::uint64_t sp, std::uint64_t 
   return at;
 }
 
-__attribute__((always_inline)) inline void own_registers(Registers* to) {
+__attribute__((always_inline)) inline void current_registers(Registers* to) {
   for (greg_t& value : to->general) value = 0;
   __asm__ volatile(
       "leaq 0(%%rip), %%rax\n\t"
@@ -66,18 +66,18 @@ inline std::uint64_t stack_pointer(const ucontext_t* context) {
 }
 
 /// Reads the top of the stack.
-inline std::uint64_t leaf_caller(const ucontext_t* context) {
+inline std::uint64_t leaf_return_address(const ucontext_t* context) {
   return *reinterpret_cast<const std::uint64_t*>(stack_pointer(context));
 }
 
-inline std::uint64_t return_address(std::uint64_t word) { return word; }
+inline std::uint64_t strip_pointer_auth(std::uint64_t word) { return word; }
 
-/// Order known to gpuprof_mark_landing.
-struct Landing {
+/// Order known to gpuprof_set_recovery_point.
+struct RecoveryPoint {
   std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-inline void land(const Landing& landing, ucontext_t* context) {
+inline void resume_at(const RecoveryPoint& landing, ucontext_t* context) {
   greg_t* general = context->uc_mcontext.gregs;
   general[REG_RBX] = static_cast<greg_t>(landing.rbx);
   general[REG_RBP] = static_cast<greg_t>(landing.rbp);

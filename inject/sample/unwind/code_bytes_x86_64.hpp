@@ -48,6 +48,6 @@ inline bool is_go(const CodeAccess& code, std::uint64_t address) {
 }
 
 /// Takes `frame` to its caller by the call that made it (prologue_step_x86_64.cpp).
-bool by_called_function(const CodeAccess& code, BareFrame* frame);
+bool step_by_prologue(const CodeAccess& code, FrameRegisters* frame);
 
 }  // namespace gpuprof::sample

@@ -19,7 +19,7 @@
 namespace gpuprof::sample {
 
 /// `interrupted`: pc is about to run; otherwise it is a return address.
-struct BareFrame {
+struct FrameRegisters {
   std::uint64_t pc, sp, fp;
   bool interrupted;
 };
@@ -36,17 +36,17 @@ struct CodeAccess {
   bool (*is_go)(void* from, std::uint64_t address) = nullptr;
 };
 
-enum class BareStep : std::uint8_t {
+enum class StepResult : std::uint8_t {
   kLost,
-  kCertain,  // the instructions said so
-  kLikely,   // by the frame pointer
-  kGaps,     // the same, and a caller may have been passed over
+  kCertain,         // the instructions said so
+  kLikely,          // by the frame pointer
+  kMayHaveSkipped,  // the same, and a caller may have been passed over
 };
 
 /// Takes `frame` to its caller. It is changed only where something is found.
-BareStep step_without_tables(const CodeAccess& code, BareFrame* frame);
+StepResult step_without_tables(const CodeAccess& code, FrameRegisters* frame);
 
 /// Whether what lies before `address` calls, so that a call may return there.
-bool follows_a_call(const CodeAccess& code, std::uint64_t address);
+bool is_return_address(const CodeAccess& code, std::uint64_t address);
 
 }  // namespace gpuprof::sample

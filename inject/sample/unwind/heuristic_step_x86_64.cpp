@@ -72,7 +72,7 @@ Effect entering(const unsigned char* at, unsigned left) {
 /// Follows the instructions from frame.pc to the return. `slot`: where its address lies.
 class Follower {
  public:
-  Follower(const CodeAccess& code, const BareFrame& frame)
+  Follower(const CodeAccess& code, const FrameRegisters& frame)
       : code_(code), frame_(frame), sp_(frame.sp), fp_(frame.fp) {}
 
   bool run() {
@@ -108,13 +108,13 @@ class Follower {
   }
 
   const CodeAccess& code_;
-  const BareFrame& frame_;
+  const FrameRegisters& frame_;
   std::uint64_t sp_, fp_, pushed_ = 0, slot_ = 0;
 };
 
 bool returns_to(const CodeAccess& code, std::uint64_t slot, std::uint64_t* address) {
   return code.read(code.from, slot, address) && base::user_address(*address) &&
-         follows_a_call(code, *address);
+         is_return_address(code, *address);
 }
 
 // A goroutine returns to the second instruction of its end, a call behind a nop; there is no frame
@@ -128,12 +128,12 @@ bool ends_there(const CodeAccess& code, std::uint64_t slot, std::uint64_t fp) {
   return starts_with(end.at, end.count, {0x90, 0xe8});
 }
 
-bool take(BareFrame* frame, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
-  *frame = BareFrame{pc, sp, fp, false};
+bool take(FrameRegisters* frame, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
+  *frame = FrameRegisters{pc, sp, fp, false};
   return true;
 }
 
-bool by_instructions(const CodeAccess& code, BareFrame* frame) {
+bool step_by_epilogue(const CodeAccess& code, FrameRegisters* frame) {
   Follower follower(code, *frame);
   std::uint64_t caller;
   if (!follower.run() || follower.slot() < frame->sp || follower.slot() - frame->sp > kFarthest ||
@@ -143,7 +143,7 @@ bool by_instructions(const CodeAccess& code, BareFrame* frame) {
 }
 
 // Interrupted before the frame pointer was saved or set.
-bool by_prologue(const CodeAccess& code, BareFrame* frame) {
+bool step_at_entry(const CodeAccess& code, FrameRegisters* frame) {
   if (!frame->interrupted) return false;
   const Code code_here = code_at(code, frame->pc, 12);
   const unsigned char* at = code_here.at;
@@ -195,36 +195,36 @@ bool passes_over_one(const CodeAccess& code, std::uint64_t from, std::uint64_t t
   return false;
 }
 
-BareStep by_frame_pointer(const CodeAccess& code, BareFrame* frame) {
+StepResult step_by_frame_pointer(const CodeAccess& code, FrameRegisters* frame) {
   const std::uint64_t sp = frame->sp, fp = frame->fp;
   std::uint64_t caller, saved;
-  if (sp % 8 != 0) return BareStep::kLost;
+  if (sp % 8 != 0) return StepResult::kLost;
   // What was left behind may lie on top of a Go frame, which is known to be one.
   const bool framed =
       is_go(code, frame->pc) && (!frame->interrupted || keeps_frame_pointer(code, frame->pc));
   if (!framed && fp != sp && returns_to(code, sp, &caller)) {
     take(frame, caller, sp + 8, fp);
-    return BareStep::kLikely;
+    return StepResult::kLikely;
   }
   if (!framed && ends_there(code, sp, fp)) {
     take(frame, 0, sp + 8, 0);
-    return BareStep::kLikely;
+    return StepResult::kLikely;
   }
   if (fp % 8 != 0 || fp < sp || fp - sp > kFarthest || !code.read(code.from, fp, &saved) ||
       !base::user_address(fp))
-    return BareStep::kLost;
+    return StepResult::kLost;
   if (!returns_to(code, fp + 8, &caller)) {
-    if (!ends_there(code, fp + 8, saved)) return BareStep::kLost;
+    if (!ends_there(code, fp + 8, saved)) return StepResult::kLost;
     caller = 0;
   }
   const bool gaps = !keeps_frame_pointer(code, frame->pc) && passes_over_one(code, sp, fp);
   take(frame, caller, fp + 16, saved);
-  return gaps ? BareStep::kGaps : BareStep::kLikely;
+  return gaps ? StepResult::kMayHaveSkipped : StepResult::kLikely;
 }
 
 }  // namespace
 
-bool follows_a_call(const CodeAccess& code, std::uint64_t address) {
+bool is_return_address(const CodeAccess& code, std::uint64_t address) {
   if (!code.is_code(code.from, address - 1)) return false;
   const Code before = code_at(code, address - 7, 7);
   if (before.count < 7) return false;
@@ -234,12 +234,12 @@ bool follows_a_call(const CodeAccess& code, std::uint64_t address) {
   return false;
 }
 
-BareStep step_without_tables(const CodeAccess& code, BareFrame* frame) {
-  if (by_instructions(code, frame) || by_prologue(code, frame) || by_called_function(code, frame))
-    return BareStep::kCertain;
+StepResult step_without_tables(const CodeAccess& code, FrameRegisters* frame) {
+  if (step_by_epilogue(code, frame) || step_at_entry(code, frame) || step_by_prologue(code, frame))
+    return StepResult::kCertain;
   // Of code that is not known the frame pointer says nothing.
-  if (!code.is_code(code.from, frame->pc - (frame->interrupted ? 0 : 1))) return BareStep::kLost;
-  return by_frame_pointer(code, frame);
+  if (!code.is_code(code.from, frame->pc - (frame->interrupted ? 0 : 1))) return StepResult::kLost;
+  return step_by_frame_pointer(code, frame);
 }
 
 }  // namespace gpuprof::sample

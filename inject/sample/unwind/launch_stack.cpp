@@ -16,29 +16,30 @@
 
 namespace gpuprof::sample {
 
-std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t what, std::uint64_t ts_ns) {
-  SnapshotUse at_work;
-  if (g_handler.held.load(std::memory_order_seq_cst)) {
-    hot::count(wire::Counter::kSamplesAtFork);
+std::uint64_t capture_launch_stack(const hot::Guard& guard, std::uint64_t what,
+                                   std::uint64_t ts_ns) {
+  SnapshotReader at_work;
+  if (g_handler.suspended.load(std::memory_order_seq_cst)) {
+    hot::count(wire::Counter::kSamplesDuringFork);
     return 0;
   }
-  if (current_snapshot() == nullptr || !guard_in_force()) return 0;
+  if (current_snapshot() == nullptr || !is_guard_active()) return 0;
   StackRequest request;
-  own_registers(&request.start);
-  request.flags = wire::kStackInCall;
-  request.parts = g_parts;
-  const LaunchPlace place{request.start, what, request.parts};
-  LaunchMemo* const memo = launch_memo_of(guard);
+  current_registers(&request.start);
+  request.flags = wire::kStackInCallback;
+  request.parts = g_stack_parts;
+  const LaunchSite place{request.start, what, request.parts};
+  LaunchStackCache* const memo = launch_stack_cache_of(guard);
   if (memo != nullptr) {
-    hot::Outlet& outlet = guard.outlet();
-    const std::uint64_t known = known_stack(*memo, place);
-    if (known != 0 && outlet.stacks.sent(known, outlet.lane.epoch())) return known;
-    request.taken = &room_for_taken(*memo);
+    hot::RingProducer& outlet = guard.producer();
+    const std::uint64_t known = find_cached_stack(*memo, place);
+    if (known != 0 && outlet.stacks.contains(known, outlet.ring.epoch())) return known;
+    request.taken = &capture_buffer(*memo);
   }
   // A library's own thread may have every signal blocked; a fault would then end the program.
-  const OpenFaults open(blocked_signals());
-  const std::uint64_t id = take_stack(guard, request, ts_ns);
-  if (memo != nullptr) remember_stack(*memo, place, id, guard.tid());
+  const UnblockFaultSignals open(blocked_signals());
+  const std::uint64_t id = capture_stack(guard, request, ts_ns);
+  if (memo != nullptr) cache_stack(*memo, place, id, guard.tid());
   return id;
 }
 

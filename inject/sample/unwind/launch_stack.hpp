@@ -18,6 +18,7 @@ namespace gpuprof::sample {
 /// @param what  Tells this call from others that a thread makes at one depth of its stack, where it
 ///              is cheap to know.
 /// @return the stack id, 0 if no stack could be taken (counted).
-std::uint64_t take_launch_stack(const hot::Guard& guard, std::uint64_t what, std::uint64_t ts_ns);
+std::uint64_t capture_launch_stack(const hot::Guard& guard, std::uint64_t what,
+                                   std::uint64_t ts_ns);
 
 }  // namespace gpuprof::sample

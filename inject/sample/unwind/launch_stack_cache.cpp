@@ -43,16 +43,16 @@ __attribute__((no_sanitize("address", "thread"))) std::uint64_t word_at(std::uin
   return *reinterpret_cast<const volatile std::uint64_t*>(address);
 }
 
-bool reads_state(const python::OwnLook& look, std::uint32_t tid) {
+bool reads_state(const python::StackFingerprint& look, std::uint32_t tid) {
   struct Reading {
     std::uint64_t state;
     std::uint32_t tid;
     bool same;
   } reading{look.state, tid, false};
-  const bool read = guarded(
+  const bool read = call_guarded(
       [](void* argument) {
         auto& asked = *static_cast<Reading*>(argument);
-        asked.same = python::reads_own_state(asked.state, asked.tid);
+        asked.same = python::can_read_state(asked.state, asked.tid);
       },
       &reading);
   return read && reading.same;
@@ -61,11 +61,11 @@ bool reads_state(const python::OwnLook& look, std::uint32_t tid) {
 }  // namespace
 
 /// Zeroed memory is one that nobody has.
-class LaunchMemo {
+class LaunchStackCache {
  public:
   std::atomic<std::uint32_t> tid;    // whose it is; 0: nobody's
   std::atomic<std::uint32_t> owner;  // ThreadBlock::owner
-  Taken taken;
+  CapturedStack taken;
   std::uint64_t taken_generation;  // when the walk began
 
   void forget() {
@@ -75,7 +75,7 @@ class LaunchMemo {
     generation_ = unwind_generation();
   }
 
-  std::uint64_t known(const LaunchPlace& place, const python::OwnLook& look) const {
+  std::uint64_t known(const LaunchSite& place, const python::StackFingerprint& look) const {
     if (generation_ != unwind_generation()) return 0;
     const std::uint64_t sp = stack_pointer(place.start), key = key_of(place, look);
     const Entry& entry = entries_[key % kEntries];
@@ -88,7 +88,7 @@ class LaunchMemo {
     return entry.id;
   }
 
-  void remember(const LaunchPlace& place, const python::OwnLook& look, std::uint64_t id) {
+  void remember(const LaunchSite& place, const python::StackFingerprint& look, std::uint64_t id) {
     if (taken_generation != unwind_generation()) return;
     if (generation_ != taken_generation || used_ + taken.trail.count > kCells) forget();
     const std::uint64_t sp = stack_pointer(place.start), key = key_of(place, look);
@@ -96,7 +96,7 @@ class LaunchMemo {
     entry.id = 0;
     std::uint32_t outer = 0;
     for (std::uint32_t i = taken.trail.count; i-- > 0;) {
-      const TrailWord& word = taken.trail.words[i];
+      const FootprintWord& word = taken.trail.words[i];
       if (word.at >> 35 != sp >> 35 || word.at % 8 != 0) return;
       outer = cell_of({word.value, static_cast<std::uint32_t>(word.at >> 3), outer});
     }
@@ -104,9 +104,9 @@ class LaunchMemo {
   }
 
  private:
-  static std::uint64_t key_of(const LaunchPlace& place, const python::OwnLook& look) {
+  static std::uint64_t key_of(const LaunchSite& place, const python::StackFingerprint& look) {
     return base::hash_pair(base::hash_pair(place.parts.python ? 1 : 0, look.state, look.hash),
-                           place.what, stack_pointer(place.start));
+                           place.discriminator, stack_pointer(place.start));
   }
 
   /// Stacks have their outer parts in common.
@@ -132,7 +132,7 @@ class LaunchMemo {
 namespace {
 
 struct Memos {
-  LaunchMemo of[kPlaces];
+  LaunchStackCache of[kPlaces];
   /// By ThreadBlock::index: its place + 1; or, of a thread that found none, launches since then.
   std::uint8_t place[hot::kMaxThreadBlocks];
   std::uint32_t asked[hot::kMaxThreadBlocks];
@@ -140,11 +140,11 @@ struct Memos {
 
 constinit std::atomic<Memos*> g_memos{nullptr};
 
-LaunchMemo* take_place(Memos& memos, const hot::ThreadBlock& block) {
+LaunchStackCache* take_place(Memos& memos, const hot::ThreadBlock& block) {
   for (std::uint32_t i = 0; i < kPlaces; ++i) {
-    LaunchMemo& memo = memos.of[i];
+    LaunchStackCache& memo = memos.of[i];
     std::uint32_t had = memo.tid.load(std::memory_order_relaxed);
-    if (had != 0 && had != block.tid && !hot::thread_has_ended(had)) continue;
+    if (had != 0 && had != block.tid && !hot::thread_exited(had)) continue;
     if (!memo.tid.compare_exchange_strong(had, block.tid, std::memory_order_acquire)) continue;
     memo.owner.store(block.owner, std::memory_order_relaxed);
     memo.forget();
@@ -157,13 +157,13 @@ LaunchMemo* take_place(Memos& memos, const hot::ThreadBlock& block) {
 
 }  // namespace
 
-LaunchMemo* launch_memo_of(const hot::Guard& guard) {
+LaunchStackCache* launch_stack_cache_of(const hot::Guard& guard) {
   Memos* memos = g_memos.load(std::memory_order_acquire);
   if (memos == nullptr) return nullptr;
   const hot::ThreadBlock& block = guard.block();
   const std::uint32_t place = memos->place[block.index];
   if (place != 0) {
-    LaunchMemo& memo = memos->of[place - 1];
+    LaunchStackCache& memo = memos->of[place - 1];
     if (memo.owner.load(std::memory_order_relaxed) == block.owner &&
         memo.tid.load(std::memory_order_relaxed) == block.tid)
       return &memo;
@@ -172,27 +172,27 @@ LaunchMemo* launch_memo_of(const hot::Guard& guard) {
   return take_place(*memos, block);
 }
 
-std::uint64_t known_stack(const LaunchMemo& memo, const LaunchPlace& place) {
-  python::OwnLook look;
-  if (place.parts.python && !python::look_at_own_frames(&look)) return 0;
+std::uint64_t find_cached_stack(const LaunchStackCache& memo, const LaunchSite& place) {
+  python::StackFingerprint look;
+  if (place.parts.python && !python::fingerprint_stack(&look)) return 0;
   return memo.known(place, look);
 }
 
-Taken& room_for_taken(LaunchMemo& memo) {
+CapturedStack& capture_buffer(LaunchStackCache& memo) {
   memo.taken.trail.count = 0;
   memo.taken.trail.whole = false;
   memo.taken_generation = unwind_generation();
   return memo.taken;
 }
 
-void remember_stack(LaunchMemo& memo, const LaunchPlace& place, std::uint64_t id,
-                    std::uint32_t tid) {
-  const Taken& taken = memo.taken;
+void cache_stack(LaunchStackCache& memo, const LaunchSite& place, std::uint64_t id,
+                 std::uint32_t tid) {
+  const CapturedStack& taken = memo.taken;
   if (id == 0 || !place.parts.native || !taken.trail.whole) return;
-  python::OwnLook look;
+  python::StackFingerprint look;
   if (place.parts.python) {
-    if (!python::look_at_own_frames(&look)) {
-      if (taken.python_count != 0) python::prove_own_frames(tid);
+    if (!python::fingerprint_stack(&look)) {
+      if (taken.python_count != 0) python::validate_stack(tid);
       return;
     }
     if (!taken.python_whole || taken.python_count != look.count || !reads_state(look, tid)) return;
@@ -200,7 +200,7 @@ void remember_stack(LaunchMemo& memo, const LaunchPlace& place, std::uint64_t id
   memo.remember(place, look, id);
 }
 
-void map_launch_memos() {
+void map_launch_stack_caches() {
   if (g_memos.load(std::memory_order_acquire) != nullptr) return;
   void* memory = mmap(nullptr, sizeof(Memos), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -208,12 +208,12 @@ void map_launch_memos() {
   g_memos.store(static_cast<Memos*>(memory), std::memory_order_release);
 }
 
-void unmap_launch_memos() {
+void unmap_launch_stack_caches() {
   Memos* memos = g_memos.exchange(nullptr, std::memory_order_acq_rel);
   if (memos != nullptr) munmap(memos, sizeof(Memos));
 }
 
-void forget_launch_memos() {
+void reset_launch_stack_caches() {
   Memos* memos = g_memos.load(std::memory_order_acquire);
   if (memos != nullptr) madvise(memos, sizeof(Memos), MADV_DONTNEED);
 }

@@ -21,32 +21,32 @@
 namespace gpuprof::sample {
 
 /// Where a launch is, besides its stack.
-struct LaunchPlace {
+struct LaunchSite {
   const Registers& start;
-  std::uint64_t what;  // tells launches apart that begin at one depth
+  std::uint64_t discriminator;  // tells launches apart that begin at one depth
   StackParts parts;
 };
 
-class LaunchMemo;
+class LaunchStackCache;
 
 /// The calling thread's; null: there is no place left, or no memory.
-LaunchMemo* launch_memo_of(const hot::Guard& guard);
+LaunchStackCache* launch_stack_cache_of(const hot::Guard& guard);
 
 /// The id of the stack that was taken at this place, if all of it is as it was; else 0.
-std::uint64_t known_stack(const LaunchMemo& memo, const LaunchPlace& place);
+std::uint64_t find_cached_stack(const LaunchStackCache& memo, const LaunchSite& place);
 
-/// Room for what take_stack() leaves for remember_stack().
-Taken& room_for_taken(LaunchMemo& memo);
+/// Room for what capture_stack() leaves for cache_stack().
+CapturedStack& capture_buffer(LaunchStackCache& memo);
 
 /// Keeps what it left, if the stack can be known again by it. Under a fault guard in force.
-void remember_stack(LaunchMemo& memo, const LaunchPlace& place, std::uint64_t id,
-                    std::uint32_t tid);
+void cache_stack(LaunchStackCache& memo, const LaunchSite& place, std::uint64_t id,
+                 std::uint32_t tid);
 
 /// Worker. Without memory there are no places.
-void map_launch_memos();
-/// Nobody is inside, nor gets there before map_launch_memos().
-void unmap_launch_memos();
+void map_launch_stack_caches();
+/// Nobody is inside, nor gets there before map_launch_stack_caches().
+void unmap_launch_stack_caches();
 /// In the child of a fork.
-void forget_launch_memos();
+void reset_launch_stack_caches();
 
 }  // namespace gpuprof::sample

@@ -20,7 +20,7 @@ namespace gpuprof::sample {
 namespace {
 
 // Words of a frame, and bytes of a function.
-constexpr std::uint64_t kMostWords = 512, kLongest = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxWords = 512, kMax = std::uint64_t{1} << 20;
 constexpr unsigned kPushes = 12;
 
 /// The function that the call before `back` calls; 0: not told there.
@@ -75,20 +75,20 @@ Made frame_of(const CodeAccess& code, std::uint64_t function, std::uint64_t unti
 
 }  // namespace
 
-bool by_called_function(const CodeAccess& code, BareFrame* frame) {
+bool step_by_prologue(const CodeAccess& code, FrameRegisters* frame) {
   if (frame->sp % 8 != 0 || is_go(code, frame->pc)) return false;
-  for (std::uint64_t i = 0, slot = frame->sp; i < kMostWords; ++i, slot += 8) {
+  for (std::uint64_t i = 0, slot = frame->sp; i < kMaxWords; ++i, slot += 8) {
     std::uint64_t back;
     if (!code.read(code.from, slot, &back)) return false;
-    if (!base::user_address(back) || !follows_a_call(code, back)) continue;
+    if (!base::user_address(back) || !is_return_address(code, back)) continue;
     const std::uint64_t function = called_before(code, back);
-    if (function > frame->pc || frame->pc - function >= kLongest) continue;
+    if (function > frame->pc || frame->pc - function >= kMax) continue;
     const Made made = frame_of(code, function, frame->pc);
     if (frame->sp + made.bytes != slot) continue;
     std::uint64_t fp = frame->fp;
     if (made.frame_pointer != 0 && !code.read(code.from, slot - made.frame_pointer, &fp))
       return false;
-    *frame = BareFrame{back, slot + 8, fp, false};
+    *frame = FrameRegisters{back, slot + 8, fp, false};
     return true;
   }
   return false;

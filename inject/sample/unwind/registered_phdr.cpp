@@ -24,7 +24,7 @@ struct __attribute__((packed)) FrameHeader {
 };
 
 struct Look {
-  const frames::FrameEntry& entry;
+  const frames::Fde& entry;
   bool same = false;
 };
 
@@ -35,28 +35,28 @@ unsigned char byte_at(std::uintptr_t address) {
 // Reading what lies on a page that has gone would cost the whole stack later.
 void look_at(void* argument) {
   Look& look = *static_cast<Look*>(argument);
-  const frames::FrameEntry& entry = look.entry;
+  const frames::Fde& entry = look.entry;
   std::uint64_t head = 0;
   for (unsigned i = 0; i < sizeof head; ++i)
     head |= std::uint64_t{byte_at(entry.at + i)} << (8 * i);
   if (head != entry.head) return;
   const std::uint32_t bytes = static_cast<std::uint32_t>(head) + 4;
   static_cast<void>(byte_at(entry.at + bytes - 1));
-  static_cast<void>(byte_at(entry.common));
+  static_cast<void>(byte_at(entry.cie));
   look.same = true;
 }
 
-bool is_there_still(const frames::FrameEntry& entry) {
+bool is_there_still(const frames::Fde& entry) {
   Look look{entry};
-  return guarded(look_at, &look) && look.same;
+  return call_guarded(look_at, &look) && look.same;
 }
 
 }  // namespace
 
-int answer_by_registered(std::uintptr_t address, int (*callback)(dl_phdr_info*, std::size_t, void*),
-                         void* data) {
-  frames::FrameEntry entry;
-  if (!frames::find_registered(address, &entry) || !is_there_still(entry)) return 0;
+int iterate_registered_phdr(std::uintptr_t address,
+                            int (*callback)(dl_phdr_info*, std::size_t, void*), void* data) {
+  frames::Fde entry;
+  if (!frames::find_fde(address, &entry) || !is_there_still(entry)) return 0;
   FrameHeader header;
   header.frame = entry.at;
   ElfW(Phdr) parts[3] = {};

@@ -17,8 +17,8 @@
 namespace gpuprof::sample {
 
 /// Calls back with a module of one entry, as dl_iterate_phdr does. 0: none is known. Needs a
-/// SnapshotUse.
-int answer_by_registered(std::uintptr_t address, int (*callback)(dl_phdr_info*, std::size_t, void*),
-                         void* data);
+/// SnapshotReader.
+int iterate_registered_phdr(std::uintptr_t address,
+                            int (*callback)(dl_phdr_info*, std::size_t, void*), void* data);
 
 }  // namespace gpuprof::sample

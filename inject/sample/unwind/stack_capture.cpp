@@ -17,15 +17,15 @@ struct Tail {
   std::uint64_t native[wire::kMaxNativeFrames];
   wire::PyFrame python_room[wire::kMaxPythonFrames];  // frames follow the native ones directly
 };
-static_assert(sizeof(Tail) <= sizeof(hot::Outlet::scratch));
+static_assert(sizeof(Tail) <= sizeof(hot::RingProducer::scratch));
 
 struct Job {
   const hot::Guard* guard;
   const StackRequest* request;
   Tail* tail;
   std::uint64_t ts_ns;
-  Walk walk;
-  python::Read python;
+  UnwindResult walk;
+  python::ReadResult python;
 };
 
 wire::PyFrame* python_frames(const Job& job) {
@@ -44,26 +44,27 @@ void read_python(void* argument) {
   Job& job = *static_cast<Job*>(argument);
   const StackRequest& request = *job.request;
   wire::PyFrame* frames = python_frames(job);
-  job.python = request.read_python == nullptr
-                   ? python::read_own(*job.guard, frames, wire::kMaxPythonFrames, job.ts_ns)
-                   : request.read_python(*job.guard, request.blocked_tid, frames,
-                                         wire::kMaxPythonFrames, job.ts_ns);
+  job.python =
+      request.read_python == nullptr
+          ? python::read_current_frames(*job.guard, frames, wire::kMaxPythonFrames, job.ts_ns)
+          : request.read_python(*job.guard, request.blocked_tid, frames, wire::kMaxPythonFrames,
+                                job.ts_ns);
 }
 
 void take_native(Job& job) {
   if (!job.request->parts.native) return;
-  if (guard_in_force() && guarded(walk_native, &job)) return;
-  if (guard_in_force()) hot::count(wire::Counter::kUnwindFaults);
+  if (is_guard_active() && call_guarded(walk_native, &job)) return;
+  if (is_guard_active()) hot::count(wire::Counter::kUnwindFaults);
   // The program counter at least is known.
   job.tail->native[0] = program_counter(job.request->start);
-  job.walk = Walk{1, wire::kStackNativeTruncated};
+  job.walk = UnwindResult{1, wire::kStackNativeTruncated};
 }
 
 void take_python(Job& job) {
-  if (!job.request->parts.python || !python::ready() || !guard_in_force()) return;
-  if (guarded(read_python, &job)) return;
+  if (!job.request->parts.python || !python::ready() || !is_guard_active()) return;
+  if (call_guarded(read_python, &job)) return;
   hot::count(wire::Counter::kPythonFaults);
-  job.python = python::Read{0, wire::kStackPythonPartial};
+  job.python = python::ReadResult{0, wire::kStackPythonPartial};
 }
 
 std::uint64_t id_of(const Tail* tail, std::uint32_t bytes, std::uint32_t flags) {
@@ -73,10 +74,10 @@ std::uint64_t id_of(const Tail* tail, std::uint32_t bytes, std::uint32_t flags) 
 
 }  // namespace
 
-std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
-                         std::uint64_t ts_ns) {
-  const std::uint32_t drops = guard.outlet().lane.drops();
-  Job job{&guard, &request, reinterpret_cast<Tail*>(guard.outlet().scratch), ts_ns, {}, {}};
+std::uint64_t capture_stack(const hot::Guard& guard, const StackRequest& request,
+                            std::uint64_t ts_ns) {
+  const std::uint32_t drops = guard.producer().ring.drop_count();
+  Job job{&guard, &request, reinterpret_cast<Tail*>(guard.producer().scratch), ts_ns, {}, {}};
   take_native(job);
   take_python(job);
   if (request.taken != nullptr) {
@@ -95,7 +96,8 @@ std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request,
                            static_cast<std::uint16_t>(job.walk.count),
                            static_cast<std::uint16_t>(job.python.count), flags};
   // A stack is told once: it waits for the next sample where one of its code objects found no room.
-  if (guard.outlet().lane.drops() == drops) hot::define_stack(guard, def, job.tail, bytes, ts_ns);
+  if (guard.producer().ring.drop_count() == drops)
+    hot::send_stack_def(guard, def, job.tail, bytes, ts_ns);
   return def.id;
 }
 

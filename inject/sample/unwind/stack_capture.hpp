@@ -24,12 +24,12 @@ struct StackParts {
 };
 
 /// Reads the Python frames of the thread the request is about.
-using ReadPython = python::Read (*)(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
-                                    std::uint32_t room, std::uint64_t ts_ns);
+using ReadPython = python::ReadResult (*)(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
+                                          std::uint32_t room, std::uint64_t ts_ns);
 
 /// What a stack was taken by, for who wants to know it again (launch_stack_cache.hpp).
-struct Taken {
-  Trail trail;
+struct CapturedStack {
+  StackFootprint trail;
   std::uint32_t python_count = 0;
   bool python_whole = false;
 };
@@ -42,10 +42,11 @@ struct StackRequest {
   ReadPython read_python = nullptr;  // null: python::read_own
   std::uint32_t flags = 0;           // wire::kStack… to add
   StackParts parts;
-  Taken* taken = nullptr;  // filled in; null: nobody asks
+  CapturedStack* taken = nullptr;  // filled in; null: nobody asks
 };
 
-/// Needs a SnapshotUse and open fault signals. @return the id, 0 if there is no frame at all.
-std::uint64_t take_stack(const hot::Guard& guard, const StackRequest& request, std::uint64_t ts_ns);
+/// Needs a SnapshotReader and open fault signals. @return the id, 0 if there is no frame at all.
+std::uint64_t capture_stack(const hot::Guard& guard, const StackRequest& request,
+                            std::uint64_t ts_ns);
 
 }  // namespace gpuprof::sample

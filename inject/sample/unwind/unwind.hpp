@@ -2,7 +2,7 @@
 //
 // Native stack walks, by whichever unwinder CMake has chosen.
 //
-// Context:  signal | callback (the walks), worker (unwind_prepare, unwind_forget)
+// Context:  signal | callback (the walks), worker (unwind_prepare, unwind_invalidate)
 // Owns:     the cache of frame recipes
 // Promises: module tables come from the caller's snapshot, never from the loader; the walks must
 //           run inside guarded() (fault_guard.hpp): a module may be unmapped under them
@@ -22,25 +22,25 @@ struct StackCopy {
   const unsigned char* data = nullptr;
 };
 
-struct Walk {
+struct UnwindResult {
   std::uint32_t count = 0;  // frames written, the program counter first
   std::uint32_t flags = 0;  // wire::kStackNative…
 };
 
 /// One word of the thread's own stack that a walk went by.
-struct TrailWord {
+struct FootprintWord {
   std::uint64_t at, value;
 };
 
 /// What a walk of the thread's own stack went by, innermost first. Whoever starts from the same
 /// registers that count and finds these words unchanged walks the same way. Each word lies where
 /// the ones before it say that a frame is.
-struct Trail {
-  static constexpr std::uint32_t kMostWords = 320;
+struct StackFootprint {
+  static constexpr std::uint32_t kMaxWords = 320;
   std::uint32_t count = 0;
   bool whole = false;     // the walk was complete and went by nothing else
   bool needs_fp = false;  // it went by the frame pointer that it began with
-  TrailWord words[kMostWords];
+  FootprintWord words[kMaxWords];
 };
 
 /// Makes the unwinder ready so that its first walk allocates nothing but pool memory. Worker.
@@ -51,14 +51,14 @@ bool unwind_prepare();
 void unwind_release();
 
 /// Modules changed: what was learned about addresses is forgotten. Any context.
-void unwind_forget();
+void unwind_invalidate();
 
-/// Grows with unwind_forget(): what was learned before is not valid any more. Any context.
+/// Grows with unwind_invalidate(): what was learned before is not valid any more. Any context.
 std::uint64_t unwind_generation();
 
 /// Walks from `start`. @param interrupted the program counter is about to run (a signal), not a
 /// return address. @param trail where what it goes by is left; null: nobody asks.
-Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room, Trail* trail = nullptr);
+UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
+                    std::uint64_t* frames, std::uint32_t room, StackFootprint* trail = nullptr);
 
 }  // namespace gpuprof::sample

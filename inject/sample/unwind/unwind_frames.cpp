@@ -43,20 +43,20 @@ bool unwind_prepare() { return true; }
 
 void unwind_release() {}
 
-void unwind_forget() {}
+void unwind_invalidate() {}
 
 std::uint64_t unwind_generation() { return 1; }
 
-Walk unwind(const Registers& start, bool, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room, Trail*) {
-  Walk walk{0, wire::kStackNativeTruncated};
+UnwindResult unwind(const Registers& start, bool, const StackCopy& copy, std::uint64_t* frames,
+                    std::uint32_t room, StackFootprint*) {
+  UnwindResult walk{0, wire::kStackNativeTruncated};
   if (room == 0) return walk;
   frames[walk.count++] = program_counter(start);
   std::uint64_t lowest = stack_pointer(start), at = frame_pointer(start);
   for (;;) {
     Record record;
     if (at < lowest || at - lowest > kFarthest || !read_record(copy, at, &record)) return walk;
-    const std::uint64_t caller = return_address(record.caller);
+    const std::uint64_t caller = strip_pointer_auth(record.caller);
     if (!base::user_address(caller)) {
       // The outermost record is empty.
       if (caller == 0 && record.next == 0) walk.flags = 0;

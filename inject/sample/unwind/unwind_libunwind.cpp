@@ -24,9 +24,10 @@
 
 // In our handler no system call is made: a filter of the program's may end it for one.
 static bool in_our_handler() {
-  using gpuprof::hot::Role;
-  gpuprof::hot::ThreadSlot* slot = gpuprof::hot::t_here.slot;
-  return slot != nullptr && slot->mark_of(Role::kSignal).load(std::memory_order_relaxed) != 0;
+  using gpuprof::hot::RingRole;
+  gpuprof::hot::ThreadSlot* slot = gpuprof::hot::t_local.slot;
+  return slot != nullptr &&
+         slot->inside_flag(RingRole::kSignal).load(std::memory_order_relaxed) != 0;
 }
 
 // All signals are blocked there. Elsewhere libunwind's mask for its locks, all but the two fault
@@ -43,22 +44,22 @@ __attribute__((noinline, no_sanitize("address", "thread"))) static void read_byt
 }
 
 int gpuprof_can_read(std::uintptr_t address) {
-  using gpuprof::sample::guarded;
-  if (!in_our_handler() || !gpuprof::sample::guard_in_force()) return -1;
-  return guarded(read_byte, reinterpret_cast<void*>(address)) ? 1 : 0;
+  using gpuprof::sample::call_guarded;
+  if (!in_our_handler() || !gpuprof::sample::is_guard_active()) return -1;
+  return call_guarded(read_byte, reinterpret_cast<void*>(address)) ? 1 : 0;
 }
 
 int gpuprof_code_at(std::uintptr_t address) {
   using namespace gpuprof::sample;
   if (find_module(current_snapshot(), address) != nullptr) return GPUPROF_CODE_MODULE;
-  if (is_generated_code(address)) return GPUPROF_CODE_GENERATED;
-  want_generated_code(address);
+  if (is_jit_code(address)) return GPUPROF_CODE_GENERATED;
+  request_jit_scan(address);
   return GPUPROF_CODE_UNKNOWN;
 }
 
 static bool lies_in_code(void*, std::uint64_t address) {
   using namespace gpuprof::sample;
-  return is_module_code(current_snapshot(), address) || is_generated_code(address);
+  return is_module_code(current_snapshot(), address) || is_jit_code(address);
 }
 
 static bool lies_in_go(void*, std::uint64_t address) {
@@ -84,18 +85,18 @@ bool read_word(void* from, std::uint64_t address, std::uint64_t* word) {
 int gpuprof_step_without_tables(gpuprof_bare_frame* frame, gpuprof_read_word read, void* from) {
   using namespace gpuprof::sample;
   Reading reading{read, from};
-  BareFrame at{frame->pc, frame->sp, frame->fp, frame->interrupted != 0};
-  const BareStep step =
+  FrameRegisters at{frame->pc, frame->sp, frame->fp, frame->interrupted != 0};
+  const StepResult step =
       step_without_tables(CodeAccess{read_word, lies_in_code, &reading, lies_in_go}, &at);
   *frame = gpuprof_bare_frame{at.pc, at.sp, at.fp, 0};
   switch (step) {
-    case BareStep::kLost:
+    case StepResult::kLost:
       return GPUPROF_STEP_LOST;
-    case BareStep::kCertain:
+    case StepResult::kCertain:
       return GPUPROF_STEP_CERTAIN;
-    case BareStep::kLikely:
+    case StepResult::kLikely:
       return GPUPROF_STEP_LIKELY;
-    case BareStep::kGaps:
+    case StepResult::kMayHaveSkipped:
       return GPUPROF_STEP_GAPS;
   }
   return GPUPROF_STEP_LOST;
@@ -105,20 +106,20 @@ namespace gpuprof::sample {
 
 constinit gpuprof_frame_cache g_frame_cache{nullptr, kFrameSlots, 1};
 
-void unwind_forget() { __atomic_fetch_add(&g_frame_cache.generation, 1, __ATOMIC_RELAXED); }
+void unwind_invalidate() { __atomic_fetch_add(&g_frame_cache.generation, 1, __ATOMIC_RELAXED); }
 
 std::uint64_t unwind_generation() {
   return __atomic_load_n(&g_frame_cache.generation, __ATOMIC_RELAXED);
 }
 
-static_assert(sizeof(TrailWord) == sizeof(gpuprof_trail_word));
+static_assert(sizeof(FootprintWord) == sizeof(gpuprof_trail_word));
 
-Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std::uint64_t* frames,
-            std::uint32_t room, Trail* trail) {
+UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
+                    std::uint64_t* frames, std::uint32_t room, StackFootprint* trail) {
   gpuprof_trail left{};
   if (trail != nullptr) {
     left.words = reinterpret_cast<gpuprof_trail_word*>(trail->words);
-    left.room = Trail::kMostWords;
+    left.room = StackFootprint::kMaxWords;
   }
   gpuprof_walk_context context;
   std::memcpy(context.registers.uc_mcontext.gregs, start.general, sizeof start.general);
@@ -129,7 +130,7 @@ Walk unwind(const Registers& start, bool interrupted, const StackCopy& copy, std
   int count = 0;
   const int end = gpuprof_walk(&context, interrupted ? 1 : 0, &g_frame_cache,
                                reinterpret_cast<void**>(frames), static_cast<int>(room), &count);
-  Walk walk;
+  UnwindResult walk;
   walk.count = static_cast<std::uint32_t>(count);
   if (end == GPUPROF_WALK_LOST) walk.flags |= wire::kStackNativeTruncated;
   if (end == GPUPROF_WALK_FULL) walk.flags |= wire::kStackNativeDeep;

@@ -30,9 +30,9 @@ bool map_cache() {
 
 // The first walk initialises libunwind and its pools, which takes locks.
 __attribute__((noinline)) void warm_up() {
-  SnapshotUse use;
+  SnapshotReader use;
   Registers here;
-  own_registers(&here);
+  current_registers(&here);
   std::uint64_t frames[16];
   unwind(here, false, StackCopy{}, frames, 16);
 }
@@ -45,7 +45,7 @@ bool unwind_prepare() {
   // could not be left.
   unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
 #ifndef GPUPROF_TEST_LIBC_PHDR  // the negative control of the stress test keeps libc's
-  unw_set_iterate_phdr_function(unw_local_addr_space, answer_phdr_query);
+  unw_set_iterate_phdr_function(unw_local_addr_space, iterate_snapshot_phdr);
 #endif
   warm_up();
   return true;

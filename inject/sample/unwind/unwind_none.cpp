@@ -13,12 +13,12 @@ bool unwind_prepare() { return false; }
 
 void unwind_release() {}
 
-void unwind_forget() {}
+void unwind_invalidate() {}
 
 std::uint64_t unwind_generation() { return 1; }
 
 Walk unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
-            std::uint32_t room, Trail*) {
+            std::uint32_t room, StackFootprint*) {
   if (room == 0) return Walk{};
   frames[0] = program_counter(start);
   return Walk{1, wire::kStackNativeTruncated};

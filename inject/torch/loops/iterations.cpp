@@ -11,7 +11,7 @@
 
 namespace gpuprof::torch {
 
-std::uint64_t LoopAt::id() const {
+std::uint64_t ActiveLoop::id() const {
   std::uint64_t id = base::hash_step(0x6c6f6f70u, code->id);
   id = base::hash_step(id, depth);
   id = base::hash_step(id, static_cast<std::uint32_t>(span.target));
@@ -21,7 +21,7 @@ std::uint64_t LoopAt::id() const {
 /// One operator against the one before it.
 class Iterations::Comparison {
  public:
-  Comparison(Iterations& was, const TopLevel& op, const Look& look, LoopAt* begun)
+  Comparison(Iterations& was, const TopLevelOp& op, const FrameProbes& look, ActiveLoop* begun)
       : was_(was), op_(op), look_(look), begun_(begun) {}
 
   std::uint32_t run() {
@@ -30,7 +30,7 @@ class Iterations::Comparison {
     while (level < was_.count_ && level < op_.frame_count && same_frame(level) && !ran(level))
       ++level;
     if (level == op_.frame_count && level == was_.count_) {
-      if (op_.name_id == was_.first_name_ && !op_.engine) repeat(level);
+      if (op_.name_id == was_.first_name_ && !op_.is_autograd_engine) repeat(level);
       return count_;
     }
     was_.first_name_ = op_.name_id;
@@ -44,7 +44,7 @@ class Iterations::Comparison {
   }
 
  private:
-  const python::QuickFrame& frame(std::uint32_t level) const {
+  const python::FastFrame& frame(std::uint32_t level) const {
     return op_.frames[op_.frame_count - 1 - level];
   }
   bool same_frame(std::uint32_t level) const {
@@ -56,7 +56,8 @@ class Iterations::Comparison {
   void begin(std::uint32_t level, std::uint32_t flags, const python::CodeLoops* code,
              std::int32_t loop) {
     const std::uint32_t depth = was_.levels_[level].depth;
-    if (count_ < kMaxLoops) begun_[count_++] = LoopAt{level, depth, flags, code, code->spans[loop]};
+    if (count_ < kMaxLoops)
+      begun_[count_++] = ActiveLoop{level, depth, flags, code, code->spans[loop]};
   }
   /// Loops that hold `now` and, from the loop `inside` on, were not there before; without `inside`
   /// (-1), those that do not hold `before`.
@@ -65,7 +66,7 @@ class Iterations::Comparison {
     for (std::int32_t i = 0; i < code->count; ++i)
       if (code->spans[i].holds(now) &&
           (!code->spans[i].holds(before) || (inside >= 0 && i >= inside)))
-        begin(level, wire::kMarkFirst, code, i);
+        begin(level, wire::kMarkLoopEntry, code, i);
   }
   /// Remembers what the frame holds while it is in a loop.
   void keep_state(std::uint32_t level, const python::CodeLoops* code) {
@@ -95,21 +96,21 @@ class Iterations::Comparison {
       if (loop < 0) continue;
       // Code that was called may store globals, too: by itself that says nothing.
       const bool ran = by_code || was_.levels_[level].stored;
-      begin(level, ran ? 0 : wire::kMarkWeak, code, loop);
+      begin(level, ran ? 0 : wire::kMarkInferred, code, loop);
       return;
     }
   }
 
   /// What the iterators of a frame tell about its loops.
-  struct Told {
+  struct IteratorChange {
     std::int32_t round = -1;  // this loop went round
     std::int32_t fresh = -1;  // this one was entered again, with another iterator
   };
-  Told iterators(const python::CodeLoops* code, std::int32_t now, std::int32_t before,
-                 const python::FrameState& was, const python::FrameState& is) const {
+  IteratorChange iterators(const python::CodeLoops* code, std::int32_t now, std::int32_t before,
+                           const python::LoopState& was, const python::LoopState& is) const {
     std::uint32_t slot = 0;
     for (std::int32_t i = 0, outer = -1; i < code->count; ++i) {
-      const python::JumpSpan& span = code->spans[i];
+      const python::LoopSpan& span = code->spans[i];
       if (!span.holds(now) || !span.holds(before)) continue;
       if (span.iterates() && slot < python::kMaxIterators) {
         if (was.iterators[slot].address != is.iterators[slot].address) return {outer, i};
@@ -127,13 +128,13 @@ class Iterations::Comparison {
   bool ran(std::uint32_t level) {
     Level& was = was_.levels_[level];
     const std::int32_t actual = frame(level).instr_offset;
-    const bool moved = was.actual != actual;
+    const bool moved = was.actual_at != actual;
     if (!moved && !was.in_loop) return false;
     const Level before = was;
     // Another code object may be where the last one was, and its frame, too.
     const python::CodeLoops* code = moved ? look_.loops(frame(level).code) : was.loops;
     was.loops = code;
-    was.actual = was.at = actual;
+    was.actual_at = was.at = actual;
     was.in_loop = was.stored = false;
     if (code == nullptr) {
       if (actual < before.at) repeat(level);
@@ -141,7 +142,7 @@ class Iterations::Comparison {
     }
     // Handlers lie behind the loop that their `try` is in.
     const bool handles = actual >= code->handlers && code->innermost(actual, actual) < 0;
-    if (handles || (!moved && before.at != before.actual)) was.at = before.at;
+    if (handles || (!moved && before.at != before.actual_at)) was.at = before.at;
     keep_state(level, code);
     was.stored = was.in_loop && before.in_loop && was.state.globals != before.state.globals;
     if (handles) return moved;
@@ -150,7 +151,7 @@ class Iterations::Comparison {
   bool compare(std::uint32_t level, const python::CodeLoops* code, const Level& before,
                bool moved) {
     const Level& is = was_.levels_[level];
-    Told told;
+    IteratorChange told;
     if (is.in_loop && before.in_loop)
       told = iterators(code, is.at, before.at, before.state, is.state);
     const bool locals = before.in_loop && is.state.locals != before.state.locals;
@@ -176,14 +177,14 @@ class Iterations::Comparison {
   }
   /// The frame at `level` was not there before.
   void enter(std::uint32_t level) {
-    const python::QuickFrame& now = frame(level);
+    const python::FastFrame& now = frame(level);
     const python::CodeLoops* code = look_.loops(now.code);
     Level& level_is = was_.levels_[level];
     level_is.frame = now.frame;
     level_is.code = now.code;
     level_is.code_id = now.code_id;
     level_is.depth = level == 0 ? 0 : depth_inside(was_.levels_[level - 1]);
-    level_is.at = level_is.actual = now.instr_offset;
+    level_is.at = level_is.actual_at = now.instr_offset;
     level_is.in_loop = level_is.stored = false;
     level_is.loops = code;
     level_is.yields = code != nullptr && code->yields;
@@ -194,7 +195,7 @@ class Iterations::Comparison {
     const std::int32_t before = paused->at;
     if (now.instr_offset <= before && !awaits(level, before)) {
       const std::int32_t loop = code->innermost(now.instr_offset, before);
-      if (loop >= 0) begin(level, now.instr_offset < before ? 0 : wire::kMarkWeak, code, loop);
+      if (loop >= 0) begin(level, now.instr_offset < before ? 0 : wire::kMarkInferred, code, loop);
     }
     enter_loops(level, code, now.instr_offset, before, -1);
   }
@@ -205,9 +206,9 @@ class Iterations::Comparison {
   }
 
   Iterations& was_;
-  const TopLevel& op_;
-  const Look& look_;
-  LoopAt* const begun_;
+  const TopLevelOp& op_;
+  const FrameProbes& look_;
+  ActiveLoop* const begun_;
   std::uint32_t count_ = 0;
 };
 
@@ -220,24 +221,24 @@ void Iterations::pause(const Level& level) {
   *place = Paused{level.frame, level.code, level.at};
 }
 
-const Iterations::Paused* Iterations::paused(const python::QuickFrame& frame) const {
+const Iterations::Paused* Iterations::paused(const python::FastFrame& frame) const {
   for (const Paused& one : paused_)
     if (one.frame == frame.frame && one.code == frame.code) return &one;
   return nullptr;
 }
 
-std::uint32_t Iterations::next(const TopLevel& op, const Look& look, LoopAt* begun) {
+std::uint32_t Iterations::next(const TopLevelOp& op, const FrameProbes& look, ActiveLoop* begun) {
   return Comparison(*this, op, look, begun).run();
 }
 
-std::uint32_t Iterations::around(LoopAt* loops) const {
+std::uint32_t Iterations::around(ActiveLoop* loops) const {
   std::uint32_t count = 0;
   for (std::uint32_t level = count_; level-- > 0;) {
     if (!levels_[level].in_loop) continue;
     const python::CodeLoops* code = levels_[level].loops;
     for (std::int32_t i = code->count - 1; i >= 0 && count < kMaxLoops; --i)
       if (code->spans[i].holds(levels_[level].at))
-        loops[count++] = LoopAt{level, levels_[level].depth, 0, code, code->spans[i]};
+        loops[count++] = ActiveLoop{level, levels_[level].depth, 0, code, code->spans[i]};
   }
   return count;
 }

@@ -18,12 +18,12 @@
 namespace gpuprof::torch {
 
 /// A loop around an operator, or one whose iteration it begins.
-struct LoopAt {
+struct ActiveLoop {
   std::uint32_t level;  // of its frame, 0 outermost
   std::uint32_t depth;  // the same without what comes and goes as byte code is specialised
   std::uint32_t flags;  // wire::kMark…
   const python::CodeLoops* code;
-  python::JumpSpan span;
+  python::LoopSpan span;
 
   /// LoopDef::id.
   std::uint64_t id() const;
@@ -35,10 +35,10 @@ inline constexpr std::uint32_t kMaxLoops = 32;
 inline constexpr std::uint32_t kMaxLevels = 192;
 
 /// How the program is looked into; tests have their own.
-struct Look {
+struct FrameProbes {
   const python::CodeLoops* (*loops)(std::uint64_t code) = python::code_loops;
-  void (*state)(const python::QuickFrame& frame, std::uint32_t loops,
-                python::FrameState* out) = python::frame_state;
+  void (*state)(const python::FastFrame& frame, std::uint32_t loops,
+                python::LoopState* out) = python::read_loop_state;
 };
 
 /// The last top-level operator of one thread. Zeroed memory is a valid one.
@@ -49,10 +49,10 @@ class Iterations {
   /// @param op    Has 1 … kMaxLevels frames.
   /// @param begun Loops whose iteration begins now, outer first; room for kMaxLoops.
   /// @return      How many.
-  std::uint32_t next(const TopLevel& op, const Look& look, LoopAt* begun);
+  std::uint32_t next(const TopLevelOp& op, const FrameProbes& look, ActiveLoop* begun);
 
   /// Loops around the last operator, innermost first; room for kMaxLoops.
-  std::uint32_t around(LoopAt* loops) const;
+  std::uint32_t around(ActiveLoop* loops) const;
 
   /// Nothing came before. Keeps the pages of the array untouched.
   void forget() {
@@ -63,14 +63,14 @@ class Iterations {
  private:
   struct Level {
     std::uint64_t frame, code, code_id;
-    std::int32_t at;      // where it counts as being: in an exception handler, where it was before
-    std::int32_t actual;  // where it is
-    std::uint32_t depth;  // LoopAt::depth
+    std::int32_t at;  // where it counts as being: in an exception handler, where it was before
+    std::int32_t actual_at;  // where it is
+    std::uint32_t depth;     // ActiveLoop::depth
     bool yields;
     bool in_loop;
     bool stored;                     // in a global variable, since the operator before
     const python::CodeLoops* loops;  // of `code`; null: cannot be read
-    python::FrameState state;        // if in_loop
+    python::LoopState state;         // if in_loop
   };
   /// A generator's frame while something else runs.
   struct Paused {
@@ -81,7 +81,7 @@ class Iterations {
 
   class Comparison;
   void pause(const Level& level);
-  const Paused* paused(const python::QuickFrame& frame) const;
+  const Paused* paused(const python::FastFrame& frame) const;
 
   std::uint32_t count_ = 0;
   std::uint32_t next_paused_ = 0;

@@ -2,7 +2,7 @@
 //
 // Tells the daemon of loops and their iterations, or counts them once it has chosen one.
 //
-// Context:  callback (look_for_steps: worker; forget_loops_after_fork: boundary)
+// Context:  callback (look_for_steps: worker; reset_loops_after_fork: boundary)
 // Owns:     a mapping with one place a thread, until unmap_loops()
 #include "inject/torch/loops/loop_steps.hpp"
 
@@ -22,13 +22,13 @@ struct ThreadLoops {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   bool user_step_open;
   /// A loader's __next__ began an iteration of the chosen loop; it is one if more comes.
-  bool held, held_entry;
-  std::uint64_t held_ns;
+  bool pending, pending_entry;
+  std::uint64_t pending_ns;
   std::uint64_t user_label, user_number;  // of the user's own step that is open
   hot::SentTable<256> defined;            // LoopDefs by id
   hot::SentTable<1024> stacks;            // StackLoops by stack
   std::uint64_t around;                   // … without stacks: hash of the last ones told
-  hot::GraphCalls graphs;                 // at the last operator
+  hot::GraphCallState graphs;             // at the last operator
   Iterations iterations;
 };
 
@@ -51,15 +51,15 @@ ThreadLoops* table() {
   return known;
 }
 
-ThreadLoops* this_threads(const hot::Guard& guard) {
+ThreadLoops* thread_loops_of(const hot::Guard& guard) {
   ThreadLoops* all = table();
   if (all == nullptr) return nullptr;
   ThreadLoops& mine = all[guard.block().index];
   if (mine.owner != guard.block().owner) {
     mine.owner = guard.block().owner;
-    mine.user_step_open = mine.held = false;
-    mine.defined.forget_all();
-    mine.stacks.forget_all();
+    mine.user_step_open = mine.pending = false;
+    mine.defined.clear_all();
+    mine.stacks.clear_all();
     mine.around = 0;
     mine.graphs = {};
     mine.iterations.forget();
@@ -73,12 +73,12 @@ bool source_is(wire::StepSource one, wire::StepSource other) {
 }
 
 /// The daemon's choice.
-struct Chosen {
+struct SelectedRule {
   wire::StepRule rule;
   std::uint64_t key;
 };
 
-Chosen chosen() {
+SelectedRule selected_rule() {
   const wire::Plan* plan = hot::g_state.plan;
   if (plan == nullptr) return {wire::StepRule::kNone, 0};
   // The daemon writes the key first.
@@ -87,24 +87,24 @@ Chosen chosen() {
 }
 
 /// False: something found no room.
-bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt& loop,
-            std::uint64_t id) {
-  const wire::LaneWriter& lane = guard.outlet().lane;
-  if (mine.defined.sent(id, lane.epoch())) return true;
-  const std::uint32_t drops = lane.drops();
+bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
+            const ActiveLoop& loop, std::uint64_t id) {
+  const wire::RingWriter& lane = guard.producer().ring;
+  if (mine.defined.contains(id, lane.epoch())) return true;
+  const std::uint32_t drops = lane.drop_count();
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, flags, 0};
   hot::record(guard, def, op.ts_ns);
-  const python::QuickFrame& frame = op.frames[op.frame_count - 1 - loop.level];
+  const python::FastFrame& frame = op.frames[op.frame_count - 1 - loop.level];
   python::send_code(guard, frame.code, loop.code->id, op.ts_ns);
-  if (lane.drops() != drops) return false;
-  mine.defined.add(id);
+  if (lane.drop_count() != drops) return false;
+  mine.defined.insert(id);
   return true;
 }
 
 /// False: something found no room.
-bool tell_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, const LoopAt* loops,
-                std::uint32_t count) {
+bool report_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
+                  const ActiveLoop* loops, std::uint32_t count) {
   std::uint64_t ids[kMaxLoops];
   for (std::uint32_t i = 0; i < count; ++i) {
     ids[i] = loops[i].id();
@@ -114,93 +114,93 @@ bool tell_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, 
   return hot::record(guard, body, op.ts_ns, ids, count * static_cast<std::uint32_t>(sizeof ids[0]));
 }
 
-void tell_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
-  if (mine.stacks.sent(op.stack_id, guard.outlet().lane.epoch())) return;
-  LoopAt loops[kMaxLoops];
+void report_stack_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
+  if (mine.stacks.contains(op.stack_id, guard.producer().ring.epoch())) return;
+  ActiveLoop loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
-  if (tell_loops(guard, mine, op, loops, count)) mine.stacks.add(op.stack_id);
+  if (report_loops(guard, mine, op, loops, count)) mine.stacks.insert(op.stack_id);
 }
 
 /// The same for an operator whose stack is not recorded.
-void tell_around(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
-  LoopAt loops[kMaxLoops];
+void report_loops_without_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
+  ActiveLoop loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
-  const wire::LaneWriter& lane = guard.outlet().lane;
-  std::uint64_t hash = base::hash_step(base::hash_step(0x61726fu, lane.epoch()), lane.drops());
+  const wire::RingWriter& lane = guard.producer().ring;
+  std::uint64_t hash = base::hash_step(base::hash_step(0x61726fu, lane.epoch()), lane.drop_count());
   for (std::uint32_t i = 0; i < count; ++i) hash = base::hash_step(hash, loops[i].id());
   if (hash == mine.around) return;
-  mine.around = tell_loops(guard, mine, op, loops, count) ? hash : 0;
+  mine.around = report_loops(guard, mine, op, loops, count) ? hash : 0;
 }
 
-void tell_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op,
-                    const LoopAt& loop) {
+void report_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
+                      const ActiveLoop& loop) {
   const std::uint64_t id = loop.id();
   define(guard, mine, op, loop, id);
-  hot::record_vital(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
+  hot::record_reserved(guard, wire::LoopMark{op.ts_ns, id, loop.flags, 0}, op.ts_ns);
 }
 
-void tell_graphs(const hot::Guard& guard, std::uint64_t ts_ns, std::uint32_t flags,
-                 std::uint32_t count = 0) {
-  hot::record_vital(guard, wire::LoopMark{ts_ns, 0, flags, count}, ts_ns);
+void report_graph_mark(const hot::Guard& guard, std::uint64_t ts_ns, std::uint32_t flags,
+                       std::uint32_t count = 0) {
+  hot::record_reserved(guard, wire::LoopMark{ts_ns, 0, flags, count}, ts_ns);
 }
 
 // While nothing is recorded the daemon learns from this which loops have optimizers, and of those
 // that update nothing now.
-void tell_optimizer(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+void report_optimizer(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
   if (guard.block().graphs.capturing())
-    return tell_graphs(guard, op.ts_ns, wire::kMarkCapture | wire::kMarkOptimizer);
-  if (chosen().rule != wire::StepRule::kNone) return;
-  LoopAt loops[kMaxLoops];
+    return report_graph_mark(guard, op.ts_ns, wire::kMarkGraphCapture | wire::kMarkOptimizer);
+  if (selected_rule().rule != wire::StepRule::kNone) return;
+  ActiveLoop loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
   for (std::uint32_t i = 0; i < count; ++i) {
-    loops[i].flags = wire::kMarkOptimizer | (i == 0 ? wire::kMarkFirst : 0);
-    tell_iteration(guard, mine, op, loops[i]);
+    loops[i].flags = wire::kMarkOptimizer | (i == 0 ? wire::kMarkLoopEntry : 0);
+    report_iteration(guard, mine, op, loops[i]);
   }
 }
 
 /// Where operators or launches are recorded, those tell all of it.
-bool tells_graphs(const hot::Guard& guard) {
+bool reports_graphs(const hot::Guard& guard) {
   return guard.block().graphs.any() && !hot::on(hot::kOnOperators | hot::kOnCuda);
 }
 
 /// Before the operator becomes the last one: what was launched since then was launched there.
-void tell_replays(const hot::Guard& guard, ThreadLoops& mine, std::uint64_t ts_ns) {
+void report_replays(const hot::Guard& guard, ThreadLoops& mine, std::uint64_t ts_ns) {
   const std::uint32_t launched = guard.block().graphs.launches - mine.graphs.launches;
-  if (launched != 0 && mine.around != 0 && chosen().rule == wire::StepRule::kNone)
-    tell_graphs(guard, ts_ns, wire::kMarkReplays, launched);
+  if (launched != 0 && mine.around != 0 && selected_rule().rule == wire::StepRule::kNone)
+    report_graph_mark(guard, ts_ns, wire::kMarkGraphReplays, launched);
 }
 
 /// Where the thread is, for replays to come; and a capture, whatever was chosen: that may have been
 /// the warm-up for it.
-void tell_captures(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
-  const hot::GraphCalls& now = guard.block().graphs;
+void report_captures(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
+  const hot::GraphCallState& now = guard.block().graphs;
   const bool begun = now.capturing() && now.captures != mine.graphs.captures;
-  if (begun || chosen().rule == wire::StepRule::kNone)
-    tell_around(guard, mine, op);
+  if (begun || selected_rule().rule == wire::StepRule::kNone)
+    report_loops_without_stack(guard, mine, op);
   else
     mine.around = 0;
-  if (begun) tell_graphs(guard, op.ts_ns, wire::kMarkCapture);
+  if (begun) report_graph_mark(guard, op.ts_ns, wire::kMarkGraphCapture);
 }
 
-void tell_place(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op) {
+void report_loop_context(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
   if (op.stack_id != 0)
-    tell_stack(guard, mine, op);
+    report_stack_loops(guard, mine, op);
   else if (hot::on(hot::kOnOperators))
-    tell_around(guard, mine, op);
-  else if (tells_graphs(guard))
-    tell_captures(guard, mine, op);
+    report_loops_without_stack(guard, mine, op);
+  else if (reports_graphs(guard))
+    report_captures(guard, mine, op);
   if (guard.block().graphs.any()) mine.graphs = guard.block().graphs;
 }
 
 /// Whether an iteration with these flags is counted. An entry is one whatever moved.
 bool counts(wire::StepRule rule, std::uint32_t flags) {
-  if (rule == wire::StepRule::kLoopWeak) return true;
+  if (rule == wire::StepRule::kLoopInferred) return true;
   return rule == wire::StepRule::kLoop &&
-         ((flags & wire::kMarkFirst) != 0 || (flags & wire::kMarkWeak) == 0);
+         ((flags & wire::kMarkLoopEntry) != 0 || (flags & wire::kMarkInferred) == 0);
 }
 
 bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
-  LoopAt loops[kMaxLoops];
+  ActiveLoop loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
   for (std::uint32_t i = 0; i < count; ++i)
     if (loops[i].id() == loop_id) return true;
@@ -210,35 +210,36 @@ bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
 /// Whether this thread is the one whose iterations are steps: others may run the loop beside it,
 /// and one may follow when it has ended.
 bool is_counting_thread(std::uint32_t tid) {
-  std::atomic<std::uint32_t>& chosen = hot::g_state.plan->step_tid;
-  std::uint32_t counting = chosen.load(std::memory_order_relaxed);
+  std::atomic<std::uint32_t>& selected_rule = hot::g_state.plan->step_tid;
+  std::uint32_t counting = selected_rule.load(std::memory_order_relaxed);
   if (counting == 0 || counting == tid) return true;
-  return hot::thread_has_ended(counting) &&
-         chosen.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
+  return hot::thread_exited(counting) &&
+         selected_rule.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
 }
 
 /// Whether an iteration of the chosen loop begins, and the loop is entered with it.
-struct Round {
+struct IterationStart {
   bool begins = false, entry = false;
 };
 
 void count_step(const hot::Guard& guard, std::uint64_t ts_ns, bool entry) {
-  hot::step_begin(guard, wire::StepSource::kLoop, ts_ns, 0, entry ? wire::kStepEntry : 0);
+  hot::step_begin(guard, wire::StepSource::kLoop, ts_ns, 0, entry ? wire::kStepLoopEntry : 0);
 }
 
 /// Counts an iteration of the chosen loop. One that only asks a loader, which has nothing more, is
 /// none: what a loader begins waits for the next operator.
-void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op, Round round,
-                 std::uint64_t loop_id) {
-  if (mine.held && !op.loader) {
-    mine.held = false;
-    if (!round.begins && is_inside(mine, loop_id)) count_step(guard, mine.held_ns, mine.held_entry);
+void count_iteration(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
+                     IterationStart round, std::uint64_t loop_id) {
+  if (mine.pending && !op.is_data_loader) {
+    mine.pending = false;
+    if (!round.begins && is_inside(mine, loop_id))
+      count_step(guard, mine.pending_ns, mine.pending_entry);
   }
   if (!round.begins) return;
-  if (op.loader) {
-    mine.held = true;
-    mine.held_entry = round.entry;
-    mine.held_ns = op.ts_ns;
+  if (op.is_data_loader) {
+    mine.pending = true;
+    mine.pending_entry = round.entry;
+    mine.pending_ns = op.ts_ns;
   } else {
     count_step(guard, op.ts_ns, round.entry);
   }
@@ -246,74 +247,74 @@ void count_round(const hot::Guard& guard, ThreadLoops& mine, const TopLevel& op,
 
 }  // namespace
 
-void look_for_steps(wire::StepSource source) {
+void set_step_source(wire::StepSource source) {
   g_source.store(static_cast<std::uint32_t>(source), std::memory_order_relaxed);
 }
 
-void top_level_begins(const hot::Guard& guard, const TopLevel& op) {
+void on_top_level_begin(const hot::Guard& guard, const TopLevelOp& op) {
   if (!hot::on(hot::kOnOpSteps) || op.frame_count == 0 || op.frame_count > kMaxLevels) return;
   if (g_user_steps.load(std::memory_order_relaxed) ||
       !source_is(wire::StepSource::kAuto, wire::StepSource::kLoop))
     return;
-  ThreadLoops* mine = this_threads(guard);
+  ThreadLoops* mine = thread_loops_of(guard);
   if (mine == nullptr) return;
-  std::atomic<std::uint32_t>& ops = hot::t_here.slot->step_ops;
+  std::atomic<std::uint32_t>& ops = hot::t_local.slot->step_ops;
   ops.store(ops.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  if (tells_graphs(guard)) tell_replays(guard, *mine, op.ts_ns);
-  LoopAt begun[kMaxLoops];
-  const std::uint32_t count = mine->iterations.next(op, Look{}, begun);
-  tell_place(guard, *mine, op);
-  const bool unseen = op.optimizer && !hot::on(hot::kOnOperators);
-  if (count == 0 && !mine->held && !unseen) return;
-  const Chosen choice = chosen();
-  Round round;
+  if (reports_graphs(guard)) report_replays(guard, *mine, op.ts_ns);
+  ActiveLoop begun[kMaxLoops];
+  const std::uint32_t count = mine->iterations.next(op, FrameProbes{}, begun);
+  report_loop_context(guard, *mine, op);
+  const bool unseen = op.is_optimizer && !hot::on(hot::kOnOperators);
+  if (count == 0 && !mine->pending && !unseen) return;
+  const SelectedRule choice = selected_rule();
+  IterationStart round;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (choice.rule == wire::StepRule::kNone)
-      tell_iteration(guard, *mine, op, begun[i]);
+      report_iteration(guard, *mine, op, begun[i]);
     else if (counts(choice.rule, begun[i].flags) && begun[i].id() == choice.key)
-      round = {true, (begun[i].flags & wire::kMarkFirst) != 0};
+      round = {true, (begun[i].flags & wire::kMarkLoopEntry) != 0};
   }
   if (round.begins) round.begins = is_counting_thread(guard.tid());
-  if (choice.rule == wire::StepRule::kLoop || choice.rule == wire::StepRule::kLoopWeak)
-    count_round(guard, *mine, op, round, choice.key);
+  if (choice.rule == wire::StepRule::kLoop || choice.rule == wire::StepRule::kLoopInferred)
+    count_iteration(guard, *mine, op, round, choice.key);
   else
-    mine->held = false;
-  if (unseen) tell_optimizer(guard, *mine, op);
+    mine->pending = false;
+  if (unseen) report_optimizer(guard, *mine, op);
 }
 
-void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {
+void on_top_level_end(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns) {
   if (!hot::on(hot::kOnOpSteps) || g_user_steps.load(std::memory_order_relaxed)) return;
-  const Chosen choice = chosen();
+  const SelectedRule choice = selected_rule();
   if (choice.rule == wire::StepRule::kOpEnd && choice.key == name_id)
     hot::step_begin(guard, wire::StepSource::kOptimizer, ts_ns);
 }
 
-void user_step_begins(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
+void on_user_step_begin(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
   if (!hot::on(hot::kOnOpSteps) || !source_is(wire::StepSource::kAuto, wire::StepSource::kUser))
     return;
   g_user_steps.store(true, std::memory_order_relaxed);
   const std::uint64_t number = hot::step_begin(guard, wire::StepSource::kUser, ts_ns, k);
-  ThreadLoops* mine = this_threads(guard);
+  ThreadLoops* mine = thread_loops_of(guard);
   if (mine == nullptr) return;
   mine->user_step_open = true;
   mine->user_label = k;
   mine->user_number = number;
 }
 
-void user_step_ends(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
-  ThreadLoops* mine = this_threads(guard);
+void on_user_step_end(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns) {
+  ThreadLoops* mine = thread_loops_of(guard);
   if (mine == nullptr || !mine->user_step_open || mine->user_label != k) return;
   mine->user_step_open = false;
   hot::step_end(guard, wire::StepSource::kUser, mine->user_number, ts_ns);
 }
 
-void unmap_loops() {
+void unmap_thread_loops() {
   ThreadLoops* all = g_threads.exchange(nullptr, std::memory_order_acq_rel);
   if (all != nullptr) munmap(all, kTableBytes);
   g_user_steps.store(false, std::memory_order_relaxed);
 }
 
-void forget_loops_after_fork() {
+void reset_loops_after_fork() {
   ThreadLoops* all = g_threads.load(std::memory_order_acquire);
   if (all != nullptr) madvise(all, kTableBytes, MADV_DONTNEED);
   g_user_steps.store(false, std::memory_order_relaxed);

@@ -17,36 +17,36 @@
 namespace gpuprof::torch {
 
 /// What is known of a top-level operator as it begins.
-struct TopLevel {
+struct TopLevelOp {
   std::uint64_t ts_ns;
-  std::uint64_t name_id;             // base::hash_bytes of its name
-  std::uint64_t stack_id;            // of its StackDef; 0: none was made of its frames
-  const python::QuickFrame* frames;  // innermost first
+  std::uint64_t name_id;            // base::hash_bytes of its name
+  std::uint64_t stack_id;           // of its StackDef; 0: none was made of its frames
+  const python::FastFrame* frames;  // innermost first
   std::uint32_t frame_count;
-  std::uint32_t module_level;  // level (0 outermost) of the outermost module call; ~0: none
-  bool engine;                 // name begins with autograd::engine::
-  bool loader = false;         // name begins with enumerate(DataLoader)
-  bool optimizer = false;      // name begins with Optimizer.step#
+  std::uint32_t module_level;   // level (0 outermost) of the outermost module call; ~0: none
+  bool is_autograd_engine;      // name begins with autograd::engine::
+  bool is_data_loader = false;  // name begins with enumerate(DataLoader)
+  bool is_optimizer = false;    // name begins with Optimizer.step#
 };
 
 /// Which source of steps was asked for. Worker.
-void look_for_steps(wire::StepSource source);
+void set_step_source(wire::StepSource source);
 
 /// Compares with the last one of this thread. Tells iterations (LoopDef, StackLoops, LoopMark),
 /// or, once the daemon has chosen, counts steps (StepMark). Before the operator's OpBegin.
-void top_level_begins(const hot::Guard& guard, const TopLevel& op);
+void on_top_level_begin(const hot::Guard& guard, const TopLevelOp& op);
 
 /// The end of a top-level operator, for StepRule::kOpEnd. After its OpEnd.
-void top_level_ends(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns);
+void on_top_level_end(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns);
 
 /// A ProfilerStep#K range of the program's own begins or ends: always a step.
-void user_step_begins(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
-void user_step_ends(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
+void on_user_step_begin(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
+void on_user_step_end(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
 
 /// In the child of a fork. Boundary.
-void forget_loops_after_fork();
+void reset_loops_after_fork();
 
 /// Once no thread is inside a Guard, nor can come. Worker.
-void unmap_loops();
+void unmap_thread_loops();
 
 }  // namespace gpuprof::torch

@@ -13,7 +13,7 @@
 namespace gpuprof::torch {
 namespace {
 
-enum Asked : std::uint32_t { kUnknown, kAssumed, kYes, kNo };
+enum CpuMemoryRequest : std::uint32_t { kUnknown, kAssumed, kYes, kNo };
 constinit std::atomic<std::uint32_t> g_asked{kUnknown};
 constinit std::atomic<bool> g_was_asked{false};
 
@@ -23,10 +23,10 @@ void record_allocation(const MemoryReport& report) {
   if (!hot::on(hot::kOnAllocations)) return;
   // Those that the program's own profiler asked for, if it runs: not all there are.
   if (report.device_type == kDeviceCpu && cpu_memory_refused()) return;
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
   wire::Allocation record;
-  record.ts_ns = guard.block().ticks.now_ns();
+  record.ts_ns = guard.block().clock.now_ns();
   record.address = reinterpret_cast<std::uintptr_t>(report.address);
   record.bytes = report.bytes;
   record.total_allocated_bytes = report.allocated;
@@ -36,10 +36,10 @@ void record_allocation(const MemoryReport& report) {
   hot::record(guard, record, record.ts_ns);
 }
 
-bool cpu_memory_asked() {
+bool cpu_memory_requested() {
   std::uint32_t asked = g_asked.load(std::memory_order_relaxed);
   if (asked == kUnknown) {
-    const std::uint32_t assumed = settings_will_come() ? kAssumed : kNo;
+    const std::uint32_t assumed = expects_settings() ? kAssumed : kNo;
     // The settings may come at this very moment: `asked` is then what they said.
     if (g_asked.compare_exchange_strong(asked, assumed, std::memory_order_relaxed)) asked = assumed;
     if (asked != kNo) g_was_asked.store(true, std::memory_order_relaxed);
@@ -47,11 +47,11 @@ bool cpu_memory_asked() {
   return asked != kNo;
 }
 
-bool cpu_memory_was_asked() { return g_was_asked.load(std::memory_order_relaxed); }
+bool cpu_memory_ever_requested() { return g_was_asked.load(std::memory_order_relaxed); }
 
 bool cpu_memory_refused() { return g_asked.load(std::memory_order_relaxed) == kNo; }
 
-void settle_cpu_memory(bool asked) {
+void decide_cpu_memory(bool asked) {
   const std::uint32_t before = g_asked.load(std::memory_order_relaxed);
   if (before == kNo) return;
   if (asked) g_was_asked.store(true, std::memory_order_relaxed);

@@ -30,20 +30,20 @@ void record_allocation(const MemoryReport& report);
 /// Whether PyTorch's CPU allocator is to report its blocks, as far as it depends on us. Before the
 /// settings are known: whether they may say so, since blocks allocated unreported are reported
 /// as unknown, on the program's stderr, when they are freed.
-bool cpu_memory_asked();
+bool cpu_memory_requested();
 
-/// Whether cpu_memory_asked() has ever been true: PyTorch then knows of blocks that the program
+/// Whether cpu_memory_requested() has ever been true: PyTorch then knows of blocks that the program
 /// did not ask it to know of.
-bool cpu_memory_was_asked();
+bool cpu_memory_ever_requested();
 
 /// Whether it was settled that PyTorch's CPU allocator is not to report.
 bool cpu_memory_refused();
 
 /// The settings are known. Once told no, it stays so: blocks were missed. Worker.
-void settle_cpu_memory(bool asked);
+void decide_cpu_memory(bool asked);
 
 /// Whether the settings may come to ask for memory: gpuprof is in charge of this process.
 /// Boundary.
-bool settings_will_come();
+bool expects_settings();
 
 }  // namespace gpuprof::torch

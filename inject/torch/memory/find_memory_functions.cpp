@@ -27,7 +27,7 @@ enum Nearness : std::uint32_t { kNone, kAnywhere, kSameFolder, kItself };
 
 struct Search {
   const void* caller;
-  OwnMemory own;
+  OwnWrappers own;
   MemoryCaller* found;
   const char* folder;  // of the caller, borrowed from the loader
   std::size_t folder_bytes;
@@ -55,7 +55,7 @@ std::size_t folder_of(const char* path) {
   return slash != nullptr ? static_cast<std::size_t>(slash - path) : 0;
 }
 
-int look_for_caller(dl_phdr_info* module, std::size_t, void* data) {
+int find_caller_module(dl_phdr_info* module, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   const Extent extent = extent_of(*module);
   const auto at = reinterpret_cast<std::uintptr_t>(search.caller);
@@ -75,7 +75,7 @@ Nearness nearness(const Search& search, const dl_phdr_info& module) {
   return beside ? kSameFolder : kAnywhere;
 }
 
-int look_for_copy(dl_phdr_info* module, std::size_t, void* data) {
+int find_best_module(dl_phdr_info* module, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   const Nearness near = nearness(search, *module);
   if (near <= search.best) return 0;
@@ -95,14 +95,14 @@ int look_for_copy(dl_phdr_info* module, std::size_t, void* data) {
 }  // namespace
 
 // A visit takes the lock of the list only, which nobody holds while running code of others.
-bool find_real_memory(const void* caller, const OwnMemory& own, MemoryCaller* found) {
+bool find_memory_functions(const void* caller, const OwnWrappers& own, MemoryCaller* found) {
   Search search{caller, own, found, "", 0, kNone};
-  if (modules::visit_listed(look_for_caller, &search) == 0) return false;
-  modules::visit_listed(look_for_copy, &search);
+  if (modules::visit_listed_modules(find_caller_module, &search) == 0) return false;
+  modules::visit_listed_modules(find_best_module, &search);
   return search.best != kNone;
 }
 
-bool settings_will_come() {
+bool expects_settings() {
   const char* const address = getenv(wire::kSocketVariable);
   // An armed process has nobody yet to give it settings.
   return address != nullptr && strncmp(address, "armed", 5) != 0;

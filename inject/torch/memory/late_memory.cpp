@@ -13,23 +13,24 @@ namespace {
 
 constinit got::Patches g_reports(kMemoryWrappers);
 
-bool is_late() { return kMemoryWrappers != nullptr && !got::in_front(); }
+bool is_late() { return kMemoryWrappers != nullptr && !got::is_preloaded(); }
 
 }  // namespace
 
-void follow_memory() {
-  if (is_late()) g_reports.follow();
+void hook_memory_reports() {
+  if (is_late()) g_reports.apply();
 }
 
-void restore_memory() {
+void unhook_memory_reports() {
   if (kMemoryWrappers != nullptr) g_reports.restore();
 }
 
-void say_late_memory() {
-  hot::notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
-              "PyTorch's memory on the CPU is not recorded, as the process ran before it was asked "
-              "to (PyTorch would complain of blocks it did not remember); that of GPUs is. "
-              "`gpuprof run` records both from the first block on.");
+void report_late_memory() {
+  hot::send_notice(
+      wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
+      "PyTorch's memory on the CPU is not recorded, as the process ran before it was asked "
+      "to (PyTorch would complain of blocks it did not remember); that of GPUs is. "
+      "`gpuprof run` records both from the first block on.");
 }
 
 }  // namespace gpuprof::torch

@@ -19,10 +19,10 @@ namespace gpuprof::torch {
 extern const got::Replacement kMemoryWrappers[] __attribute__((weak));
 
 /// Follows modules that came. Does nothing in a preloaded library.
-void follow_memory();
-void restore_memory();
+void hook_memory_reports();
+void unhook_memory_reports();
 
 /// Says what memory is not recorded for having come late.
-void say_late_memory();
+void report_late_memory();
 
 }  // namespace gpuprof::torch

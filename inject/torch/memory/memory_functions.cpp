@@ -40,14 +40,14 @@ void keep(const MemoryCaller& caller) {
 
 }  // namespace
 
-RealMemory real_memory(const void* caller, const OwnMemory& own) {
+MemoryFunctions memory_functions_for(const void* caller, const OwnWrappers& own) {
   if (const auto* found = known(reinterpret_cast<std::uintptr_t>(caller))) return found->real;
   // More callers than one ever sees: never a search for each block.
   if (g_used.load(std::memory_order_relaxed) >= kCallers &&
       g_slots[0].ready.load(std::memory_order_acquire))
     return g_slots[0].caller.real;
   MemoryCaller fresh{};
-  if (!find_real_memory(caller, own, &fresh)) return {};
+  if (!find_memory_functions(caller, own, &fresh)) return {};
   keep(fresh);
   return fresh.real;
 }

@@ -2,7 +2,7 @@
 //
 // PyTorch's own memory functions behind our wrappers: those of the copy the caller belongs to.
 //
-// Context:  callback; find_real_memory: boundary
+// Context:  callback; find_memory_functions: boundary
 // Owns:     a small table of callers, for ever
 // Promises: a caller is looked up once, without the lock that dlopen holds while constructors run
 //           (a thread one of them waits for may allocate); never returns our wrappers
@@ -26,7 +26,7 @@ using CpuReporter = void* (*)();
 using BlockDeleted = void (*)(void* reporter, void* block);
 
 /// The functions of one copy; null where it has none.
-struct RealMemory {
+struct MemoryFunctions {
   ReportMemory report;
   MemoryEnabled enabled;
   CpuReporter reporter;
@@ -34,7 +34,7 @@ struct RealMemory {
 };
 
 /// What our library itself defines under the two names, which is not what is looked for.
-struct OwnMemory {
+struct OwnWrappers {
   const void* report;
   const void* enabled;
 };
@@ -42,16 +42,16 @@ struct OwnMemory {
 /// The functions that the object around `caller` would reach without us.
 /// @param caller Return address of the call. A last call is a jump and leaves another's: with two
 ///               copies of PyTorch in one process the wrong one may then be told of a block.
-RealMemory real_memory(const void* caller, const OwnMemory& own);
+MemoryFunctions memory_functions_for(const void* caller, const OwnWrappers& own);
 
 /// Where the object around an address lies, and what it would call.
 struct MemoryCaller {
   std::uintptr_t begin, end;
-  RealMemory real;
+  MemoryFunctions real;
 };
 
 /// Searches the mapped objects: the caller's own, then those beside it in its folder, then all
 /// in load order. False: nothing of PyTorch is mapped. Boundary.
-bool find_real_memory(const void* caller, const OwnMemory& own, MemoryCaller* found);
+bool find_memory_functions(const void* caller, const OwnWrappers& own, MemoryCaller* found);
 
 }  // namespace gpuprof::torch

@@ -16,7 +16,7 @@ namespace gpuprof::torch {
 namespace {
 
 constexpr std::uint64_t kFirstSlots = 4096;
-constexpr std::uint64_t kMostSlots = 1u << 20;  // 16 MiB
+constexpr std::uint64_t kMaxSlots = 1u << 20;  // 16 MiB
 
 struct Block {
   std::uint64_t address;  // 0: free
@@ -28,14 +28,14 @@ Block* g_blocks = nullptr;
 std::uint64_t g_slots = 0, g_used = 0;
 std::size_t g_allocated = 0;
 
-class Hold {
+class SpinLockGuard {
  public:
-  Hold() {
+  SpinLockGuard() {
     while (g_busy.exchange(true, std::memory_order_acquire)) ::syscall(SYS_sched_yield);
   }
-  ~Hold() { g_busy.store(false, std::memory_order_release); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
+  ~SpinLockGuard() { g_busy.store(false, std::memory_order_release); }
+  SpinLockGuard(const SpinLockGuard&) = delete;
+  SpinLockGuard& operator=(const SpinLockGuard&) = delete;
 };
 
 std::uint64_t home(std::uint64_t address, std::uint64_t slots) {
@@ -51,7 +51,7 @@ std::uint64_t slot_of(const Block* blocks, std::uint64_t slots, std::uint64_t ad
 
 bool grow() {
   const std::uint64_t slots = g_slots == 0 ? kFirstSlots : g_slots * 2;
-  if (slots > kMostSlots) return g_used + 1 < g_slots;
+  if (slots > kMaxSlots) return g_used + 1 < g_slots;
   void* memory = mmap(nullptr, slots * sizeof(Block), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return g_used + 1 < g_slots;
@@ -96,9 +96,9 @@ bool take(std::uint64_t address, std::int64_t* bytes) {
 
 }  // namespace
 
-bool program_would_know(const void* address, std::int64_t* bytes, std::size_t* allocated) {
+bool is_known_to_program(const void* address, std::int64_t* bytes, std::size_t* allocated) {
   const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address));
-  const Hold hold;
+  const SpinLockGuard hold;
   if (*bytes > 0)
     add(key, *bytes);
   else if (!take(key, bytes))
@@ -107,6 +107,6 @@ bool program_would_know(const void* address, std::int64_t* bytes, std::size_t* a
   return true;
 }
 
-void forget_blocks_lock() { g_busy.store(false, std::memory_order_relaxed); }
+void reset_block_table_lock() { g_busy.store(false, std::memory_order_relaxed); }
 
 }  // namespace gpuprof::torch

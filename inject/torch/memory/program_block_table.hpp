@@ -2,7 +2,7 @@
 //
 // CPU blocks as the program's own memory profiling would know them without us.
 //
-// Context:  callback; forget_blocks_lock: boundary
+// Context:  callback; reset_block_table_lock: boundary
 // Owns:     a table of blocks, mapped when the program first profiles its memory
 // Promises: costs nothing until then; waits only for another thread in these few instructions,
 //           where PyTorch itself takes a mutex
@@ -21,9 +21,9 @@ namespace gpuprof::torch {
 ///
 /// @param allocated Set to the total its profiler would be told.
 /// @return          False: the profiler would not have been told, the block is older than it.
-bool program_would_know(const void* address, std::int64_t* bytes, std::size_t* allocated);
+bool is_known_to_program(const void* address, std::int64_t* bytes, std::size_t* allocated);
 
 /// In the child of a fork: no thread is in the table any more. Boundary.
-void forget_blocks_lock();
+void reset_block_table_lock();
 
 }  // namespace gpuprof::torch

@@ -2,7 +2,7 @@
 //
 // Trials.
 //
-// Context:  callback (calibrate_lists, expect_places: worker)
+// Context:  callback (calibrate_lists, expect_offsets: worker)
 #include "inject/torch/operators/input_layout.hpp"
 
 #include "gpuprof/base/bytes.hpp"
@@ -35,7 +35,7 @@ T peek(std::uint64_t at) {
 bool fits(std::uint64_t tensor, std::uint32_t sizes) {
   const std::uint64_t at = tensor + sizes;
   const auto dims = peek<std::uint64_t>(at);
-  if (dims < 1 || dims > kOwnDims || peek<std::uint16_t>(at + kDtypeAt) >= kDtypes) return false;
+  if (dims < 1 || dims > kInlineDims || peek<std::uint16_t>(at + kDtypeAt) >= kDtypes) return false;
   const auto elements = peek<std::int64_t>(at + kElementsAt);
   std::int64_t product = 1;
   for (std::uint64_t i = 0; i < dims; ++i) {
@@ -48,7 +48,7 @@ bool fits(std::uint64_t tensor, std::uint32_t sizes) {
 }
 
 void learn_tensor(InputLayout& layout, std::uint64_t tensor) {
-  Learnt& sizes = layout.sizes;
+  LearnedOffset& sizes = layout.sizes;
   if (!base::object_readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return sizes.refuse();
   std::uint32_t place = 0, fitting = 0;
   for (const std::uint32_t at : kSizesPlaces)
@@ -56,33 +56,33 @@ void learn_tensor(InputLayout& layout, std::uint64_t tensor) {
       place = at;
       ++fitting;
     }
-  if (fitting == 1) sizes.agrees(place, kTensorsAgreed);
+  if (fitting == 1) sizes.add_match(place, kTensorsAgreed);
   // Numbers tell of no place, and there may be nothing else for long.
-  else if (layout.expected_sizes == 0 || !tensor_makes_sense(tensor, layout.expected_sizes))
-    sizes.says_nothing(kInVain);
+  else if (layout.expected_sizes == 0 || !is_plausible_tensor(tensor, layout.expected_sizes))
+    sizes.add_mismatch(kInVain);
 }
 
 // Items lie behind one count or two, the second of which is small: a pointer is not.
 bool fits_list(std::uint64_t list, std::uint32_t items) {
-  constexpr std::uint64_t kMostWeak = 1u << 16;
-  const bool two_counts = peek<std::uint64_t>(list + kItemsPlaces[0]) < kMostWeak;
+  constexpr std::uint64_t kMaxWeak = 1u << 16;
+  const bool two_counts = peek<std::uint64_t>(list + kItemsPlaces[0]) < kMaxWeak;
   if (two_counts != (items == kItemsPlaces[1])) return false;
   const auto begin = peek<std::uint64_t>(list + items);
   const auto end = peek<std::uint64_t>(list + items + 8);
   const auto capacity = peek<std::uint64_t>(list + items + 16);
-  return end > begin && capacity >= end && (end - begin) % sizeof(Value) == 0 &&
-         (capacity - begin) % sizeof(Value) == 0 && base::object_readable(begin, sizeof(Value)) &&
-         peek<Value>(begin).tag < kMaxTags;
+  return end > begin && capacity >= end && (end - begin) % sizeof(IValue) == 0 &&
+         (capacity - begin) % sizeof(IValue) == 0 && base::object_readable(begin, sizeof(IValue)) &&
+         peek<IValue>(begin).tag < kMaxTags;
 }
 
 void learn_list(InputLayout& layout, std::uint64_t list) {
-  Learnt& items = layout.items;
+  LearnedOffset& items = layout.items;
   if (!base::object_readable(list, kItemsPlaces[1] + kVectorBytes + 8)) return items.refuse();
   const bool first = fits_list(list, kItemsPlaces[0]), second = fits_list(list, kItemsPlaces[1]);
   if (first != second)
-    items.agrees(kItemsPlaces[first ? 0 : 1], kListsAgreed);
-  else if (layout.expected_items == 0 || !list_makes_sense(list, layout.expected_items))
-    items.says_nothing(kInVain);
+    items.add_match(kItemsPlaces[first ? 0 : 1], kListsAgreed);
+  else if (layout.expected_items == 0 || !is_plausible_list(list, layout.expected_items))
+    items.add_mismatch(kInVain);
 }
 
 /// The tensor that stands for none: one size of 0 with a stride of 1, and nothing else but a type.
@@ -112,7 +112,7 @@ std::uint32_t items_of_lists(std::uint64_t tensor, std::uint32_t sizes) {
 bool is_list_tag(const Functions& call, std::uint32_t tag, std::uint64_t type) {
   std::uint64_t words[16] = {};
   for (const std::uint32_t at : kItemsPlaces) words[(at + kVectorBytes) / 8] = type;
-  const Value value{reinterpret_cast<std::uint64_t>(words), tag, 0};
+  const IValue value{reinterpret_cast<std::uint64_t>(words), tag, 0};
   return call.is_tensor_list(&value);
 }
 
@@ -137,7 +137,7 @@ void calibrate_lists(Library& library) {
   layout.bool_tag = found - kFromBoolToList;
 }
 
-void expect_places(InputLayout& layout) {
+void expect_offsets(InputLayout& layout) {
   const std::uint64_t tensor = layout.undefined_tensor;
   if (!base::object_readable(tensor, kSizesPlaces[2] + kDtypeAt + 8)) return;
   std::uint32_t place = 0, fitting = 0;
@@ -151,13 +151,13 @@ void expect_places(InputLayout& layout) {
   layout.expected_items = items_of_lists(tensor, place);
 }
 
-bool tensor_makes_sense(std::uint64_t tensor, std::uint32_t sizes) {
+bool is_plausible_tensor(std::uint64_t tensor, std::uint32_t sizes) {
   if (!base::object_readable(tensor, sizes + kDtypeAt + 8)) return false;
   const std::uint64_t at = tensor + sizes;
   const auto dims = peek<std::uint64_t>(at);
   if (dims > wire::kMaxInputDims || peek<std::uint16_t>(at + kDtypeAt) >= kDtypes) return false;
   std::uint64_t from = at + kDimsAt;
-  if (dims > kOwnDims) from = peek<std::uint64_t>(from);
+  if (dims > kInlineDims) from = peek<std::uint64_t>(from);
   if (dims != 0 && !base::object_readable(from, dims * 8)) return false;
   std::int64_t product = 1;
   for (std::uint64_t i = 0; i < dims; ++i) {
@@ -167,27 +167,27 @@ bool tensor_makes_sense(std::uint64_t tensor, std::uint32_t sizes) {
   return product == peek<std::int64_t>(at + kElementsAt);
 }
 
-bool list_makes_sense(std::uint64_t list, std::uint32_t items) {
+bool is_plausible_list(std::uint64_t list, std::uint32_t items) {
   if (!base::object_readable(list, items + kVectorBytes + 8)) return false;
   const auto begin = peek<std::uint64_t>(list + items);
   const auto end = peek<std::uint64_t>(list + items + 8);
   const auto capacity = peek<std::uint64_t>(list + items + 16);
   const std::uint64_t bytes = end - begin;
-  if (end < begin || capacity < end || bytes % sizeof(Value) != 0 || bytes > base::kPageBytes)
+  if (end < begin || capacity < end || bytes % sizeof(IValue) != 0 || bytes > base::kPageBytes)
     return false;
-  return bytes == 0 || (base::object_readable(begin, bytes) && peek<Value>(begin).tag < kMaxTags);
+  return bytes == 0 || (base::object_readable(begin, bytes) && peek<IValue>(begin).tag < kMaxTags);
 }
 
 void learn_inputs(InputLayout& layout, std::uint64_t values, std::uint64_t count) {
   if (count > wire::kMaxInputs) count = wire::kMaxInputs;
-  if (!base::object_readable(values, count * sizeof(Value))) return layout.sizes.refuse();
+  if (!base::object_readable(values, count * sizeof(IValue))) return layout.sizes.refuse();
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto value = peek<Value>(values + i * sizeof(Value));
+    const auto value = peek<IValue>(values + i * sizeof(IValue));
     if (value.tag >= kMaxTags) return layout.sizes.refuse();
     if (value.tag == kTagTensor && value.payload != layout.undefined_tensor &&
-        layout.sizes.place() == 0)
+        layout.sizes.offset() == 0)
       learn_tensor(layout, value.payload);
-    if (value.tag == layout.list_tag && value.tag != 0 && layout.items.place() == 0)
+    if (value.tag == layout.list_tag && value.tag != 0 && layout.items.offset() == 0)
       learn_list(layout, value.payload);
   }
 }

@@ -21,7 +21,7 @@ using wire::InputHead;
 // A boolean is one byte of its eight.
 constexpr std::uint64_t kBoolMask = 1;
 // Longer lists were never seen; what is longer is none.
-constexpr std::uint64_t kLongestList = 1u << 24;
+constexpr std::uint64_t kMaxList = 1u << 24;
 // From the tag of booleans: what texts and short tuples have.
 constexpr std::uint32_t kFromBoolToTuple = 1, kFromBoolToText = 2;
 // So many values lie in the tuple itself, behind their number.
@@ -41,13 +41,13 @@ struct Places {
 };
 
 Places places_of(const InputLayout& layout) {
-  Places places{layout.sizes.place(), layout.items.place()};
-  if (places.sizes == Learnt::kRefused) return {};
+  Places places{layout.sizes.offset(), layout.items.offset()};
+  if (places.sizes == LearnedOffset::kRefused) return {};
   places.try_sizes = places.sizes == 0;
   places.try_items = places.items == 0;
   if (places.try_sizes) places.sizes = layout.expected_sizes;
   if (places.try_items) places.items = layout.expected_items;
-  if (places.items == Learnt::kRefused || layout.list_tag == 0) places.items = 0;
+  if (places.items == LearnedOffset::kRefused || layout.list_tag == 0) places.items = 0;
   return places;
 }
 
@@ -71,7 +71,7 @@ class Writer {
   Writer(const InputLayout& layout, const Places& places, const std::uint64_t* end, bool texts)
       : layout_(layout), at_(places), end_(end), texts_(texts) {}
 
-  Words value(const Value& value, Words to) const {
+  Words value(const IValue& value, Words to) const {
     if (value.tag == kTagTensor) return tensor(value.payload, to);
     if (value.tag == kTagNone) return put(head(InputForm::kNothing), to);
     if (is_number(value.tag)) return number(value, to);
@@ -103,13 +103,13 @@ class Writer {
   }
 
   [[gnu::noinline]] Words tuple(std::uint64_t at, Words to) const {
-    if (at_.items == 0 || !base::object_readable(at, at_.items + 8 + kOwnValues * sizeof(Value)))
+    if (at_.items == 0 || !base::object_readable(at, at_.items + 8 + kOwnValues * sizeof(IValue)))
       return put(head(InputForm::kOther), to);
     const auto count = peek<std::uint64_t>(at + at_.items);
     if (count == 0 || count > kOwnValues) return put(head(InputForm::kOther), to);
     to = put(head(InputForm::kTuple, count, count), to);
     for (std::uint64_t i = 0; i < count && to != nullptr; ++i) {
-      const auto item = peek<Value>(at + at_.items + 8 + i * sizeof(Value));
+      const auto item = peek<IValue>(at + at_.items + 8 + i * sizeof(IValue));
       to = is_number(item.tag) ? number(item, to)
            : is_text(item.tag) ? text(item.payload, to)
                                : put(head(InputForm::kOther), to);
@@ -118,13 +118,13 @@ class Writer {
   }
 
   bool is_symbol(std::uint32_t tag) const {
-    return tag < layout_.bool_tag && tag + kSymbolTags >= layout_.bool_tag;
+    return tag < layout_.bool_tag && tag + kSymbolicTags >= layout_.bool_tag;
   }
   bool is_number(std::uint32_t tag) const {
     return tag == kTagInt || tag == kTagDouble || tag == kTagComplex ||
            (tag == layout_.bool_tag && tag != 0) || is_symbol(tag);
   }
-  Words number(const Value& value, Words to) const {
+  Words number(const IValue& value, Words to) const {
     if (value.tag == kTagInt) return scalar(InputForm::kInt, value.payload, to);
     if (value.tag == kTagDouble) return scalar(InputForm::kDouble, value.payload, to);
     if (value.tag == kTagComplex) return complex(value.payload, to);
@@ -164,14 +164,14 @@ class Writer {
 
   Words tensor(std::uint64_t at, Words to) const {
     if (at == 0 || at == layout_.undefined_tensor) return put(head(InputForm::kOther), to);
-    if (at_.try_sizes && !tensor_makes_sense(at, at_.sizes))
+    if (at_.try_sizes && !is_plausible_tensor(at, at_.sizes))
       return put(head(InputForm::kOther), to);
     const auto dims = peek<std::uint64_t>(at + at_.sizes);
     if (dims > wire::kMaxInputDims) return put(head(InputForm::kOther), to);
     std::uint64_t from = at + at_.sizes + kDimsAt;
     if ((dims == 0 || peek<std::uint64_t>(from) == 0) && has_no_sizes(at, dims))
       return put(head(InputForm::kOther), to);
-    if (dims > kOwnDims) from = peek<std::uint64_t>(from);
+    if (dims > kInlineDims) from = peek<std::uint64_t>(from);
     if (!room(1 + dims, to)) return nullptr;
     *to++ = InputHead{InputForm::kTensor, peek<std::uint8_t>(at + at_.sizes + kDtypeAt),
                       static_cast<std::uint16_t>(dims), 0}
@@ -188,7 +188,7 @@ class Writer {
       if (at_.try_items && extra != 0 && !base::object_readable(extra, 8)) return true;
       if (extra != 0 && peek<std::uint64_t>(extra) != 0) return true;
     }
-    if (dims < 2 || dims > kOwnDims) return false;
+    if (dims < 2 || dims > kInlineDims) return false;
     const std::uint64_t sizes = at + at_.sizes + kDimsAt, strides = at + at_.sizes + kStridesAt;
     for (std::uint64_t i = 1; i < dims; ++i)
       if (peek<std::uint64_t>(sizes + i * 8) != 0 || peek<std::uint64_t>(strides + i * 8) != 0)
@@ -197,15 +197,15 @@ class Writer {
   }
 
   [[gnu::noinline]] Words list(std::uint64_t at, Words to) const {
-    if (at_.try_items && !list_makes_sense(at, at_.items)) return put(head(InputForm::kOther), to);
+    if (at_.try_items && !is_plausible_list(at, at_.items)) return put(head(InputForm::kOther), to);
     const std::uint64_t items = at + at_.items;
     const auto begin = peek<std::uint64_t>(items);
     const auto end = peek<std::uint64_t>(items + 8);
-    const std::uint64_t total = (end - begin) / sizeof(Value);
-    if (end < begin || total > kLongestList) return put(head(InputForm::kOther), to);
+    const std::uint64_t total = (end - begin) / sizeof(IValue);
+    if (end < begin || total > kMaxList) return put(head(InputForm::kOther), to);
     if (peek<std::uint64_t>(items + 24) == layout_.tensor_type) return tensors(begin, total, to);
     if (total == 0) return put(head(InputForm::kIntList), to);
-    const auto first = peek<Value>(begin).tag;
+    const auto first = peek<IValue>(begin).tag;
     if (first == kTagInt) return values(InputForm::kIntList, first, begin, total, to);
     if (first == kTagDouble) return values(InputForm::kDoubleList, first, begin, total, to);
     if (first == layout_.bool_tag && first != 0)
@@ -218,7 +218,7 @@ class Writer {
     const std::uint64_t kept = total < wire::kMaxListValues ? total : wire::kMaxListValues;
     to = put(head(InputForm::kNumberList, kept, total), to);
     for (std::uint64_t i = 0; i < kept && to != nullptr; ++i) {
-      const auto item = peek<Value>(from + i * sizeof(Value));
+      const auto item = peek<IValue>(from + i * sizeof(IValue));
       to = is_number(item.tag) ? number(item, to) : put(head(InputForm::kOther), to);
     }
     return to;
@@ -228,7 +228,7 @@ class Writer {
     const std::uint64_t kept = total < wire::kMaxListTensors ? total : wire::kMaxListTensors;
     to = put(head(InputForm::kTensorList, kept, total), to);
     for (std::uint64_t i = 0; i < kept && to != nullptr; ++i) {
-      const auto item = peek<Value>(from + i * sizeof(Value));
+      const auto item = peek<IValue>(from + i * sizeof(IValue));
       to = item.tag == kTagTensor ? tensor(item.payload, to) : put(head(InputForm::kOther), to);
     }
     return to;
@@ -241,7 +241,7 @@ class Writer {
     if (!room(1 + kept, to)) return nullptr;
     to[0] = head(form, kept, total);
     for (std::uint64_t i = 0; i < kept; ++i) {
-      const auto item = peek<Value>(from + i * sizeof(Value));
+      const auto item = peek<IValue>(from + i * sizeof(IValue));
       // Among others, or numbers that are not known yet among known ones.
       if (item.tag != tag) return numbers(from, total, to);
       to[1 + i] = item.payload & mask;
@@ -261,17 +261,18 @@ Inputs read_inputs(Library& library, const std::byte* function, std::uint64_t* w
   const auto values = base::load<std::uint64_t>(function + library.at.inputs);
   const auto count = base::load<std::uint64_t>(function + library.at.inputs + 8);
   InputLayout& layout = library.input;
-  const std::uint32_t sizes = layout.sizes.place();
-  if (sizes == Learnt::kRefused || count == 0) return {};
-  if (sizes == 0 || (layout.items.place() == 0 && layout.list_tag != 0))
+  const std::uint32_t sizes = layout.sizes.offset();
+  if (sizes == LearnedOffset::kRefused || count == 0) return {};
+  if (sizes == 0 || (layout.items.offset() == 0 && layout.list_tag != 0))
     learn_inputs(layout, values, count);
   const Places places = places_of(layout);
   if (places.sizes == 0) return {};
   const Writer writer(layout, places, words + wire::kMaxInputWords, texts);
   std::uint64_t* to = words;
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t* next =
-        i == wire::kMaxInputs ? nullptr : writer.value(peek<Value>(values + i * sizeof(Value)), to);
+    std::uint64_t* next = i == wire::kMaxInputs
+                              ? nullptr
+                              : writer.value(peek<IValue>(values + i * sizeof(IValue)), to);
     if (next == nullptr) return {static_cast<std::uint32_t>(to - words), wire::kInputsCut};
     to = next;
   }

@@ -79,7 +79,7 @@ struct Name {
 };
 
 // Ranges of the program's own are looked through; PyTorch's own two kinds of ranges are not.
-bool is_looked_through(const Name& name) {
+bool is_transparent(const Name& name) {
   return !name.starts_with("Optimizer.") && !name.starts_with("enumerate(DataLoader)");
 }
 
@@ -96,32 +96,33 @@ bool read_step(const Name& name, std::uint64_t* k) {
   return *at == '\0' && at != digits && at - digits <= 18;
 }
 
-std::uint64_t define_inputs(const hot::Guard& guard, ThreadState& state, Library& library,
+std::uint64_t define_inputs(const hot::Guard& guard, ThreadOperators& state, Library& library,
                             const std::byte* object, bool texts, std::uint64_t now_ns) {
-  hot::Outlet& outlet = guard.outlet();
+  hot::RingProducer& outlet = guard.producer();
   static_assert(sizeof outlet.scratch >= wire::kMaxInputWords * 8);
   auto* words = reinterpret_cast<std::uint64_t*>(outlet.scratch);
   const Inputs inputs = read_inputs(library, object, words, texts);
   if (inputs.words == 0) return 0;
   std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags);
   if (id == 0) id = 1;  // 0: none
-  if (state.inputs.sent(id, outlet.lane.epoch())) return id;
+  if (state.inputs.contains(id, outlet.ring.epoch())) return id;
   const wire::InputsDef def{id, inputs.words, inputs.flags};
-  if (hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.add(id);
+  if (hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.insert(id);
   return id;
 }
 
 /// Whether Python may run on in the same frame while a range of this kind is open. Python opens
 /// ranges of the first kind, too (_RecordFunctionFast), but none that is named as an operator is.
-bool may_go_on(std::uint16_t scope, const Name& name) {
+bool may_resume_python(std::uint16_t scope, const Name& name) {
   if (scope == static_cast<std::uint16_t>(Scope::kFunction)) return !name.starts_with("aten::");
   return scope != static_cast<std::uint16_t>(Scope::kBackward);
 }
 
 /// One operator that begins, with what it takes to tell of it.
-class Beginning {
+class OperatorBegin {
  public:
-  Beginning(const hot::Guard& guard, ThreadState& state, Library& library, const std::byte* object)
+  OperatorBegin(const hot::Guard& guard, ThreadOperators& state, Library& library,
+                const std::byte* object)
       : guard_(guard),
         state_(state),
         library_(library),
@@ -145,11 +146,11 @@ class Beginning {
 
  private:
   void look(bool recording, std::uint16_t scope, OpenOp* op) {
-    now_ns_ = guard_.block().ticks.now_ns();
+    now_ns_ = guard_.block().clock.now_ns();
     const char* text = function_.name();
     const Name name{text, static_cast<std::uint32_t>(strlen(text))};
     if (scope == static_cast<std::uint16_t>(Scope::kUser)) {
-      op->encloses = !is_looked_through(name);
+      op->encloses = !is_transparent(name);
       op->is_step = read_step(name, &op->step);
     }
     op->name_id = recording ? hot::intern(guard_, name.text, name.bytes, now_ns_)
@@ -158,23 +159,23 @@ class Beginning {
     const bool stack = (detail & (wire::kTorchStack | wire::kTorchModules)) != 0;
     const bool steps = hot::on(hot::kOnOpSteps) && op->top_level && !op->is_step;
     if (stack || steps) {
-      state_.stack.take(guard_.tid(), state_.open.innermost_stack());
-      if (!may_go_on(scope, name)) op->stack = state_.stack.version();
+      state_.stack.capture(guard_.tid(), state_.open.innermost_stack());
+      if (!may_resume_python(scope, name)) op->stack = state_.stack.version();
     }
     const std::uint64_t stack_id = stack ? state_.stack.define(guard_, detail, now_ns_) : 0;
-    if (op->is_step) user_step_begins(guard_, op->step, now_ns_);
+    if (op->is_step) on_user_step_begin(guard_, op->step, now_ns_);
     // An id made of modules alone says nothing of loops.
     if (steps) tell_loops(name, *op, (detail & wire::kTorchStack) != 0 ? stack_id : 0);
     if (recording) record(name, *op, scope, stack_id, stack || steps);
   }
 
   void tell_loops(const Name& name, const OpenOp& op, std::uint64_t stack_id) {
-    const Stack& stack = state_.stack;
-    top_level_begins(
+    const OperatorStack& stack = state_.stack;
+    on_top_level_begin(
         guard_,
-        TopLevel{now_ns_, op.name_id, stack_id, stack.frames(), stack.frame_count(),
-                 stack.module_level(), name.starts_with("autograd::engine::"),
-                 name.starts_with("enumerate(DataLoader)"), name.starts_with("Optimizer.step#")});
+        TopLevelOp{now_ns_, op.name_id, stack_id, stack.frames(), stack.frame_count(),
+                   stack.module_level(), name.starts_with("autograd::engine::"),
+                   name.starts_with("enumerate(DataLoader)"), name.starts_with("Optimizer.step#")});
   }
 
   void record(const Name& name, const OpenOp& op, std::uint16_t scope, std::uint64_t stack_id,
@@ -186,7 +187,7 @@ class Beginning {
     const std::uint16_t flags = op.top_level ? wire::kOpTopLevel : 0;
     const bool looked = looked_at_stack || inputs_id != 0;
     // What it took to look is no time of the operator's. A user's step begins when it is told.
-    const std::uint64_t begins_ns = looked && !op.is_step ? guard_.block().ticks.now_ns() : now_ns_;
+    const std::uint64_t begins_ns = looked && !op.is_step ? guard_.block().clock.now_ns() : now_ns_;
     hot::record(guard_,
                 wire::OpBegin{begins_ns, op.name_id, stack_id, inputs_id, function_.sequence(),
                               function_.address(), op.op_id, function_.forward_thread(),
@@ -195,20 +196,20 @@ class Beginning {
   }
 
   const hot::Guard& guard_;
-  ThreadState& state_;
+  ThreadOperators& state_;
   Library& library_;
   const std::byte* object_;
   Function function_;
   std::uint64_t now_ns_ = 0;
 };
 
-void begins(Library& library, const std::byte* object) {
-  const hot::Guard guard(hot::Role::kCallback);
+void on_operator_begin(Library& library, const std::byte* object) {
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
   hot::resume_after_fork();
-  guard.outlet().cost.add(library.call_ns);
-  ThreadState* state = state_of(guard);
-  if (state != nullptr) Beginning(guard, *state, library, object).run();
+  guard.producer().overhead.add_caller_cost(library.call_ns);
+  ThreadOperators* state = state_of(guard);
+  if (state != nullptr) OperatorBegin(guard, *state, library, object).run();
 }
 
 // What time it is costs more than all else here.
@@ -219,37 +220,37 @@ bool counts_ends() {
              static_cast<std::uint32_t>(wire::StepRule::kOpEnd);
 }
 
-void ends(const std::byte* object) {
-  const hot::Guard guard(hot::Role::kCallback);
+void on_operator_end(const std::byte* object) {
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
-  ThreadState* state = state_of(guard);
+  ThreadOperators* state = state_of(guard);
   if (state == nullptr) return;
   OpenOp op{};
   const auto address = reinterpret_cast<std::uint64_t>(object);
-  state->open.take(address, &op);
+  state->open.close(address, &op);
   guard.block().open_op = state->open.innermost();
   const bool recording = hot::on(hot::kOnOperators);
   const bool may_count = op.top_level && !op.is_step && counts_ends();
   if (!recording && !may_count && !op.is_step) return;
-  const std::uint64_t now_ns = guard.block().ticks.now_ns();
+  const std::uint64_t now_ns = guard.block().clock.now_ns();
   if (recording) {
     const wire::OpEnd end{now_ns, address, op.op_id, state->open.innermost()};
     hot::record(guard, end, now_ns);
   }
-  if (op.is_step) user_step_ends(guard, op.step, now_ns);
-  if (may_count) top_level_ends(guard, op.name_id, now_ns);
+  if (op.is_step) on_user_step_end(guard, op.step, now_ns);
+  if (may_count) on_top_level_end(guard, op.name_id, now_ns);
 }
 
 // libtorch passes nothing of ours along: each copy has callbacks of its own.
 template <std::uint32_t kCopy>
-NoContext on_start(const std::byte* function) {
-  NoContext none;
-  if (wanted()) begins(g_libraries[kCopy], function);
+NullObserverContext on_start(const std::byte* function) {
+  NullObserverContext none;
+  if (wanted()) on_operator_begin(g_libraries[kCopy], function);
   return none;
 }
 
 void on_end(const std::byte* function, void*) {
-  if (!g_exiting.load(std::memory_order_relaxed)) ends(function);
+  if (!g_exiting.load(std::memory_order_relaxed)) on_operator_end(function);
 }
 
 constexpr decltype(RecordFunctionCallback::start) kStarts[kMaxLibraries] = {
@@ -267,6 +268,6 @@ RecordFunctionCallback callbacks_of(std::uint32_t copy) {
 
 void set_detail(std::uint32_t detail) { g_detail.store(detail, std::memory_order_relaxed); }
 
-void stop_observing_at_exit() { g_exiting.store(true, std::memory_order_relaxed); }
+void disable_callbacks_at_exit() { g_exiting.store(true, std::memory_order_relaxed); }
 
 }  // namespace gpuprof::torch

@@ -19,6 +19,6 @@ RecordFunctionCallback callbacks_of(std::uint32_t copy);
 void set_detail(std::uint32_t detail);
 
 /// From now on callbacks return at once: names are freed by static destructors. Boundary.
-void stop_observing_at_exit();
+void disable_callbacks_at_exit();
 
 }  // namespace gpuprof::torch

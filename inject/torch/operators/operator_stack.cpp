@@ -25,16 +25,17 @@ bool wants(std::uint32_t detail, std::uint32_t bit) { return (detail & bit) != 0
 
 }  // namespace
 
-void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python::QuickFrame& now,
-                  const python::FrameLook& look) {
+void OperatorStack::update_level(const python::Runtime& runtime, std::uint32_t at,
+                                 const python::FastFrame& now,
+                                 const python::FrameFingerprint& look) {
   Level& level = levels_[at];
   raw(at) = now;
   level.look = look;
   level.module = python::Object{0, 0};
   for (std::uint32_t i = 0; i < 2; ++i) hash_[at][i] = at == 0 ? kNoFrames : hash_[at - 1][i];
   if (now.code == 0) return;
-  python::CodeFacts& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
-  python::code_facts(runtime, now.code, look.mark, &code);
+  python::CodeInfo& code = codes_[now.code * 0x9e3779b97f4a7c15ULL >> 40 & (kCodes - 1)];
+  python::load_code_info(runtime, now.code, look.mark, &code);
   if (code.module_call) level.module = python::first_local(runtime, now.frame);
   raw(at).code_id = code.id;
   const std::uint64_t place =
@@ -44,7 +45,7 @@ void Stack::renew(const python::Runtime& runtime, std::uint32_t at, const python
     hash_[at][1] = base::hash_step(hash_[at][1] + place, module_id(level.module));
 }
 
-void Stack::changed_from(std::uint32_t level, std::uint32_t count) {
+void OperatorStack::invalidate_from(std::uint32_t level, std::uint32_t count) {
   id_of_ = 0;
   count_ = count;
   if (++version_ == 0) ++version_;
@@ -54,12 +55,12 @@ void Stack::changed_from(std::uint32_t level, std::uint32_t count) {
     if (levels_[level].module.address != 0) module_level_ = level;
 }
 
-template <python::FrameForm kForm>
-bool Stack::take_quickly(const python::Runtime& runtime, std::uint32_t around) {
-  const python::Looker<kForm> looker(runtime);
+template <python::FrameLayout kForm>
+bool OperatorStack::capture_fast(const python::Runtime& runtime, std::uint32_t around) {
+  const python::FrameComparer<kForm> looker(runtime);
   const std::uint64_t top = looker.top();
   // All frames wait for the operator around this one, unless it called Python.
-  if (around == version_ && count_ != 0 && looker.stands(levels_[count_ - 1].look, top))
+  if (around == version_ && count_ != 0 && looker.is_unmoved(levels_[count_ - 1].look, top))
     return true;
   const std::uint32_t count = looker.chain(top, chain_, kMaxStackLevels);
   const std::uint32_t known = count < count_ ? count : count_;
@@ -74,52 +75,53 @@ bool Stack::take_quickly(const python::Runtime& runtime, std::uint32_t around) {
   }
   if (same == count && same == count_) return true;
   for (std::uint32_t level = same; level < count; ++level) {
-    python::QuickFrame now;
-    if (!python::quick_frame(runtime, chain_[count - 1 - level], &now)) return false;
-    renew(runtime, level, now, looker.look(now));
+    python::FastFrame now;
+    if (!python::read_fast_frame(runtime, chain_[count - 1 - level], &now)) return false;
+    update_level(runtime, level, now, looker.look(now));
   }
-  changed_from(same, count);
+  invalidate_from(same, count);
   return true;
 }
 
 // While nobody knows whether frames are as they should be, and once they are not: the next one is
 // compared with none of these, as no frame lies at address 0.
-void Stack::take_carefully(std::uint32_t tid) {
-  const std::uint32_t count = python::quick_frames(tid, raw_, kMaxStackLevels);
+void OperatorStack::capture_checked(std::uint32_t tid) {
+  const std::uint32_t count = python::read_fast_frames(tid, raw_, kMaxStackLevels);
   memmove(raw_ + (kMaxStackLevels - count), raw_, count * sizeof raw_[0]);
   const python::Runtime* runtime = python::g_runtime.load(std::memory_order_acquire);
   for (std::uint32_t level = 0; level < count; ++level) {
-    const python::QuickFrame now = raw(level);
-    const std::uint64_t mark = now.code == 0 ? 0 : python::CodeMark(runtime->at).of(now.code);
-    renew(*runtime, level, now, python::FrameLook{0, 0, 0, mark});
+    const python::FastFrame now = raw(level);
+    const std::uint64_t mark =
+        now.code == 0 ? 0 : python::CodeFingerprint(runtime->offsets).of(now.code);
+    update_level(*runtime, level, now, python::FrameFingerprint{0, 0, 0, mark});
   }
   module_level_ = kNoModule;
-  changed_from(0, count);
+  invalidate_from(0, count);
 }
 
-void Stack::take(std::uint32_t tid, std::uint32_t around) {
-  using python::FrameForm;
-  const python::Runtime* runtime = python::proven_runtime();
-  if (runtime == nullptr) return take_carefully(tid);
+void OperatorStack::capture(std::uint32_t tid, std::uint32_t around) {
+  using python::FrameLayout;
+  const python::Runtime* runtime = python::validated_runtime();
+  if (runtime == nullptr) return capture_checked(tid);
   bool taken = false;
-  switch (python::form_of(runtime->at)) {
-    case FrameForm::kNumber:
-      taken = take_quickly<FrameForm::kNumber>(*runtime, around);
+  switch (python::form_of(runtime->offsets)) {
+    case FrameLayout::kNumber:
+      taken = capture_fast<FrameLayout::kNumber>(*runtime, around);
       break;
-    case FrameForm::kEntry:
-      taken = take_quickly<FrameForm::kEntry>(*runtime, around);
+    case FrameLayout::kEntry:
+      taken = capture_fast<FrameLayout::kEntry>(*runtime, around);
       break;
-    case FrameForm::kOwner:
-      taken = take_quickly<FrameForm::kOwner>(*runtime, around);
+    case FrameLayout::kOwner:
+      taken = capture_fast<FrameLayout::kOwner>(*runtime, around);
       break;
   }
-  if (!taken) take_carefully(tid);
+  if (!taken) capture_checked(tid);
 }
 
 // False: something found no room, so what refers to it must not count as sent.
-bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
-  hot::Outlet& outlet = guard.outlet();
-  const std::uint32_t drops = outlet.lane.drops();
+bool OperatorStack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  hot::RingProducer& outlet = guard.producer();
+  const std::uint32_t drops = outlet.ring.drop_count();
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
@@ -127,16 +129,17 @@ bool Stack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint6
     python::send_code(guard, raw(i).code, raw(i).code_id, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
-    if (modules_.sent(id, outlet.lane.epoch())) continue;
+    if (modules_.contains(id, outlet.ring.epoch())) continue;
     const char* name = python::type_name(level.module.type);
     const auto bytes = static_cast<std::uint32_t>(strnlen(name, kMaxTypeName));
     const wire::TorchModuleDef def{id, level.module.address, level.module.type, bytes, 0};
-    if (hot::record(guard, def, ts_ns, name, bytes)) modules_.add(id);
+    if (hot::record(guard, def, ts_ns, name, bytes)) modules_.insert(id);
   }
-  return outlet.lane.drops() == drops;
+  return outlet.ring.drop_count() == drops;
 }
 
-std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_t room) const {
+std::uint32_t OperatorStack::write(std::uint32_t detail, wire::PyFrame* to,
+                                   std::uint32_t room) const {
   std::uint32_t count = 0;
   for (std::uint32_t i = count_; i-- > 0 && count + 2 <= room;) {
     const Level& level = levels_[i];
@@ -149,7 +152,7 @@ std::uint32_t Stack::write(std::uint32_t detail, wire::PyFrame* to, std::uint32_
   return count;
 }
 
-std::uint64_t Stack::id_for(std::uint32_t detail) const {
+std::uint64_t OperatorStack::id_for(std::uint32_t detail) const {
   const std::uint64_t* hash = hash_[count_ - 1];
   if (hash[wants(detail, wire::kTorchStack) ? 0 : 1] == kNoFrames) return 0;
   std::uint64_t id = 0;
@@ -158,8 +161,8 @@ std::uint64_t Stack::id_for(std::uint32_t detail) const {
   return id == 0 ? 1 : id;
 }
 
-void Stack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
-  hot::Outlet& outlet = guard.outlet();
+void OperatorStack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+  hot::RingProducer& outlet = guard.producer();
   if (!send_parts(guard, detail, ts_ns)) return;
   constexpr std::uint32_t kRoom = wire::kMaxPythonFrames;
   static_assert(sizeof outlet.scratch >= kRoom * sizeof(wire::PyFrame));
@@ -167,18 +170,19 @@ void Stack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts
   const std::uint32_t count = write(detail, frames, kRoom);
   const std::uint32_t flags = count_ == kMaxStackLevels ? wire::kStackPythonDeep : 0;
   const wire::StackDef def{id_, 0, static_cast<std::uint16_t>(count), flags};
-  hot::define_stack(guard, def, frames, count * static_cast<std::uint32_t>(sizeof(wire::PyFrame)),
-                    ts_ns);
+  hot::send_stack_def(guard, def, frames, count * static_cast<std::uint32_t>(sizeof(wire::PyFrame)),
+                      ts_ns);
 }
 
-std::uint64_t Stack::define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
+std::uint64_t OperatorStack::define(const hot::Guard& guard, std::uint32_t detail,
+                                    std::uint64_t ts_ns) {
   if (count_ == 0) return 0;
   if (id_of_ != detail) {
     id_ = id_for(detail);
     id_of_ = detail;
   }
-  hot::Outlet& outlet = guard.outlet();
-  if (id_ != 0 && !outlet.stacks.sent(id_, outlet.lane.epoch())) send(guard, detail, ts_ns);
+  hot::RingProducer& outlet = guard.producer();
+  if (id_ != 0 && !outlet.stacks.contains(id_, outlet.ring.epoch())) send(guard, detail, ts_ns);
   return id_;
 }
 

@@ -19,21 +19,21 @@ namespace gpuprof::torch {
 inline constexpr std::uint32_t kMaxStackLevels = wire::kMaxPythonFrames;
 inline constexpr std::uint32_t kNoModule = ~0u;
 
-/// Part of a ThreadState: zeroed memory is a valid one.
-class Stack {
+/// Part of a ThreadOperators: zeroed memory is a valid one.
+class OperatorStack {
  public:
   void clear() {
     count_ = 0;
     module_level_ = kNoModule;
     id_of_ = 0;
-    modules_.forget_all();
+    modules_.clear_all();
   }
 
   /// Reads the calling thread's frames.
   ///
   /// @param around version() when an operator began that has not returned to Python since; 0: there
   ///               is none.
-  void take(std::uint32_t tid, std::uint32_t around);
+  void capture(std::uint32_t tid, std::uint32_t around);
   /// Another number whenever take() found other frames; never 0 afterwards.
   std::uint32_t version() const { return version_; }
 
@@ -42,7 +42,7 @@ class Stack {
   std::uint64_t define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
 
   /// What take() read, innermost first.
-  const python::QuickFrame* frames() const { return raw_ + (kMaxStackLevels - count_); }
+  const python::FastFrame* frames() const { return raw_ + (kMaxStackLevels - count_); }
   std::uint32_t frame_count() const { return count_; }
   /// Level (0 outermost) of the outermost module call; kNoModule: none.
   std::uint32_t module_level() const { return module_level_; }
@@ -50,19 +50,19 @@ class Stack {
  private:
   /// One frame, as it was when it was first seen: what is compared lies in one line of the cache.
   struct alignas(64) Level {
-    python::FrameLook look;
+    python::FrameFingerprint look;
     python::Object module;  // zeros: not the call of a module
   };
   static constexpr std::uint32_t kCodes = 256;
 
-  template <python::FrameForm kForm>
-  bool take_quickly(const python::Runtime& runtime, std::uint32_t around);
-  void take_carefully(std::uint32_t tid);
-  void renew(const python::Runtime& runtime, std::uint32_t level, const python::QuickFrame& now,
-             const python::FrameLook& look);
-  void changed_from(std::uint32_t level, std::uint32_t count);
-  python::QuickFrame& raw(std::uint32_t level) { return raw_[kMaxStackLevels - 1 - level]; }
-  const python::QuickFrame& raw(std::uint32_t level) const {
+  template <python::FrameLayout kForm>
+  bool capture_fast(const python::Runtime& runtime, std::uint32_t around);
+  void capture_checked(std::uint32_t tid);
+  void update_level(const python::Runtime& runtime, std::uint32_t level,
+                    const python::FastFrame& now, const python::FrameFingerprint& look);
+  void invalidate_from(std::uint32_t level, std::uint32_t count);
+  python::FastFrame& raw(std::uint32_t level) { return raw_[kMaxStackLevels - 1 - level]; }
+  const python::FastFrame& raw(std::uint32_t level) const {
     return raw_[kMaxStackLevels - 1 - level];
   }
   std::uint64_t id_for(std::uint32_t detail) const;
@@ -73,13 +73,13 @@ class Stack {
   std::uint32_t count_;
   std::uint32_t module_level_;
   std::uint32_t version_;
-  std::uint64_t id_;                         // define()'s last result …
-  std::uint32_t id_of_;                      // … for this detail; 0: the frames changed since
-  std::uint64_t chain_[kMaxStackLevels];     // their addresses, innermost first
-  Level levels_[kMaxStackLevels];            // outermost first
-  std::uint64_t hash_[kMaxStackLevels][2];   // of a level and all outer ones: frames, modules
-  python::QuickFrame raw_[kMaxStackLevels];  // innermost first, the outermost at the very end
-  python::CodeFacts codes_[kCodes];          // by address
+  std::uint64_t id_;                        // define()'s last result …
+  std::uint32_t id_of_;                     // … for this detail; 0: the frames changed since
+  std::uint64_t chain_[kMaxStackLevels];    // their addresses, innermost first
+  Level levels_[kMaxStackLevels];           // outermost first
+  std::uint64_t hash_[kMaxStackLevels][2];  // of a level and all outer ones: frames, modules
+  python::FastFrame raw_[kMaxStackLevels];  // innermost first, the outermost at the very end
+  python::CodeInfo codes_[kCodes];          // by address
   hot::SentTable<512> modules_;
 };
 

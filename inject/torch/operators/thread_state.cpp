@@ -12,10 +12,10 @@
 namespace gpuprof::torch {
 
 namespace {
-constexpr std::size_t kTableBytes = sizeof(ThreadState) * hot::kMaxThreadBlocks;
+constexpr std::size_t kTableBytes = sizeof(ThreadOperators) * hot::kMaxThreadBlocks;
 }  // namespace
 
-constinit std::atomic<ThreadState*> g_thread_states{nullptr};
+constinit std::atomic<ThreadOperators*> g_thread_states{nullptr};
 
 void OpenOps::remove(std::uint32_t index) {
   if (open_[index].encloses) --enclosing_;
@@ -32,14 +32,14 @@ bool OpenOps::take_from_below(std::uint64_t object, OpenOp* op) {
     return true;
   }
   // One of another thread is taken for a forgotten one: both are rare.
-  if (forgotten_ != 0) --forgotten_;
+  if (evicted_ != 0) --evicted_;
   return false;
 }
 
-void take_over(ThreadState& state, std::uint32_t owner) {
+void reset_for_owner(ThreadOperators& state, std::uint32_t owner) {
   state.open.clear();
   state.last_op_id = 0;
-  state.inputs.forget_all();
+  state.inputs.clear_all();
   state.stack.clear();
   state.owner = owner;
 }
@@ -50,17 +50,17 @@ bool map_thread_states() {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   // Zero pages are a table of states without an owner: nothing is touched here.
-  g_thread_states.store(static_cast<ThreadState*>(memory), std::memory_order_release);
+  g_thread_states.store(static_cast<ThreadOperators*>(memory), std::memory_order_release);
   return true;
 }
 
 void unmap_thread_states() {
-  ThreadState* states = g_thread_states.exchange(nullptr, std::memory_order_acq_rel);
+  ThreadOperators* states = g_thread_states.exchange(nullptr, std::memory_order_acq_rel);
   if (states != nullptr) munmap(states, kTableBytes);
 }
 
-void forget_thread_states_after_fork() {
-  ThreadState* states = g_thread_states.load(std::memory_order_acquire);
+void drop_thread_states_after_fork() {
+  ThreadOperators* states = g_thread_states.load(std::memory_order_acquire);
   if (states != nullptr) madvise(states, kTableBytes, MADV_DONTNEED);
 }
 

@@ -29,16 +29,16 @@ struct OpenOp {
 /// The operators of one thread that are open, innermost last.
 class OpenOps {
  public:
-  void clear() { count_ = enclosing_ = forgotten_ = 0; }
+  void clear() { count_ = enclosing_ = evicted_ = 0; }
 
   /// Takes back what was left open under this address: it began again, so it has ended.
   void push(std::uint64_t object, const OpenOp& op) {
     // One that ended on another thread is still here; its memory may serve again only after that.
     for (std::uint32_t i = 0; i < count_; ++i)
       if (objects_[i] == object) remove(i--);
-    if (count_ == kMost) {
+    if (count_ == kMax) {
       remove(0);
-      ++forgotten_;
+      ++evicted_;
     }
     objects_[count_] = object;
     open_[count_++] = op;
@@ -46,7 +46,7 @@ class OpenOps {
   }
 
   /// Takes `object` out, wherever it is. False: it did not begin here, or was forgotten.
-  bool take(std::uint64_t object, OpenOp* op) {
+  bool close(std::uint64_t object, OpenOp* op) {
     if (count_ == 0 || objects_[count_ - 1] != object) return take_from_below(object, op);
     *op = open_[--count_];
     enclosing_ -= op->encloses ? 1 : 0;
@@ -58,29 +58,29 @@ class OpenOps {
   /// Number of the innermost one; 0: there is none; wire::kOpUnknown: it was forgotten.
   std::uint32_t innermost() const {
     if (count_ != 0) return open_[count_ - 1].op_id;
-    return forgotten_ == 0 ? 0 : wire::kOpUnknown;
+    return evicted_ == 0 ? 0 : wire::kOpUnknown;
   }
   /// OpenOp::stack of the innermost one; 0: there is none.
   std::uint32_t innermost_stack() const { return count_ == 0 ? 0 : open_[count_ - 1].stack; }
 
  private:
-  static constexpr std::uint32_t kMost = 192;
+  static constexpr std::uint32_t kMax = 192;
   void remove(std::uint32_t index);
   bool take_from_below(std::uint64_t object, OpenOp* op);
 
   std::uint32_t count_ = 0;
   std::uint32_t enclosing_ = 0;  // of them
-  std::uint32_t forgotten_ = 0;  // open beside them, as far as is known
-  std::uint64_t objects_[kMost] = {};
-  OpenOp open_[kMost] = {};
+  std::uint32_t evicted_ = 0;    // open beside them, as far as is known
+  std::uint64_t objects_[kMax] = {};
+  OpenOp open_[kMax] = {};
 };
 
-struct ThreadState {
+struct ThreadOperators {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   std::uint32_t last_op_id;
   OpenOps open;
   hot::SentTable<2048> inputs;  // InputsDefs sent through the callback lane
-  Stack stack;
+  OperatorStack stack;
 };
 
 /// Maps the table. Worker. False: no memory.
@@ -90,22 +90,22 @@ bool map_thread_states();
 void unmap_thread_states();
 
 /// One for each hot::ThreadBlock; null before map_thread_states().
-extern std::atomic<ThreadState*> g_thread_states;
+extern std::atomic<ThreadOperators*> g_thread_states;
 
 /// Makes it the one of the thread that has the block now.
-void take_over(ThreadState& state, std::uint32_t owner);
+void reset_for_owner(ThreadOperators& state, std::uint32_t owner);
 
 /// The calling thread's own; null before map_thread_states().
-inline ThreadState* state_of(const hot::Guard& guard) {
-  ThreadState* states = g_thread_states.load(std::memory_order_acquire);
+inline ThreadOperators* state_of(const hot::Guard& guard) {
+  ThreadOperators* states = g_thread_states.load(std::memory_order_acquire);
   if (states == nullptr) return nullptr;
   const hot::ThreadBlock& block = guard.block();
-  ThreadState& state = states[block.index];
-  if (state.owner != block.owner) take_over(state, block.owner);
+  ThreadOperators& state = states[block.index];
+  if (state.owner != block.owner) reset_for_owner(state, block.owner);
   return &state;
 }
 
 /// In the child of a fork: the memory is ours alone there. Boundary.
-void forget_thread_states_after_fork();
+void drop_thread_states_after_fork();
 
 }  // namespace gpuprof::torch

@@ -28,7 +28,7 @@ void print_quoted(const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  gpuprof::attach::Request request;
+  gpuprof::attach::InjectRequest request;
   int words = 0;
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--ignore-seccomp") == 0) {
@@ -36,9 +36,10 @@ int main(int argc, char** argv) {
     } else if (strcmp(argv[i], "--deadline-ms") == 0 && i + 1 < argc) {
       request.deadline_ns = strtoull(argv[++i], nullptr, 10) * 1'000'000;
     } else if (strcmp(argv[i], "--steps") == 0) {
-      request.at_step = [begun = gpuprof::base::mono_ns()](gpuprof::attach::Step step) {
+      request.at_phase = [begun = gpuprof::base::mono_ns()](gpuprof::attach::Phase step) {
         fprintf(stderr, "%12llu %s\n",
-                static_cast<unsigned long long>(gpuprof::base::mono_ns() - begun), step_name(step));
+                static_cast<unsigned long long>(gpuprof::base::mono_ns() - begun),
+                phase_name(step));
       };
     } else if (++words == 1) {
       request.pid = atoi(argv[i]);
@@ -49,11 +50,11 @@ int main(int argc, char** argv) {
   const auto done = gpuprof::attach::inject(request);
   if (!done) {
     printf("{\"error\": ");
-    print_quoted(done.error().sentence);
+    print_quoted(done.error().message);
     puts("}");
     return 1;
   }
-  const gpuprof::attach::Injected& it = done.value();
+  const gpuprof::attach::InjectResult& it = done.value();
   printf(
       "{\"pause_ns\": %llu, \"total_ns\": %llu, \"tid\": %d, \"stepped_out\": %s, "
       "\"was_loaded\": %s, \"answer\": %d, \"tries\": %u}\n",

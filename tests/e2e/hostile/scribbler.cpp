@@ -29,7 +29,7 @@ using namespace gpuprof;
 constexpr std::uint64_t kRoundNs = 250'000'000;
 constexpr int kFloodRecords = 60'000;
 // However long one takes on a busy machine: two of each way.
-constexpr unsigned kLeastRounds = 12;
+constexpr unsigned kMinRounds = 12;
 
 struct Victim {
   fakes::FakeAgent agent;
@@ -38,23 +38,23 @@ struct Victim {
 
   bool time_left() const { return base::mono_ns() < end_ns; }
   std::uint32_t lanes() const {
-    return reinterpret_cast<const wire::SegmentHeader*>(agent.bytes())->lane_count;
+    return reinterpret_cast<const wire::SegmentHeader*>(agent.bytes())->ring_count;
   }
   /// By the layout, not by the relative pointers, which are scribbled over too.
-  wire::LaneHeader* lane(std::uint32_t index) {
-    const auto layout = wire::segment_layout(wire::kDefaultLargeLanes, wire::kDefaultSmallLanes);
-    return reinterpret_cast<wire::LaneHeader*>(agent.bytes() + layout.lanes_offset +
-                                               wire::lane_offset(index, wire::kDefaultLargeLanes));
+  wire::RingHeader* lane(std::uint32_t index) {
+    const auto layout = wire::segment_layout(wire::kDefaultLargeRings, wire::kDefaultSmallRings);
+    return reinterpret_cast<wire::RingHeader*>(agent.bytes() + layout.rings_offset +
+                                               wire::ring_offset(index, wire::kDefaultLargeRings));
   }
   std::byte* ring(std::uint32_t index) {
-    return reinterpret_cast<std::byte*>(lane(index)) + wire::kRingOffset;
+    return reinterpret_cast<std::byte*>(lane(index)) + wire::kRingDataOffset;
   }
   std::uint64_t capacity(std::uint32_t index) const {
-    return wire::lane_bytes(index, wire::kDefaultLargeLanes);
+    return wire::ring_bytes(index, wire::kDefaultLargeRings);
   }
   void activate(std::uint32_t index) {
     agent.entry(index).tid.store(static_cast<std::uint32_t>(random()) % 32'768);
-    agent.entry(index).state.store(static_cast<std::uint32_t>(wire::LaneState::kActive));
+    agent.entry(index).state.store(static_cast<std::uint32_t>(wire::RingState::kActive));
   }
 };
 
@@ -100,7 +100,7 @@ void racing_words(Victim& v) {
     std::mt19937_64 random(7);
     while (!stop) {
       const std::uint32_t index = current;
-      wire::LaneHeader* lane = v.lane(index);
+      wire::RingHeader* lane = v.lane(index);
       const std::uint32_t length = random() % 2 == 0 ? 32 : static_cast<std::uint32_t>(random());
       std::memcpy(v.ring(index) + random() % 64 * 32, &length, sizeof length);
       if (random() % 64 == 0) lane->head.store(random() % (2 * v.capacity(index)) / 8 * 8);
@@ -110,7 +110,7 @@ void racing_words(Victim& v) {
   while (v.time_left()) {
     const std::uint32_t index = current;
     v.activate(index);
-    wire::LaneWriter writer(v.lane(index), v.ring(index), v.capacity(index));
+    wire::RingWriter writer(v.lane(index), v.ring(index), v.capacity(index));
     for (int i = 0; i < 200; ++i)
       writer.push(wire::Sync{base::real_ns(), base::real_ns() + 1, 1, 2, 3, 4, 5, 0}, 0);
     // The daemon gives a damaged lane up: on to the next.
@@ -123,24 +123,24 @@ void racing_words(Victim& v) {
 
 // Records that are framed well and mean nothing: what the daemon keeps of them must be bounded.
 void flood(Victim& v) {
-  wire::LaneWriter lanes[4];
+  wire::RingWriter lanes[4];
   for (std::uint32_t i = 0; i < 4; ++i)
-    lanes[i] = v.agent.open_lane(i + 1, static_cast<wire::LaneRole>(i % 2));
+    lanes[i] = v.agent.open_lane(i + 1, static_cast<wire::RingRole>(i % 2));
   std::byte body[512];
   for (int i = 0; v.time_left() && i < kFloodRecords; ++i) {
     fill(v, reinterpret_cast<std::uint8_t*>(body), sizeof body);
     const auto kind = static_cast<wire::Kind>(v.random() % 48);
     lanes[i % 4].push_raw(kind, body, static_cast<std::uint32_t>(v.random() % sizeof body), nullptr,
                           0, base::mono_ns());
-    if (i % 64 == 0) v.agent.serve();
+    if (i % 64 == 0) v.agent.process_messages();
   }
 }
 
 // Header, plan, statistics and directory: all the daemon reads outside the lanes.
 void control_words(Victim& v) {
-  const auto layout = wire::segment_layout(wire::kDefaultLargeLanes, wire::kDefaultSmallLanes);
+  const auto layout = wire::segment_layout(wire::kDefaultLargeRings, wire::kDefaultSmallRings);
   while (v.time_left()) {
-    fill(v, v.agent.bytes(), layout.lanes_offset);
+    fill(v, v.agent.bytes(), layout.rings_offset);
     usleep(2000);
   }
 }
@@ -166,8 +166,8 @@ void packets(Victim& v) {
     fill(v, reinterpret_cast<std::uint8_t*>(bytes), sizeof bytes);
     const std::size_t size = v.random() % sizeof bytes;
     if (v.random() % 2 == 0) {
-      wire::ControlHeader header{};
-      header.magic = wire::kControlMagic;
+      wire::MessageHeader header{};
+      header.magic = wire::kMessageMagic;
       header.major = wire::kWireMajor;
       header.type = static_cast<std::uint16_t>(v.random() % 128);
       header.body_bytes = static_cast<std::uint32_t>(v.random() % 4 == 0 ? v.random() : size / 2);
@@ -176,7 +176,7 @@ void packets(Victim& v) {
     }
     if (size != 0 && !v.agent.send_bytes(bytes, size)) return;
     if (!random_message<wire::Hello, wire::StateReport, wire::FlushDone, wire::Thread, wire::Notice,
-                        wire::Fact, wire::Module, wire::ModuleGone, wire::DomainName>(v))
+                        wire::Fact, wire::Module, wire::ModuleUnloaded, wire::DomainName>(v))
       return;
   }
 }
@@ -202,7 +202,7 @@ void one_round(const Way& way, std::uint64_t seed) {
   // The daemon's next look falls into this; one in three is gone before it.
   if (seed % 3 != 0) usleep(20'000);
   if (seed % 4 == 1) v.agent.stats().parked.store(1);
-  if (seed % 2 == 0) v.agent.bye();
+  if (seed % 2 == 0) v.agent.send_bye();
   _exit(0);
 }
 
@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10);
   const std::string wanted = std::string(",") + argv[3] + ",";
   unsigned rounds = 0, refused = 0;
-  for (std::uint64_t turn = 0; base::mono_ns() < end_ns || rounds < kLeastRounds; ++turn) {
+  for (std::uint64_t turn = 0; base::mono_ns() < end_ns || rounds < kMinRounds; ++turn) {
     const Way& way = kWays[turn % std::size(kWays)];
     if (wanted != ",all," && wanted.find(std::string(",") + way.name + ",") == std::string::npos)
       continue;

@@ -23,14 +23,15 @@ namespace {
 std::string g_library, g_home;
 constexpr int kSignal = 40;
 
-python::Read g_read;
+python::ReadResult g_read;
 wire::PyFrame g_frames[wire::kMaxPythonFrames];
 volatile sig_atomic_t g_handled = 0;
 
 void on_signal(int) {
-  const hot::Guard guard(hot::Role::kSignal);
-  g_read = guard ? python::read_own(guard, g_frames, wire::kMaxPythonFrames, base::mono_ns())
-                 : python::Read{};
+  const hot::Guard guard(hot::RingRole::kSignal);
+  g_read =
+      guard ? python::read_current_frames(guard, g_frames, wire::kMaxPythonFrames, base::mono_ns())
+            : python::ReadResult{};
   g_handled = g_handled + 1;
 }
 
@@ -70,7 +71,7 @@ class Embed : public testing::Test {
   }
 
   /// Names of the frames, innermost first, without what stands in front of the last dot.
-  std::string names(const python::Read& read, const wire::PyFrame* frames) {
+  std::string names(const python::ReadResult& read, const wire::PyFrame* frames) {
     std::map<std::uint64_t, std::string> known;
     for (const auto& [def, tail, tid] : segment_.all<wire::PyCodeDef>())
       known[def.id] = tail.substr(def.file_bytes, def.name_bytes);
@@ -92,10 +93,10 @@ class Embed : public testing::Test {
 
   /// Of a thread that does not run.
   std::string names_of(pid_t tid) {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     wire::PyFrame frames[wire::kMaxPythonFrames];
-    const python::Read read =
-        python::read_blocked(guard, tid, frames, wire::kMaxPythonFrames, base::mono_ns());
+    const python::ReadResult read =
+        python::read_remote_frames(guard, tid, frames, wire::kMaxPythonFrames, base::mono_ns());
     return read.flags == 0 ? names(read, frames) : "flags " + std::to_string(read.flags);
   }
 
@@ -115,24 +116,24 @@ TEST_F(Embed, InterpreterThatComesLate) {
   library_ = dlopen(g_library.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library_, nullptr) << dlerror();
   EXPECT_FALSE(python::find_runtime()) << "mapped, not yet initialised";
-  EXPECT_TRUE(python::waits_for_runtime());
+  EXPECT_TRUE(python::is_runtime_pending());
   EXPECT_FALSE(python::ready());
   raise(kSignal);
   EXPECT_EQ(g_read.count, 0u);
   dlclose(library_);
   EXPECT_EQ(dlopen(g_library.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr) << "we kept it";
   EXPECT_FALSE(python::find_runtime());
-  EXPECT_FALSE(python::waits_for_runtime());
+  EXPECT_FALSE(python::is_runtime_pending());
 
   library_ = dlopen(g_library.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library_, nullptr) << dlerror();
   setenv("PYTHONHOME", g_home.c_str(), 1);
   function<void(int)>("Py_InitializeEx")(0);
   EXPECT_TRUE(python::find_runtime());
-  EXPECT_FALSE(python::waits_for_runtime());
+  EXPECT_FALSE(python::is_runtime_pending());
   EXPECT_TRUE(python::ready());
   EXPECT_EQ(fakes::g_facts["python.library"], g_library);
-  EXPECT_TRUE(fakes::g_said.empty());
+  EXPECT_TRUE(fakes::g_notices.empty());
   EXPECT_EQ(asked(kAsk), "inner outer <module> ");
 
   std::thread([] { raise(kSignal); }).join();
@@ -145,9 +146,9 @@ TEST_F(Embed, InterpreterThatComesLate) {
   for (int i = 0; i < 600 && names_of(tid) != waits; ++i) run("time.sleep(0.1)");
   EXPECT_EQ(names_of(tid), waits);
   {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     wire::PyFrame frames[4];
-    EXPECT_EQ(python::read_blocked(guard, 1, frames, 4, base::mono_ns()).count, 0u);
+    EXPECT_EQ(python::read_remote_frames(guard, 1, frames, 4, base::mono_ns()).count, 0u);
   }
 
   void* main_state = function<void*()>("PyThreadState_Get")();

@@ -25,26 +25,26 @@ inline bool open_in_process_segment(std::uint32_t large_lanes, std::uint32_t sma
   if (memory == MAP_FAILED || page == MAP_FAILED || !hot::map_thread_blocks()) return false;
   madvise(page, 4096, MADV_WIPEONFORK);
   auto* segment = static_cast<std::uint8_t*>(memory);
-  auto* directory = new (segment + at.directory_offset) wire::LaneEntry[large_lanes + small_lanes];
-  std::uint64_t offset = at.lanes_offset;
+  auto* directory = new (segment + at.directory_offset) wire::RingEntry[large_lanes + small_lanes];
+  std::uint64_t offset = at.rings_offset;
   for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-    const std::uint64_t bytes = wire::lane_bytes(i, large_lanes);
-    new (segment + offset) wire::LaneHeader();
-    directory[i].lane.distance = reinterpret_cast<std::int64_t>(segment + offset) -
-                                 reinterpret_cast<std::int64_t>(&directory[i].lane);
+    const std::uint64_t bytes = wire::ring_bytes(i, large_lanes);
+    new (segment + offset) wire::RingHeader();
+    directory[i].ring.distance = reinterpret_cast<std::int64_t>(segment + offset) -
+                                 reinterpret_cast<std::int64_t>(&directory[i].ring);
     directory[i].capacity_bytes = bytes;
-    offset += bytes + wire::kRingOffset;
+    offset += bytes + wire::kRingDataOffset;
   }
   hot::g_state.stats = new (segment + at.stats_offset) wire::Stats();
   hot::g_state.plan = new (segment + at.plan_offset) wire::Plan();
-  hot::g_state.lanes = directory;
+  hot::g_state.rings = directory;
   hot::g_state.lane_count = large_lanes + small_lanes;
   hot::g_state.large_lanes = large_lanes;
   hot::g_state.segment_bytes = at.total_bytes;
   hot::g_state.segment.store(segment);
   hot::g_state.epoch.fetch_add(1);
   *static_cast<std::uint32_t*>(page) = 1;
-  hot::g_state.alive.store(static_cast<const std::uint32_t*>(page));
+  hot::g_state.owner_page.store(static_cast<const std::uint32_t*>(page));
   return true;
 }
 

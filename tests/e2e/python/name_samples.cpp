@@ -28,7 +28,7 @@ using namespace gpuprof;
 /// Turns wire records into the model's events, as daemon/ingest does.
 class Feeder {
  public:
-  explicit Feeder(symbols::StackNamer* namer) : namer_(namer) {}
+  explicit Feeder(symbols::StackSymbolizer* namer) : namer_(namer) {}
 
   void feed(wire::Kind kind, const std::byte* payload, std::size_t bytes) {
     wire::visit_record(kind, payload, bytes,
@@ -79,7 +79,7 @@ class Feeder {
     json.Bool(namer_->partial(stack));
     json.Key("frames");
     json.StartArray();
-    for (const symbols::DisplayFrame& frame : namer_->name(stack)) {
+    for (const symbols::DisplayFrame& frame : namer_->symbolize(stack)) {
       json.StartArray();
       json.Bool(frame.kind == symbols::FrameKind::kPython);
       json.String((frame.kind == symbols::FrameKind::kPython ? frame.file : frame.module).c_str());
@@ -102,7 +102,7 @@ class Feeder {
     return ids->try_emplace(wire_id, static_cast<std::uint32_t>(ids->size() + 1)).first->second;
   }
 
-  symbols::StackNamer* namer_;
+  symbols::StackSymbolizer* namer_;
   std::map<std::uint64_t, std::uint32_t> codes_, stacks_;
   std::map<std::uint32_t, std::uint32_t> flags_;
   std::uint32_t strings_ = 0;
@@ -110,7 +110,7 @@ class Feeder {
 
 /// One module for each mapped file. The bias is the first address less what that page has in the
 /// file, which is right for shared objects; executables at a fixed address have none.
-void feed_modules(const std::string& path, symbols::StackNamer* namer) {
+void feed_modules(const std::string& path, symbols::StackSymbolizer* namer) {
   std::ifstream maps(path);
   std::map<std::string, model::Module> modules;
   for (std::string line; std::getline(maps, line);) {
@@ -134,7 +134,7 @@ void feed_modules(const std::string& path, symbols::StackNamer* namer) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  symbols::StackNamer namer;
+  symbols::StackSymbolizer namer;
   feed_modules(std::string(argv[1]) + ".maps", &namer);
   Feeder feeder(&namer);
   FILE* file = fopen(argv[1], "rb");

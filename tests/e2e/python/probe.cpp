@@ -63,7 +63,8 @@ void read_python(const hot::Guard& guard, Frames* frames, std::uint64_t now) {
     return;
   }
   t_guarded = 1;
-  const python::Read read = python::read_own(guard, python, wire::kMaxPythonFrames, now);
+  const python::ReadResult read =
+      python::read_current_frames(guard, python, wire::kMaxPythonFrames, now);
   t_guarded = 0;
   frames->def.python_count = static_cast<std::uint16_t>(read.count);
   frames->def.flags |= read.flags;
@@ -71,7 +72,7 @@ void read_python(const hot::Guard& guard, Frames* frames, std::uint64_t now) {
 
 void on_signal(int, siginfo_t*, void* context) {
   if (!g_running.load()) return;
-  const hot::Guard guard(hot::Role::kSignal);
+  const hot::Guard guard(hot::RingRole::kSignal);
   if (!guard) return;
   const std::uint64_t now = base::mono_ns();
   Frames frames{};
@@ -86,7 +87,7 @@ void on_signal(int, siginfo_t*, void* context) {
   const auto bytes = static_cast<std::uint32_t>(frames.def.native_count * 8 +
                                                 frames.def.python_count * sizeof(wire::PyFrame));
   frames.def.id = base::hash_step(base::hash_bytes(frames.tail, bytes), frames.def.flags);
-  hot::define_stack(guard, frames.def, frames.tail, bytes, now);
+  hot::send_stack_def(guard, frames.def, frames.tail, bytes, now);
   hot::record(guard, wire::Sample{now, frames.def.id, guard.tid(), 0, 0}, now);
   g_samples.fetch_add(1);
 }
@@ -125,29 +126,29 @@ class Drain {
   explicit Drain(FILE* to) : to_(to) {}
   void all() {
     for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
-      if (hot::g_state.lanes[i].state.load() != 0) one(i);
+      if (hot::g_state.rings[i].state.load() != 0) one(i);
   }
 
  private:
   void one(std::uint32_t index) {
-    const wire::LaneEntry& entry = hot::g_state.lanes[index];
-    auto* header = entry.lane.resolve<wire::LaneHeader>(hot::g_state.segment.load(),
+    const wire::RingEntry& entry = hot::g_state.rings[index];
+    auto* header = entry.ring.resolve<wire::RingHeader>(hot::g_state.segment.load(),
                                                         hot::g_state.segment_bytes);
     auto [at, added] = readers_.try_emplace(
-        index, header, reinterpret_cast<const std::byte*>(header) + wire::kRingOffset,
+        index, header, reinterpret_cast<const std::byte*>(header) + wire::kRingDataOffset,
         entry.capacity_bytes);
-    wire::LaneReader& reader = at->second;
-    const std::uint64_t limit = reader.published();
-    wire::LaneReader::Frame frame;
-    while (reader.next(limit, scratch_, &frame) == wire::LaneReader::Next::kFrame) {
+    wire::RingReader& reader = at->second;
+    const std::uint64_t limit = reader.head_position();
+    wire::RingReader::Frame frame;
+    while (reader.next(limit, scratch_, &frame) == wire::RingReader::Next::kFrame) {
       const std::uint32_t head[2] = {static_cast<std::uint32_t>(frame.kind), frame.payload_bytes};
       fwrite(head, sizeof head, 1, to_);
       fwrite(frame.payload, frame.payload_bytes, 1, to_);
     }
-    reader.release();
+    reader.consume();
   }
   FILE* to_;
-  std::map<std::uint32_t, wire::LaneReader> readers_;
+  std::map<std::uint32_t, wire::RingReader> readers_;
   alignas(8) std::byte scratch_[wire::kMaxFrameBytes];
 };
 
@@ -180,8 +181,8 @@ using namespace gpuprof;
 extern "C" __attribute__((visibility("default"))) int gpuprof_probe_start(const char* out,
                                                                           int rate_hz) {
   g_signal = SIGRTMAX - 6;
-  hot::g_outbox.fact = print_fact;
-  hot::g_outbox.notice = print_notice;
+  hot::g_outbox.send_fact = print_fact;
+  hot::g_outbox.send_notice = print_notice;
   if (!tests::open_in_process_segment(24, 8)) return 1;
   if (!python::find_runtime() || !python::ready()) return 2;
   struct sigaction action {};

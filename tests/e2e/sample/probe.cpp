@@ -37,7 +37,7 @@ struct Probe {
   const char* report = nullptr;
   std::uint8_t* base = nullptr;
   wire::SegmentLayout layout{};
-  wire::LaneReader readers[kLarge + kSmall];
+  wire::RingReader readers[kLarge + kSmall];
   std::atomic<bool> go_on{true};
   std::atomic<bool> quit{false};
   pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // held in each turn and across a fork
@@ -52,17 +52,17 @@ void lay_segment() {
   p.layout = wire::segment_layout(kLarge, kSmall);
   p.base = static_cast<std::uint8_t*>(mmap(nullptr, p.layout.total_bytes, PROT_READ | PROT_WRITE,
                                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  auto* lanes = reinterpret_cast<wire::LaneEntry*>(p.base + p.layout.directory_offset);
-  std::uint64_t at = p.layout.lanes_offset;
+  auto* lanes = reinterpret_cast<wire::RingEntry*>(p.base + p.layout.directory_offset);
+  std::uint64_t at = p.layout.rings_offset;
   for (std::uint32_t i = 0; i < kLarge + kSmall; ++i) {
-    const std::uint64_t bytes = wire::lane_bytes(i, kLarge);
-    auto* entry = new (&lanes[i]) wire::LaneEntry{};
-    auto* header = new (p.base + at) wire::LaneHeader{};
-    entry->lane.distance = p.base + at - reinterpret_cast<std::uint8_t*>(&entry->lane);
+    const std::uint64_t bytes = wire::ring_bytes(i, kLarge);
+    auto* entry = new (&lanes[i]) wire::RingEntry{};
+    auto* header = new (p.base + at) wire::RingHeader{};
+    entry->ring.distance = p.base + at - reinterpret_cast<std::uint8_t*>(&entry->ring);
     entry->capacity_bytes = bytes;
-    p.readers[i] = wire::LaneReader(
-        header, reinterpret_cast<std::byte*>(p.base + at + wire::kRingOffset), bytes);
-    at += bytes + wire::kRingOffset;
+    p.readers[i] = wire::RingReader(
+        header, reinterpret_cast<std::byte*>(p.base + at + wire::kRingDataOffset), bytes);
+    at += bytes + wire::kRingDataOffset;
   }
 }
 
@@ -73,7 +73,7 @@ bool publish() {
   if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) != 0) return false;
   *static_cast<std::uint32_t*>(page) = 1;
   state.segment_bytes = p.layout.total_bytes;
-  state.lanes = reinterpret_cast<wire::LaneEntry*>(p.base + p.layout.directory_offset);
+  state.rings = reinterpret_cast<wire::RingEntry*>(p.base + p.layout.directory_offset);
   state.lane_count = kLarge + kSmall;
   state.large_lanes = kLarge;
   state.plan = new (p.base + p.layout.plan_offset) wire::Plan{};
@@ -81,11 +81,11 @@ bool publish() {
   state.segment.store(p.base);
   state.epoch.fetch_add(1);
   state.on.store(hot::kOnSamples);
-  state.alive.store(static_cast<std::uint32_t*>(page));
+  state.owner_page.store(static_cast<std::uint32_t*>(page));
   return hot::map_thread_blocks();
 }
 
-void keep(const wire::LaneReader::Frame& frame) {
+void keep(const wire::RingReader::Frame& frame) {
   Probe& p = g_probe;
   if (frame.kind == wire::Kind::kSample) {
     const auto sample = base::load<wire::Sample>(frame.payload);
@@ -106,22 +106,22 @@ void keep(const wire::LaneReader::Frame& frame) {
 void drain() {
   alignas(8) static std::byte scratch[wire::kMaxFrameBytes];
   for (std::uint32_t i = 0; i < kLarge + kSmall; ++i) {
-    wire::LaneEntry& entry = hot::g_state.lanes[i];
-    const auto state = static_cast<wire::LaneState>(entry.state.load(std::memory_order_acquire));
-    if (state == wire::LaneState::kFree) continue;
-    wire::LaneReader& reader = g_probe.readers[i];
-    const std::uint64_t limit = reader.published();
-    wire::LaneReader::Frame frame;
-    wire::LaneReader::Next next;
-    while ((next = reader.next(limit, scratch, &frame)) == wire::LaneReader::Next::kFrame)
+    wire::RingEntry& entry = hot::g_state.rings[i];
+    const auto state = static_cast<wire::RingState>(entry.state.load(std::memory_order_acquire));
+    if (state == wire::RingState::kFree) continue;
+    wire::RingReader& reader = g_probe.readers[i];
+    const std::uint64_t limit = reader.head_position();
+    wire::RingReader::Frame frame;
+    wire::RingReader::Next next;
+    while ((next = reader.next(limit, scratch, &frame)) == wire::RingReader::Next::kFrame)
       keep(frame);
-    if (next == wire::LaneReader::Next::kCorrupt) {
+    if (next == wire::RingReader::Next::kCorrupt) {
       ++g_probe.corrupt;
       reader.skip_to(limit);
     }
-    reader.release();
-    if (state == wire::LaneState::kRetired)
-      entry.state.store(static_cast<std::uint32_t>(wire::LaneState::kFree),
+    reader.consume();
+    if (state == wire::RingState::kRetired)
+      entry.state.store(static_cast<std::uint32_t>(wire::RingState::kFree),
                         std::memory_order_release);
   }
 }
@@ -153,9 +153,9 @@ void after_fork_parent() {
 }
 void after_fork_child() {
   pthread_mutex_unlock(&g_probe.turn);
-  hot::g_state.alive.store(nullptr);
+  hot::g_state.owner_page.store(nullptr);
   hot::g_state.stats = nullptr;
-  hot::forget_threads_after_fork();
+  hot::reset_threads_after_fork();
   sample::after_fork_child();
   g_probe.main_tid = 0;
 }
@@ -185,7 +185,8 @@ __attribute__((constructor)) void begin() {
   g_probe.main_tid = static_cast<std::uint32_t>(getpid());
   lay_segment();
   if (!publish()) return;
-  hot::g_outbox.notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char* said) {
+  hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t,
+                                 const char* said) {
     if (getenv("GPUPROF_PROBE_SAY") != nullptr) fprintf(stderr, "probe: %s\n", said);
   };
   pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -211,12 +212,12 @@ __attribute__((destructor)) void end() {
           "masked=%lu no_trigger=%lu no_lane=%lu main_samples=%lu main_weight_ms=%lu rate_mhz=%lu "
           "sampler=%lu\n",
           p.samples, counter(wire::Counter::kSamplesTaken), counter(wire::Counter::kSamplesBlocked),
-          counter(wire::Counter::kBlockedTorn), counter(wire::Counter::kSamplesLateSignal),
+          counter(wire::Counter::kBlockedTorn), counter(wire::Counter::kSamplesWhileOff),
           counter(wire::Counter::kSamplesNoStackRoom), counter(wire::Counter::kUnwindFaults),
           counter(wire::Counter::kPythonFaults), p.truncated, p.stacks, p.frames,
-          counter(wire::Counter::kDroppedLaneFull), p.corrupt,
-          counter(wire::Counter::kThreadsMasked), counter(wire::Counter::kThreadsNoTrigger),
-          counter(wire::Counter::kDroppedNoLane), p.main_samples, p.main_weight_ns / 1000000,
+          counter(wire::Counter::kDroppedRingFull), p.corrupt,
+          counter(wire::Counter::kThreadsBlockingSignal), counter(wire::Counter::kThreadsNoTrigger),
+          counter(wire::Counter::kDroppedNoRing), p.main_samples, p.main_weight_ns / 1000000,
           hot::g_state.stats->effective_rate_mhz.load(), hot::g_state.stats->sampler.load());
   if (out != stderr) fclose(out);
 }

@@ -52,10 +52,10 @@ class Golden : public test::ExportTest {};
 TEST_F(Golden, TraceOfTheScriptedSession) {
   // given
   const auto session = test::write_script(folder_, folder_ + "/out");
-  ASSERT_TRUE(session.ok()) << session.error().sentence;
+  ASSERT_TRUE(session.ok()) << session.error().message;
   // when
   const auto files = exporter::write_window(session.value(), test::script_window(), {4000}, {});
-  ASSERT_TRUE(files.ok()) << files.error().sentence;
+  ASSERT_TRUE(files.ok()) << files.error().message;
   // then
   compare(kHere / "scripted.pt.trace.json",
           test::unpack_one_member(test::read_file(files.value()[0].path)));
@@ -63,10 +63,10 @@ TEST_F(Golden, TraceOfTheScriptedSession) {
 
 TEST_F(Golden, TraceOfTheScriptedSessionForHta) {
   auto session = test::write_script(folder_, folder_ + "/out");
-  ASSERT_TRUE(session.ok()) << session.error().sentence;
+  ASSERT_TRUE(session.ok()) << session.error().message;
   session.value().options.formats = {"kineto"};
   const auto files = exporter::write_window(session.value(), test::script_window(), {4000}, {});
-  ASSERT_TRUE(files.ok()) << files.error().sentence;
+  ASSERT_TRUE(files.ok()) << files.error().message;
   compare(kHere / "scripted.kineto.json",
           test::unpack_one_member(test::read_file(files.value()[0].path)));
 }

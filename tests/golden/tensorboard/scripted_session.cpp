@@ -83,7 +83,7 @@ class Script {
     sink_.on(model::Fact{"rank", rank_text});
     sink_.on(model::Fact{"world_size", "2"});
     sink_.on(model::Notice{kScriptStart, 1, 0, 0, "everything was scripted"});
-    sink_.on(model::ClockPair{kScriptStart, kScriptReal, kScriptStart, kScriptReal, 40});
+    sink_.on(model::ClockSnapshot{kScriptStart, kScriptReal, kScriptStart, kScriptReal, 40});
     sink_.on(model::Loss{1, pid_, 3, at(950), at(960)});
   }
 
@@ -377,7 +377,7 @@ support::Result<spool::SessionView> write_script(const std::string& folder,
   }
   log->window(script_window());
   log->remark("script", "a remark for everyone");
-  log->chosen({4000, 4100}, {});
+  log->selected({4000, 4100}, {});
   log->ended("scripted");
   return spool::open_session(folder);
 }

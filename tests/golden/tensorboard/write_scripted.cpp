@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const std::string spool = output + ".spool";
   std::filesystem::create_directories(spool);
   auto session = test::write_script(spool, output);
-  if (!session) return std::fprintf(stderr, "%s\n", session.error().sentence.c_str()), 1;
+  if (!session) return std::fprintf(stderr, "%s\n", session.error().message.c_str()), 1;
   if (argc == 3) {
     std::istringstream names(argv[2]);
     session.value().options.formats.clear();
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   const auto files =
       exporter::write_window(session.value(), test::script_window(), {4000, 4100}, {});
   std::filesystem::remove_all(spool);
-  if (!files) return std::fprintf(stderr, "%s\n", files.error().sentence.c_str()), 1;
-  for (const exporter::FileWritten& file : files.value()) std::printf("%s\n", file.path.c_str());
+  if (!files) return std::fprintf(stderr, "%s\n", files.error().message.c_str()), 1;
+  for (const exporter::WrittenFile& file : files.value()) std::printf("%s\n", file.path.c_str());
   return 0;
 }

@@ -113,7 +113,9 @@ class Round final : public Joint {
     return segment_->post(meeting_, me, start_ns, shares_.offset(me), bytes.data(), bytes.size());
   }
 
-  bool met_all(std::uint64_t* latest_ns) override { return segment_->met(meeting_, latest_ns); }
+  bool met_all(std::uint64_t* latest_ns) override {
+    return segment_->all_arrived(meeting_, latest_ns);
+  }
 
   void take_all() override {
     if (readable(call_.to)) {
@@ -218,7 +220,7 @@ class Round final : public Joint {
 
   Collective call_;
   Shares shares_;
-  Meeting meeting_;
+  RendezvousSlot meeting_;
 };
 
 class Messages final : public Joint {
@@ -227,8 +229,8 @@ class Messages final : public Joint {
       : Joint(rank, length_ns) {
     const int me = rank.segment->rank();
     for (const Message& m : messages) {
-      const Meeting meeting = m.send ? segment_->pair(me, m.peer, ++rank.sent[m.peer])
-                                     : segment_->pair(m.peer, me, ++rank.received[m.peer]);
+      const RendezvousSlot meeting = m.send ? segment_->pair(me, m.peer, ++rank.sent[m.peer])
+                                            : segment_->pair(m.peer, me, ++rank.received[m.peer]);
       parts_.push_back({m, meeting, false});
     }
   }
@@ -236,7 +238,7 @@ class Messages final : public Joint {
  private:
   struct Part {
     Message message;
-    Meeting meeting;
+    RendezvousSlot meeting;
     bool posted;
   };
 
@@ -255,7 +257,7 @@ class Messages final : public Joint {
   bool met_all(std::uint64_t* latest_ns) override {
     for (const Part& p : parts_) {
       std::uint64_t latest = 0;
-      if (!segment_->met(p.meeting, &latest)) return false;
+      if (!segment_->all_arrived(p.meeting, &latest)) return false;
       *latest_ns = std::max(*latest_ns, latest);
     }
     return true;

@@ -154,7 +154,7 @@ Launch prepare_launch(const GraphExec& exec, const Stream& stream) {
   l.whole.correlation = correlation;
   l.whole.graph_id = exec.id;
   if (const ToolHooks* h = hooks()) {
-    for (DeviceOp& op : l.ops) h->admit(op);
+    for (DeviceOp& op : l.ops) h->select_op(op);
     h->admit_graph(l.whole);
   }
   return l;

@@ -21,7 +21,7 @@ struct ToolHooks {
   void (*api_enter)(ApiCall& call);
   void (*api_exit)(ApiCall& call);
   /// On the launching thread, at enqueue: sets `wanted_by`. The times are not known yet.
-  void (*admit)(DeviceOp& op);
+  void (*select_op)(DeviceOp& op);
   void (*admit_graph)(GraphLaunchOp& op);
   /// Once start and end are known, on any thread.
   void (*enqueued)(const DeviceOp& op);

@@ -34,7 +34,7 @@ Table& table() {
 
 }  // namespace
 
-bool take_device_bytes(Device* device, std::size_t bytes) {
+bool charge_device_memory(Device* device, std::size_t bytes) {
   std::uint64_t used = device->used_bytes.load();
   do {
     if (bytes > device->total_bytes || used > device->total_bytes - bytes) return false;
@@ -47,7 +47,7 @@ int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_
   if (bytes > SIZE_MAX - kGranule) return CUDA_ERROR_OUT_OF_MEMORY;
   const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   const bool on_device = kind == kDeviceMemory || kind == kManaged;
-  if (on_device && !take_device_bytes(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (on_device && !charge_device_memory(context->device, rounded)) return CUDA_ERROR_OUT_OF_MEMORY;
   void* p = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) {
@@ -74,7 +74,7 @@ int release(std::uintptr_t address) {
   return CUDA_SUCCESS;
 }
 
-bool adopt(const Allocation& allocation) {
+bool register_foreign(const Allocation& allocation) {
   const std::lock_guard<std::mutex> lock(table().mutex);
   auto& map = table().by_base;
   if (allocation.bytes > UINTPTR_MAX - allocation.base) return false;
@@ -89,7 +89,7 @@ bool adopt(const Allocation& allocation) {
   return true;
 }
 
-bool disown(std::uintptr_t base, Allocation* was) {
+bool unregister_foreign(std::uintptr_t base, Allocation* was) {
   const std::lock_guard<std::mutex> lock(table().mutex);
   const auto it = table().by_base.find(base);
   if (it == table().by_base.end() || !it->second.borrowed) return false;
@@ -150,7 +150,7 @@ void set_bytes(std::uintptr_t to, std::uint32_t value, int width, std::size_t co
     std::memcpy(p + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
 }
 
-bool would_be_dropped(const Effect& e) {
+bool is_write_dropped(const Effect& e) {
   return config().zero_data && e.width == 0 && e.bytes >= kZeroPolicyBytes &&
          memory_kind(e.to) == kDeviceMemory;
 }

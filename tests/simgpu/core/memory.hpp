@@ -30,11 +30,11 @@ int allocate(Context* context, MemoryKind kind, std::size_t bytes, std::uintptr_
 /// Frees what `allocate` gave. @return CUresult value.
 int release(std::uintptr_t address);
 /// Enters pages that someone else made; counts nothing. False if they overlap a known allocation.
-bool adopt(const Allocation& allocation);
+bool register_foreign(const Allocation& allocation);
 /// Takes an adopted allocation out again; `*was` (may be null) is what it was.
-bool disown(std::uintptr_t base, Allocation* was);
+bool unregister_foreign(std::uintptr_t base, Allocation* was);
 /// Counts bytes of device memory as used. False if there are not so many left.
-bool take_device_bytes(Device* device, std::size_t bytes);
+bool charge_device_memory(Device* device, std::size_t bytes);
 /// Finds the allocation an address lies in.
 bool find_allocation(std::uintptr_t address, Allocation* found);
 /// Rows of bytes, each `pitch` after the one before.
@@ -49,7 +49,7 @@ bool is_plausible(const Extent& extent);
 MemoryKind memory_kind(std::uintptr_t address);
 
 /// Whether the data policy drops this write.
-bool would_be_dropped(const Effect& effect);
+bool is_write_dropped(const Effect& effect);
 /// Does what the effect says, now.
 void apply(const Effect& effect);
 

@@ -141,25 +141,25 @@ struct GraphNode {
 };
 
 /// Something a graph and the executable graphs made from it keep; let go with the last of them.
-struct GraphHold {
-  void (*let_go)(void* what, std::uint64_t count);
+struct GraphReference {
+  void (*release)(void* what, std::uint64_t count);
   void* what;
   std::uint64_t count;
-  ~GraphHold() { let_go(what, count); }
+  ~GraphReference() { release(what, count); }
 };
 
 struct Graph {
   std::uint32_t magic = kLive;
   std::uint32_t id = 0;
   std::vector<GraphNode*> nodes;
-  std::vector<std::shared_ptr<GraphHold>> holds;
+  std::vector<std::shared_ptr<GraphReference>> holds;
 };
 
 struct GraphExec {
   std::uint32_t magic = kLive;
   std::uint32_t id = 0;
   std::vector<GraphNode*> nodes;
-  std::vector<std::shared_ptr<GraphHold>> holds;
+  std::vector<std::shared_ptr<GraphReference>> holds;
 };
 
 /// Whether `object` is a live handle of its type.

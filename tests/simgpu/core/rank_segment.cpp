@@ -68,8 +68,8 @@ struct Sizes {
   explicit Sizes(int ranks, std::size_t header_bytes) {
     const auto n = static_cast<std::size_t>(ranks);
     rounds = header_bytes;
-    pairs = rounds + kRoundDepth * n * sizeof(Arrival);
-    round_payload = (pairs + n * n * kPairDepth * 2 * sizeof(Arrival) + 4095) / 4096 * 4096;
+    pairs = rounds + kRoundDepth * n * sizeof(RankArrival);
+    round_payload = (pairs + n * n * kPairDepth * 2 * sizeof(RankArrival) + 4095) / 4096 * 4096;
     pair_payload = round_payload + kRoundDepth * kRoundPayload;
     whole = pair_payload + n * n * kPairDepth * kPairPayload;
   }
@@ -123,9 +123,9 @@ bool RankSegment::all_joined() const {
 }
 
 bool RankSegment::wait_for_all() {
-  for (Patience patience; !all_joined(); patience.wait()) {
+  for (Backoff patience; !all_joined(); patience.wait()) {
     for (int r = 0; r < ranks_; ++r)
-      if (header_->members[r].pid.load() != 0 && gone(r) && !all_joined()) return false;
+      if (header_->members[r].pid.load() != 0 && has_died(r) && !all_joined()) return false;
   }
   return true;
 }
@@ -141,44 +141,46 @@ void RankSegment::leave() {
   if (!all_joined()) unlink(path_of(key_).c_str());
 }
 
-bool RankSegment::gone(int rank) {
+bool RankSegment::has_died(int rank) {
   const Member& m = header_->members[rank];
   if (dead_[rank] || m.left.load() != 0) return true;
   const std::uint64_t now = now_ns();
-  if (now < looked_ns_[rank] + kLookNs) return false;
-  looked_ns_[rank] = now;
+  if (now < last_check_ns_[rank] + kLookNs) return false;
+  last_check_ns_[rank] = now;
   dead_[rank] = m.pid.load() != 0 && !alive(m);
   return dead_[rank];
 }
 
-Meeting RankSegment::round(std::uint64_t number) const {
+RendezvousSlot RankSegment::round(std::uint64_t number) const {
   const Sizes sizes(ranks_, sizeof(Header));
   const std::uint64_t slot = number % kRoundDepth;
   auto* cells =
-      reinterpret_cast<Arrival*>(reinterpret_cast<unsigned char*>(header_) + sizes.rounds);
-  Meeting m{
+      reinterpret_cast<RankArrival*>(reinterpret_cast<unsigned char*>(header_) + sizes.rounds);
+  RendezvousSlot m{
       cells + slot * static_cast<std::uint64_t>(ranks_), ranks_,       {}, number, kRoundDepth,
       sizes.round_payload + slot * kRoundPayload,        kRoundPayload};
   for (int r = 0; r < ranks_; ++r) m.ranks[r] = r;
   return m;
 }
 
-Meeting RankSegment::pair(int from, int to, std::uint64_t number) const {
+RendezvousSlot RankSegment::pair(int from, int to, std::uint64_t number) const {
   const Sizes sizes(ranks_, sizeof(Header));
   const std::uint64_t slot =
       static_cast<std::uint64_t>(from * ranks_ + to) * kPairDepth + number % kPairDepth;
-  auto* cells = reinterpret_cast<Arrival*>(reinterpret_cast<unsigned char*>(header_) + sizes.pairs);
+  auto* cells =
+      reinterpret_cast<RankArrival*>(reinterpret_cast<unsigned char*>(header_) + sizes.pairs);
   return {cells + slot * 2, 2,          {from, to},
           number,           kPairDepth, sizes.pair_payload + slot * kPairPayload,
           kPairPayload};
 }
 
-bool RankSegment::post(const Meeting& m, int side, std::uint64_t start_ns, std::size_t offset,
-                       const void* data, std::size_t bytes) {
+bool RankSegment::post(const RendezvousSlot& m, int side, std::uint64_t start_ns,
+                       std::size_t offset, const void* data, std::size_t bytes) {
   for (int i = 0; m.number > m.depth && i < m.sides; ++i)
-    if (m.cells[i].done.load(std::memory_order_acquire) + m.depth < m.number && !gone(m.ranks[i]))
+    if (m.cells[i].done.load(std::memory_order_acquire) + m.depth < m.number &&
+        !has_died(m.ranks[i]))
       return false;
-  Arrival& mine = m.cells[side];
+  RankArrival& mine = m.cells[side];
   mine.start_ns = start_ns;
   mine.carried = 0;
   if (bytes > 0 && offset + bytes <= m.payload_bytes &&
@@ -189,11 +191,11 @@ bool RankSegment::post(const Meeting& m, int side, std::uint64_t start_ns, std::
   return true;
 }
 
-bool RankSegment::met(const Meeting& m, std::uint64_t* latest_ns) {
+bool RankSegment::all_arrived(const RendezvousSlot& m, std::uint64_t* latest_ns) {
   std::uint64_t latest = 0;
   for (int i = 0; i < m.sides; ++i) {
     if (m.cells[i].posted.load(std::memory_order_acquire) != m.number) {
-      if (!gone(m.ranks[i])) return false;
+      if (!has_died(m.ranks[i])) return false;
       // It may have arrived just before it left.
       if (m.cells[i].posted.load(std::memory_order_acquire) != m.number) {
         latest = std::max(latest, now_ns());
@@ -206,15 +208,15 @@ bool RankSegment::met(const Meeting& m, std::uint64_t* latest_ns) {
   return true;
 }
 
-const unsigned char* RankSegment::carried(const Meeting& m, int side, std::size_t offset,
+const unsigned char* RankSegment::carried(const RendezvousSlot& m, int side, std::size_t offset,
                                           std::size_t bytes) const {
-  const Arrival& a = m.cells[side];
+  const RankArrival& a = m.cells[side];
   if (a.posted.load(std::memory_order_acquire) != m.number || a.carried < bytes || bytes == 0)
     return nullptr;
   return reinterpret_cast<const unsigned char*>(header_) + m.payload + offset;
 }
 
-void RankSegment::finish(const Meeting& m, int side) {
+void RankSegment::finish(const RendezvousSlot& m, int side) {
   m.cells[side].done.store(m.number, std::memory_order_release);
 }
 
@@ -228,8 +230,8 @@ bool RankSegment::exchange(std::int64_t first, std::int64_t second, std::int64_t
   me.said.store(number, std::memory_order_release);
   for (int r = 0; r < ranks_; ++r) {
     const Member& other = header_->members[r];
-    for (Patience patience; other.said.load(std::memory_order_acquire) < number; patience.wait())
-      if (gone(r)) return false;
+    for (Backoff patience; other.said.load(std::memory_order_acquire) < number; patience.wait())
+      if (has_died(r)) return false;
     firsts[r] = other.numbers[number % 2][0];
     seconds[r] = other.numbers[number % 2][1];
   }

@@ -25,7 +25,7 @@ constexpr std::size_t kRoundPayload = 65536;
 constexpr std::size_t kPairPayload = 16384;
 
 /// One side of a meeting. `posted` is the meeting's number, 1 for the first.
-struct Arrival {
+struct RankArrival {
   std::atomic<std::uint64_t> posted;
   std::uint64_t start_ns;
   std::uint64_t carried;  ///< bytes of its payload
@@ -33,8 +33,8 @@ struct Arrival {
 };
 
 /// Where ranks meet once: who they are, what they say and their payload.
-struct Meeting {
-  Arrival* cells;
+struct RendezvousSlot {
+  RankArrival* cells;
   int sides;
   int ranks[kMaxRanks];
   std::uint64_t number, depth;  ///< its cells were used by meeting `number - depth` before
@@ -59,20 +59,20 @@ class RankSegment {
   void leave();
 
   /// The meeting of all ranks with that number.
-  Meeting round(std::uint64_t number) const;
+  RendezvousSlot round(std::uint64_t number) const;
   /// The message with that number from rank `from` to rank `to`: side 0 sends, side 1 receives.
-  Meeting pair(int from, int to, std::uint64_t number) const;
+  RendezvousSlot pair(int from, int to, std::uint64_t number) const;
 
   /// Says that `side` arrived. False if an earlier meeting still uses the cells: try again.
-  bool post(const Meeting& m, int side, std::uint64_t start_ns, std::size_t offset,
+  bool post(const RendezvousSlot& m, int side, std::uint64_t start_ns, std::size_t offset,
             const void* data, std::size_t bytes);
   /// Whether all sides arrived, or can never arrive. `*latest_ns` is the last arrival.
-  bool met(const Meeting& m, std::uint64_t* latest_ns);
+  bool all_arrived(const RendezvousSlot& m, std::uint64_t* latest_ns);
   /// What a side wrote at `offset`, or null if it carried fewer than `bytes`.
-  const unsigned char* carried(const Meeting& m, int side, std::size_t offset,
+  const unsigned char* carried(const RendezvousSlot& m, int side, std::size_t offset,
                                std::size_t bytes) const;
   /// `side` has read what it needs.
-  static void finish(const Meeting& m, int side);
+  static void finish(const RendezvousSlot& m, int side);
 
   /// Host-side exchange of two numbers, for splits; all ranks must call it. Gives the numbers of
   /// every rank (`ranks` entries each). False if a rank is gone.
@@ -86,7 +86,7 @@ class RankSegment {
  private:
   struct Header;
   RankSegment() = default;
-  bool gone(int rank);
+  bool has_died(int rank);
   bool all_joined() const;
 
   std::string key_;
@@ -95,7 +95,7 @@ class RankSegment {
   std::size_t size_ = 0;
   Header* header_ = nullptr;
   std::uint64_t exchanges_ = 0;
-  std::uint64_t looked_ns_[kMaxRanks] = {};
+  std::uint64_t last_check_ns_[kMaxRanks] = {};
   bool dead_[kMaxRanks] = {};
 };
 

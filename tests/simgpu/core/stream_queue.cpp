@@ -90,7 +90,7 @@ bool pump_device(Device* device) {
 
 void* helper(void*) {
   Queues& q = queues();
-  Patience patience;
+  Backoff patience;
   while (driver_status() == 0) {
     {
       std::unique_lock<std::mutex> lock(q.helper_mutex);
@@ -120,7 +120,7 @@ template <typename Matters>
 void settle(Device* device, Matters matters) {
   if (queues().items.load() == 0) return;
   const std::uint64_t ticket = queues().next_order.fetch_add(1);
-  Patience patience;
+  Backoff patience;
   for (;;) {
     pump();
     {
@@ -160,7 +160,7 @@ void pump() {
   }
 }
 
-void settle_stream(Stream* stream) {
+void drain_stream_queue(Stream* stream) {
   Context* c = stream->context;
   settle(c->device, [&](const Stream* s) {
     if (s == stream) return true;
@@ -169,11 +169,11 @@ void settle_stream(Stream* stream) {
   });
 }
 
-void settle_context(Context* context) {
+void drain_context_queues(Context* context) {
   settle(context->device, [&](const Stream* s) { return s->context == context; });
 }
 
-void Patience::wait() {
+void Backoff::wait() {
   constexpr std::uint32_t kLongest = 500;
   timespec t{0, static_cast<long>(sleep_us_) * 1000};
   nanosleep(&t, nullptr);

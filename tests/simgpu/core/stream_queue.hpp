@@ -49,12 +49,12 @@ void append(Stream* stream, std::unique_ptr<QueueItem> item);
 void pump();
 
 /// Waits until everything queued before this call on `stream` is placed.
-void settle_stream(Stream* stream);
+void drain_stream_queue(Stream* stream);
 /// The same for all streams of a context.
-void settle_context(Context* context);
+void drain_context_queues(Context* context);
 
 /// Sleeps between two looks at something that others decide; longer the more often it was called.
-class Patience {
+class Backoff {
  public:
   void wait();
 

@@ -38,7 +38,7 @@ class LateEffect {
     if (effect.bytes == 0) return;
     to_known_ = memory_kind(effect.to) != kPageable;
     from_known_ = effect.width == 0 && memory_kind(effect.from) != kPageable;
-    if (effect.width == 0 && !from_known_ && to_known_ && !would_be_dropped(effect)) stage();
+    if (effect.width == 0 && !from_known_ && to_known_ && !is_write_dropped(effect)) stage();
   }
 
   void apply_now() const {
@@ -199,7 +199,7 @@ void fill_ids(const Stream* stream, DeviceOp& op) {
 void admit(Stream* stream, DeviceOp& op, std::unique_lock<std::mutex>& lock) {
   wait_for_room(stream, lock);
   lock.unlock();
-  if (const ToolHooks* h = hooks()) h->admit(op);
+  if (const ToolHooks* h = hooks()) h->select_op(op);
   lock.lock();
 }
 
@@ -282,7 +282,7 @@ std::uint64_t tail_ns(Stream* stream) {
 
 void synchronize_stream(Stream* stream) {
   const std::uint64_t start = now_ns();
-  settle_stream(stream);
+  drain_stream_queue(stream);
   std::unique_lock<std::mutex> lock(stream->context->device->mutex);
   const std::uint64_t until = locked_tail(stream);
   lock.unlock();
@@ -291,7 +291,7 @@ void synchronize_stream(Stream* stream) {
 
 void synchronize_context(Context* context) {
   const std::uint64_t start = now_ns();
-  settle_context(context);
+  drain_context_queues(context);
   std::unique_lock<std::mutex> lock(context->device->mutex);
   const std::uint64_t until = context->last_tail_ns;
   lock.unlock();
@@ -301,7 +301,7 @@ void synchronize_context(Context* context) {
 void synchronize_event(Event* event) {
   const std::uint64_t start = now_ns();
   std::uint64_t until = 0;
-  Patience patience;
+  Backoff patience;
   if (const std::shared_ptr<EventMark> mark = mark_of(event, &until)) {
     for (pump(); !mark->known.load(std::memory_order_acquire); pump()) patience.wait();
     until = mark->time_ns;

@@ -92,7 +92,7 @@ std::uint64_t locked_tail(const Stream* stream) {
 }
 
 void wait_for_room(Stream* stream, std::unique_lock<std::mutex>& lock) {
-  Patience patience;
+  Backoff patience;
   for (;;) {
     const std::uint64_t queued = stream->queue.size();
     const std::uint64_t oldest =

@@ -98,7 +98,7 @@ int free_range(std::uintptr_t base, std::size_t bytes) {
 
 int create_memory(Device* device, bool host, std::size_t bytes, PhysicalMemory** memory) {
   if (!whole(bytes)) return CUDA_ERROR_INVALID_VALUE;
-  if (!host && !take_device_bytes(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (!host && !charge_device_memory(device, bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   auto* m = new PhysicalMemory;
   m->device = device;
   m->host = host;
@@ -132,7 +132,8 @@ int map_memory(std::uintptr_t address, std::size_t bytes, PhysicalMemory* memory
       !inside_range(address, bytes))
     return CUDA_ERROR_INVALID_VALUE;
   const MemoryKind kind = memory->host ? kPinned : kDeviceMemory;
-  if (!adopt({address, bytes, memory->device, context, kind})) return CUDA_ERROR_INVALID_VALUE;
+  if (!register_foreign({address, bytes, memory->device, context, kind}))
+    return CUDA_ERROR_INVALID_VALUE;
   ++memory->references;
   table().mappings[address] = {bytes, memory};
   return CUDA_SUCCESS;
@@ -143,7 +144,7 @@ int unmap_memory(std::uintptr_t address, std::size_t bytes) {
   if (!covered(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   for (auto it = table().mappings.find(address);
        it != table().mappings.end() && it->first < address + bytes;) {
-    disown(it->first, nullptr);
+    unregister_foreign(it->first, nullptr);
     drop(it->second.memory);
     it = table().mappings.erase(it);
   }

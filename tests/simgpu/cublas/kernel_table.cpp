@@ -98,7 +98,7 @@ constexpr GemmFamily kFamilies[] = {
 
 // In the order of Plain. Columns: name, threads, registers, elements a thread, flops and traffic an
 // element.
-constexpr PlainKernel kPlain[] = {
+constexpr NonGemmKernelInfo kPlain[] = {
     {"_ZN8internal5gemvx6kernelIii{t}{t}{t}{t}"
      "Lb0ELb1ELb0ELb0ELi7ELb0E18cublasGemvParamsExIi" GPUSIM_TENSOR("K") GPUSIM_TENSOR("K")
          GPUSIM_TENSOR("") "{t}EEEvT11_",
@@ -147,7 +147,9 @@ const GemmFamily* gemm_family(int cc_major, Math math) {
   return nullptr;
 }
 
-const PlainKernel& plain_kernel(Plain which) { return kPlain[static_cast<int>(which)]; }
+const NonGemmKernelInfo& plain_kernel(NonGemmKernel which) {
+  return kPlain[static_cast<int>(which)];
+}
 
 int element_bits(cudaDataType_t type) {
   switch (type) {

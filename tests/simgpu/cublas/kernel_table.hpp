@@ -50,7 +50,7 @@ struct GemmFamily {
 const GemmFamily* gemm_family(int cc_major, Math math);
 
 /// Any other kernel. `name` has {t} for the mangled element type.
-struct PlainKernel {
+struct NonGemmKernelInfo {
   const char* name;
   std::uint16_t threads, registers;
   std::uint16_t per_thread;  ///< elements
@@ -58,7 +58,7 @@ struct PlainKernel {
 };
 
 /// Rows of the plain table.
-enum class Plain : std::uint8_t {
+enum class NonGemmKernel : std::uint8_t {
   kGemvN,
   kGemvT,
   kGer,
@@ -90,7 +90,7 @@ enum class Plain : std::uint8_t {
   kSplitReduce,
   kTransform
 };
-const PlainKernel& plain_kernel(Plain which);
+const NonGemmKernelInfo& plain_kernel(NonGemmKernel which);
 
 /// Bits of one element.
 int element_bits(cudaDataType_t type);

@@ -165,9 +165,9 @@ cublasStatus_t cublasLtMatrixTransform(cublasLtHandle_t handle, cublasLtMatrixTr
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (desc == nullptr || c == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   const LtLayout& out = *view<LtLayout>(c);
-  return launch_plain(stream, Plain::kTransform, static_cast<cudaDataType_t>(out.type),
-                      static_cast<double>(out.rows) * static_cast<double>(out.cols), 1,
-                      std::max(1, out.batch));
+  return launch_non_gemm(stream, NonGemmKernel::kTransform, static_cast<cudaDataType_t>(out.type),
+                         static_cast<double>(out.rows) * static_cast<double>(out.cols), 1,
+                         std::max(1, out.batch));
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,

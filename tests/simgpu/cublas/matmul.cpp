@@ -236,8 +236,9 @@ cublasStatus_t launch_matmul(const void* stream_handle, const Matmul& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return CUBLAS_STATUS_SUCCESS;
   if (is_gemv(p)) {
     const bool transposed = p.n == 1 ? p.ta : !p.tb;
-    return launch_plain(stream_handle, transposed ? Plain::kGemvT : Plain::kGemvN, p.a,
-                        real(p.k) * real(std::max(p.m, p.n)), 1, p.batch);
+    return launch_non_gemm(stream_handle,
+                           transposed ? NonGemmKernel::kGemvT : NonGemmKernel::kGemvN, p.a,
+                           real(p.k) * real(std::max(p.m, p.n)), 1, p.batch);
   }
   const DeviceModel& model = stream->context->device->model;
   const GemmFamily* family = gemm_family(model.cc_major, p.math);
@@ -245,16 +246,16 @@ cublasStatus_t launch_matmul(const void* stream_handle, const Matmul& p) {
   const Choice choice = choose(p, model, *family);
   const cublasStatus_t status = launch_gemm(stream, p, choice, gemm_name(p, choice));
   if (status != CUBLAS_STATUS_SUCCESS || choice.splits == 1) return status;
-  return launch_plain(stream_handle, Plain::kSplitReduce, CUDA_R_32F,
-                      real(p.m) * real(p.n) * choice.splits);
+  return launch_non_gemm(stream_handle, NonGemmKernel::kSplitReduce, CUDA_R_32F,
+                         real(p.m) * real(p.n) * choice.splits);
 }
 
-cublasStatus_t launch_plain(const void* stream_handle, Plain which, cudaDataType_t type,
-                            double elements, double inner, std::int64_t batch) {
+cublasStatus_t launch_non_gemm(const void* stream_handle, NonGemmKernel which, cudaDataType_t type,
+                               double elements, double inner, std::int64_t batch) {
   if (runtime_context() == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   Stream* stream = stream_of(stream_handle);
   if (stream == nullptr) return CUBLAS_STATUS_EXECUTION_FAILED;
-  const PlainKernel& row = plain_kernel(which);
+  const NonGemmKernelInfo& row = plain_kernel(which);
   const Placeholder values[] = {{"t", mangled_type(type)}};
   const Name name = expand(row.name, values);
   LibraryKernel k{};
@@ -262,7 +263,7 @@ cublasStatus_t launch_plain(const void* stream_handle, Plain which, cudaDataType
   k.block[0] = row.threads;
   k.block[1] = k.block[2] = 1;
   const double blocks = std::ceil(elements / (row.threads * static_cast<double>(row.per_thread)));
-  const bool one_block = which == Plain::kReduce;
+  const bool one_block = which == NonGemmKernel::kReduce;
   set_grid(k, one_block ? 1 : std::max<std::int64_t>(1, static_cast<std::int64_t>(blocks)), 1,
            batch);
   k.registers = row.registers;

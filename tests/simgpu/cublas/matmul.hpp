@@ -32,7 +32,7 @@ bool math_for(cudaDataType_t type, int compute, cublasMath_t mode, Math* math);
 cublasStatus_t launch_matmul(const void* stream, const Matmul& problem);
 
 /// Launches one plain kernel over `elements`. `inner` multiplies its flops where the row has none.
-cublasStatus_t launch_plain(const void* stream, Plain which, cudaDataType_t type, double elements,
-                            double inner = 1, std::int64_t batch = 1);
+cublasStatus_t launch_non_gemm(const void* stream, NonGemmKernel which, cudaDataType_t type,
+                               double elements, double inner = 1, std::int64_t batch = 1);
 
 }  // namespace gpusim

@@ -54,13 +54,14 @@ cublasStatus_t wait_for(cudaStream_t handle) {
 }
 
 /// dot, nrm2, asum, amax, amin: a partial kernel, one over its results, and the number.
-cublasStatus_t run_reduction(Routine routine, Plain partial, const RoutineCall& call) {
+cublasStatus_t run_reduction(Routine routine, NonGemmKernel partial, const RoutineCall& call) {
   const cudaStream_t stream = call.handle->stream;
   const bool host = call.handle->pointer_mode == CUBLAS_POINTER_MODE_HOST;
   if (call.n > 0) {
-    const cublasStatus_t first = launch_plain(stream, partial, call.a, static_cast<double>(call.n));
+    const cublasStatus_t first =
+        launch_non_gemm(stream, partial, call.a, static_cast<double>(call.n));
     if (first != CUBLAS_STATUS_SUCCESS) return first;
-    const cublasStatus_t second = launch_plain(stream, Plain::kReduce, call.a, 1024);
+    const cublasStatus_t second = launch_non_gemm(stream, NonGemmKernel::kReduce, call.a, 1024);
     if (second != CUBLAS_STATUS_SUCCESS) return second;
   }
   if (!host || call.result == nullptr) return CUBLAS_STATUS_SUCCESS;
@@ -119,30 +120,31 @@ Work work_of(Routine routine, const RoutineCall& call) {
 
 struct Row {
   Routine routine;
-  Plain plain;
+  NonGemmKernel plain;
 };
 
 constexpr Row kRows[] = {
-    {Routine::kGer, Plain::kGer},       {Routine::kTriangular, Plain::kTriangular},
-    {Routine::kBanded, Plain::kBanded}, {Routine::kAxpy, Plain::kAxpy},
-    {Routine::kCopy, Plain::kCopy},     {Routine::kScal, Plain::kScal},
-    {Routine::kSwap, Plain::kSwap},     {Routine::kRot, Plain::kRot},
-    {Routine::kDot, Plain::kDot},       {Routine::kNrm2, Plain::kNrm2},
-    {Routine::kAsum, Plain::kAsum},     {Routine::kAmax, Plain::kAmax},
-    {Routine::kAmin, Plain::kAmin},     {Routine::kSyrk, Plain::kSyrk},
-    {Routine::kSymm, Plain::kSymm},     {Routine::kTrmm, Plain::kTrmm},
-    {Routine::kTrsm, Plain::kTrsm},     {Routine::kGeam, Plain::kGeam},
-    {Routine::kDgmm, Plain::kDgmm},     {Routine::kPack, Plain::kPack},
-    {Routine::kGetrf, Plain::kGetrf},   {Routine::kGetrs, Plain::kGetrs},
-    {Routine::kGetri, Plain::kGetri},   {Routine::kGeqrf, Plain::kGeqrf},
-    {Routine::kGels, Plain::kGels},
+    {Routine::kGer, NonGemmKernel::kGer},       {Routine::kTriangular, NonGemmKernel::kTriangular},
+    {Routine::kBanded, NonGemmKernel::kBanded}, {Routine::kAxpy, NonGemmKernel::kAxpy},
+    {Routine::kCopy, NonGemmKernel::kCopy},     {Routine::kScal, NonGemmKernel::kScal},
+    {Routine::kSwap, NonGemmKernel::kSwap},     {Routine::kRot, NonGemmKernel::kRot},
+    {Routine::kDot, NonGemmKernel::kDot},       {Routine::kNrm2, NonGemmKernel::kNrm2},
+    {Routine::kAsum, NonGemmKernel::kAsum},     {Routine::kAmax, NonGemmKernel::kAmax},
+    {Routine::kAmin, NonGemmKernel::kAmin},     {Routine::kSyrk, NonGemmKernel::kSyrk},
+    {Routine::kSymm, NonGemmKernel::kSymm},     {Routine::kTrmm, NonGemmKernel::kTrmm},
+    {Routine::kTrsm, NonGemmKernel::kTrsm},     {Routine::kGeam, NonGemmKernel::kGeam},
+    {Routine::kDgmm, NonGemmKernel::kDgmm},     {Routine::kPack, NonGemmKernel::kPack},
+    {Routine::kGetrf, NonGemmKernel::kGetrf},   {Routine::kGetrs, NonGemmKernel::kGetrs},
+    {Routine::kGetri, NonGemmKernel::kGetri},   {Routine::kGeqrf, NonGemmKernel::kGeqrf},
+    {Routine::kGels, NonGemmKernel::kGels},
 };
 
-Plain plain_of(Routine routine, const RoutineCall& call) {
-  if (routine == Routine::kGemv) return call.transa == CUBLAS_OP_N ? Plain::kGemvN : Plain::kGemvT;
+NonGemmKernel plain_of(Routine routine, const RoutineCall& call) {
+  if (routine == Routine::kGemv)
+    return call.transa == CUBLAS_OP_N ? NonGemmKernel::kGemvN : NonGemmKernel::kGemvT;
   for (const Row& row : kRows)
     if (row.routine == routine) return row.plain;
-  return Plain::kCopy;
+  return NonGemmKernel::kCopy;
 }
 
 bool valid(const RoutineCall& call) {
@@ -159,12 +161,12 @@ cublasStatus_t run(Routine routine, const RoutineCall& call) {
   if (runtime_context() == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (call.info != nullptr) *call.info = 0;
   if (routine == Routine::kGemm) return run_gemm(call);
-  const Plain plain = plain_of(routine, call);
+  const NonGemmKernel plain = plain_of(routine, call);
   if (routine >= Routine::kDot && routine <= Routine::kAmin)
     return run_reduction(routine, plain, call);
   if (call.m == 0 || call.n == 0 || call.batch == 0) return CUBLAS_STATUS_SUCCESS;
   const Work work = work_of(routine, call);
-  return launch_plain(call.handle->stream, plain, call.a, work.elements, work.inner, call.batch);
+  return launch_non_gemm(call.handle->stream, plain, call.a, work.elements, work.inner, call.batch);
 }
 
 }  // namespace gpusim

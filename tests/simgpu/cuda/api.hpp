@@ -25,11 +25,12 @@
   GPUSIM_DRIVER_FRAME(fn, &gpusim_params, nullptr)
 
 /// The same for functions without parameters, and for launches, which name a kernel.
-#define GPUSIM_DRIVER_FRAME(fn, params, symbol)                                            \
-  const gpusim::Twin gpusim_called = gpusim::called_as(CUPTI_DRIVER_TRACE_CBID_##fn, #fn); \
-  gpusim::ApiScope gpusim_scope(gpusim::ApiDomain::kDriver, gpusim_called.cbid,            \
-                                gpusim_called.name, params, symbol);                       \
-  if (const int gpusim_status = gpusim::usable(); gpusim_status != 0)                      \
+#define GPUSIM_DRIVER_FRAME(fn, params, symbol)                                    \
+  const gpusim::ReportedCall gpusim_called =                                       \
+      gpusim::take_reported_call(CUPTI_DRIVER_TRACE_CBID_##fn, #fn);               \
+  gpusim::ApiScope gpusim_scope(gpusim::ApiDomain::kDriver, gpusim_called.cbid,    \
+                                gpusim_called.name, params, symbol);               \
+  if (const int gpusim_status = gpusim::driver_availability(); gpusim_status != 0) \
   return GPUSIM_DONE(gpusim_status)
 
 #define GPUSIM_DONE(result) static_cast<CUresult>(gpusim_scope.finish(result))
@@ -37,18 +38,18 @@
 namespace gpusim {
 
 /// The number and name under which a call is reported.
-struct Twin {
+struct ReportedCall {
   std::uint32_t cbid;
   const char* name;
 };
 /// The next driver call of this thread is reported as its per-thread-default-stream twin.
-void call_as(std::uint32_t cbid, const char* name);
-/// What `call_as` said, once; else the arguments.
-Twin called_as(std::uint32_t cbid, const char* name);
+void report_next_as(std::uint32_t cbid, const char* name);
+/// What `report_next_as` said, once; else the arguments.
+ReportedCall take_reported_call(std::uint32_t cbid, const char* name);
 
 /// Driver state, with the behaviour of a toolkit stub where this library lies in a folder named
 /// `stubs`.
-int usable();
+int driver_availability();
 /// Whether this copy lies in a folder named `stubs`.
 bool is_stub();
 

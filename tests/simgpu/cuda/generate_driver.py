@@ -50,7 +50,7 @@ def write_twins(headers: pathlib.Path, names: set[str], sources: list[str], out:
         lines.append(f"#undef {base}\nCUresult CUDAAPI {base}({declared});\n")
         lines.append(
             f"CUresult CUDAAPI {twin}({declared}) {{\n"
-            f'  gpusim::call_as(CUPTI_DRIVER_TRACE_CBID_{twin}, "{twin}");\n  return {base}({passed});\n}}\n'
+            f'  gpusim::report_next_as(CUPTI_DRIVER_TRACE_CBID_{twin}, "{twin}");\n  return {base}({passed});\n}}\n'
         )
     out.write_text("".join([*lines, "}\n"]))
 

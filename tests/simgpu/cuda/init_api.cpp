@@ -19,15 +19,15 @@ using namespace gpusim;
 namespace gpusim {
 
 namespace {
-thread_local Twin t_twin;
+thread_local ReportedCall t_twin;
 }  // namespace
 
-void call_as(std::uint32_t cbid, const char* name) { t_twin = {cbid, name}; }
+void report_next_as(std::uint32_t cbid, const char* name) { t_twin = {cbid, name}; }
 
-Twin called_as(std::uint32_t cbid, const char* name) {
-  const Twin twin = t_twin;
+ReportedCall take_reported_call(std::uint32_t cbid, const char* name) {
+  const ReportedCall twin = t_twin;
   t_twin = {};
-  return twin.name != nullptr ? twin : Twin{cbid, name};
+  return twin.name != nullptr ? twin : ReportedCall{cbid, name};
 }
 
 bool is_stub() {
@@ -39,7 +39,7 @@ bool is_stub() {
   return stub;
 }
 
-int usable() { return is_stub() ? CUDA_ERROR_STUB_LIBRARY : driver_status(); }
+int driver_availability() { return is_stub() ? CUDA_ERROR_STUB_LIBRARY : driver_status(); }
 
 namespace {
 

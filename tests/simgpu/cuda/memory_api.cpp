@@ -40,7 +40,7 @@ int register_host(void* p, std::size_t bytes) {
   if (p == nullptr || bytes == 0 || bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(p))
     return CUDA_ERROR_INVALID_VALUE;
   if (c == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return adopt({reinterpret_cast<std::uintptr_t>(p), bytes, c->device, c, kPinned})
+  return register_foreign({reinterpret_cast<std::uintptr_t>(p), bytes, c->device, c, kPinned})
              ? CUDA_SUCCESS
              : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
@@ -115,8 +115,9 @@ CUresult CUDAAPI cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Fla
 
 CUresult CUDAAPI cuMemHostUnregister(void* p) {
   GPUSIM_DRIVER_API(cuMemHostUnregister, p);
-  return GPUSIM_DONE(disown(address(p), nullptr) ? CUDA_SUCCESS
-                                                 : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  return GPUSIM_DONE(unregister_foreign(address(p), nullptr)
+                         ? CUDA_SUCCESS
+                         : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* pdptr, void* p, unsigned int Flags) {

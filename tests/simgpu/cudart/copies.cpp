@@ -75,7 +75,7 @@ void wait_here(Stream* stream) {
   if (stream->capture != nullptr) return;
   std::uint64_t until = kNever;
   while (until == kNever) {
-    settle_stream(stream);
+    drain_stream_queue(stream);
     until = tail_ns(stream);
   }
   wait_until(until);

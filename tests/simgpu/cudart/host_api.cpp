@@ -39,7 +39,7 @@ int retain(cudaGraph_t graph, cudaUserObject_t handle, unsigned count, unsigned 
   const bool move = (flags & cudaGraphUserObjectMove) != 0;
   if (move && count > u->references.load()) return cudaErrorInvalidValue;
   if (!move) u->references += count;
-  g->holds.push_back(std::shared_ptr<GraphHold>(new GraphHold{let_go, u, count}));
+  g->holds.push_back(std::shared_ptr<GraphReference>(new GraphReference{let_go, u, count}));
   return cudaSuccess;
 }
 

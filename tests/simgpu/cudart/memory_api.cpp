@@ -50,7 +50,7 @@ int register_host(void* p, std::size_t bytes) {
   Allocation a{};
   if (find_allocation(address(p), &a)) return cudaErrorHostMemoryAlreadyRegistered;
   const Allocation whole{address(p), bytes, c->device, c, kPinned, true};
-  return adopt(whole) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+  return register_foreign(whole) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
 }
 
 int unregister_host(const void* p) {
@@ -58,7 +58,7 @@ int unregister_host(const void* p) {
   if (p == nullptr) return cudaErrorInvalidValue;
   if (!find_allocation(address(p), &a) || a.base != address(p) || !a.borrowed)
     return cudaErrorHostMemoryNotRegistered;
-  return disown(address(p), nullptr) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+  return unregister_foreign(address(p), nullptr) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
 cudaMemoryType type_of(MemoryKind kind) {

@@ -71,11 +71,11 @@ cudnnStatus_t failed(cudnnStatus_t status, const char* what);
 /// The same for a null pointer among the arguments of function `name`.
 cudnnStatus_t null_pointer(const char* name);
 /// Names a use that the simulated GPU does not know, and refuses it.
-cudnnStatus_t refused(const char* use);
+cudnnStatus_t not_supported(const char* use);
 
 /// Writes `value` where the caller wants it.
 template <typename T, typename V>
-void give(T* out, const V& value) {
+void store_result(T* out, const V& value) {
   if (out != nullptr) *out = static_cast<T>(value);
 }
 

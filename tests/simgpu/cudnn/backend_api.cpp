@@ -92,7 +92,7 @@ std::shared_ptr<BackendState> configure(const std::shared_ptr<BackendState>& gra
 cudnnStatus_t finalize_graph(BackendState& s) {
   if (s.children(CUDNN_ATTR_OPERATIONGRAPH_OPS).empty())
     return failed(CUDNN_STATUS_BAD_PARAM, "operation graph without operations");
-  if (const char* why = why_not(s)) return refused(why);
+  if (const char* why = why_not(s)) return not_supported(why);
   put_integer(s, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, 1);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -115,7 +115,7 @@ cudnnStatus_t finalize(BackendState& s) {
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
       // Programs probe engine 1 of old fallback lists; both indices mean the one engine there is.
       if (s.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) > 1)
-        return refused("cudnnBackendFinalize(engine index above 1)");
+        return not_supported("cudnnBackendFinalize(engine index above 1)");
       return s.child(CUDNN_ATTR_ENGINE_OPERATION_GRAPH) != nullptr
                  ? CUDNN_STATUS_SUCCESS
                  : failed(CUDNN_STATUS_BAD_PARAM, "engine without an operation graph");
@@ -206,14 +206,14 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
   const BackendState* s = state_of(descriptor);
   if (s == nullptr) return null_pointer(__func__);
   if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION)
-    return refused("cudnnBackendGetAttribute(execution plan as JSON)");
+    return not_supported("cudnnBackendGetAttribute(execution plan as JSON)");
   const Attribute* a = s->find(name);
   if (a == nullptr) {
-    give(count, 0);
+    store_result(count, 0);
     return CUDNN_STATUS_SUCCESS;
   }
   if (a->type != type) return failed(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, __func__);
-  give(count, a->count);
+  store_result(count, a->count);
   const int64_t given = std::clamp<int64_t>(wanted, 0, a->count);
   if (out == nullptr || given == 0) return CUDNN_STATUS_SUCCESS;
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) return give_children(*a, given, out);

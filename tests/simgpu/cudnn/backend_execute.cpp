@@ -110,11 +110,11 @@ cudnnStatus_t run_matmul(Stream* stream, const BackendState& op) {
 
 /// The one kernel of a graph that has nothing but pointwise operations.
 cudnnStatus_t run_pointwise(Stream* stream, const std::vector<const BackendState*>& ops) {
-  Work work;
+  KernelWork work;
   for (const BackendState* op : ops) {
     const BackendState* y = op->child(CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
     if (y == nullptr) y = op->child(CUDNN_ATTR_OPERATION_POINTWISE_DXDESC);
-    const Work one = elementwise(tensor_of(y), 3);
+    const KernelWork one = elementwise(tensor_of(y), 3);
     work.type = one.type;
     work.elements = std::max(work.elements, one.elements);
     work.flops += one.flops / 3;

@@ -145,15 +145,15 @@ cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(
 }
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithmMaxCount(cudnnHandle_t, int* count) {
-  give(count, 1);
+  store_result(count, 1);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithmMaxCount(cudnnHandle_t, int* count) {
-  give(count, 1);
+  store_result(count, 1);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithmMaxCount(cudnnHandle_t, int* count) {
-  give(count, 1);
+  store_result(count, 1);
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -66,12 +66,12 @@ cudnnStatus_t cudnnGetConvolutionNdDescriptor(const cudnnConvolutionDescriptor_t
                                               int dilation[], cudnnConvolutionMode_t* mode,
                                               cudnnDataType_t* compute) {
   if (d == nullptr) return null_pointer(__func__);
-  give(dims, d->dims);
+  store_result(dims, d->dims);
   hand(padding, d->padding, wanted, d->dims);
   hand(stride, d->stride, wanted, d->dims);
   hand(dilation, d->dilation, wanted, d->dims);
-  give(mode, d->mode);
-  give(compute, d->compute);
+  store_result(mode, d->mode);
+  store_result(compute, d->compute);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -82,7 +82,7 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t d, cudnnM
 }
 cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t d, cudnnMathType_t* math) {
   if (d == nullptr) return null_pointer(__func__);
-  give(math, d->math);
+  store_result(math, d->math);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t d, int groups) {
@@ -93,7 +93,7 @@ cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t d, int 
 }
 cudnnStatus_t cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t d, int* groups) {
   if (d == nullptr) return null_pointer(__func__);
-  give(groups, d->groups);
+  store_result(groups, d->groups);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t d,
@@ -105,7 +105,7 @@ cudnnStatus_t cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t d,
 cudnnStatus_t cudnnGetConvolutionReorderType(cudnnConvolutionDescriptor_t d,
                                              cudnnReorderType_t* reorder) {
   if (d == nullptr) return null_pointer(__func__);
-  give(reorder, d->reorder);
+  store_result(reorder, d->reorder);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -145,9 +145,9 @@ cudnnStatus_t cudnnGetActivationDescriptor(const cudnnActivationDescriptor_t d,
                                            cudnnActivationMode_t* mode, cudnnNanPropagation_t* nan,
                                            double* coefficient) {
   if (d == nullptr) return null_pointer(__func__);
-  give(mode, d->mode);
-  give(nan, d->nan);
-  give(coefficient, d->coefficient);
+  store_result(mode, d->mode);
+  store_result(nan, d->nan);
+  store_result(coefficient, d->coefficient);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t d, double beta) {
@@ -157,7 +157,7 @@ cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t 
 }
 cudnnStatus_t cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t d, double* beta) {
   if (d == nullptr) return null_pointer(__func__);
-  give(beta, d->swish_beta);
+  store_result(beta, d->swish_beta);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -221,9 +221,9 @@ cudnnStatus_t cudnnGetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_
                                         float* probability, void** states,
                                         unsigned long long* seed) {
   if (d == nullptr) return null_pointer(__func__);
-  give(probability, d->probability);
-  give(states, d->states);
-  give(seed, d->seed);
+  store_result(probability, d->probability);
+  store_result(states, d->states);
+  store_result(seed, d->seed);
   return CUDNN_STATUS_SUCCESS;
 }
 

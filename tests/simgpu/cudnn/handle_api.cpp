@@ -56,7 +56,7 @@ cudnnStatus_t null_pointer(const char* name) {
   return failed(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, name);
 }
 
-cudnnStatus_t refused(const char* use) {
+cudnnStatus_t not_supported(const char* use) {
   return failed(static_cast<cudnnStatus_t>(gpusim_refuse(use)), use);
 }
 

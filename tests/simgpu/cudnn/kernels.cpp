@@ -128,14 +128,14 @@ int math_bits(cudnnDataType_t type, bool fma) {
   return bits == 32 && !fma ? 19 : bits;
 }
 
-Work elementwise(const Tensor& tensor, double passes) {
+KernelWork elementwise(const Tensor& tensor, double passes) {
   return {.type = tensor.type,
           .elements = tensor.elements(),
           .flops = tensor.elements() * passes,
           .bytes = tensor.bytes() * passes};
 }
 
-cudnnStatus_t launch(Stream* stream, Kernel kernel, const Work& work) {
+cudnnStatus_t launch(Stream* stream, Kernel kernel, const KernelWork& work) {
   if (stream == nullptr) return status_of_launch(cudaErrorInvalidResourceHandle);
   if (work.elements <= 0) return CUDNN_STATUS_SUCCESS;
   const Row& row = kRows[static_cast<int>(kernel)];

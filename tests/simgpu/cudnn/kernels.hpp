@@ -68,7 +68,7 @@ enum class Kernel : std::uint8_t {
 };
 
 /// How much a kernel does.
-struct Work {
+struct KernelWork {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   double elements = 0;  ///< decides the first dimension of the grid
   double flops = 0;
@@ -78,10 +78,10 @@ struct Work {
 };
 
 /// Launches `kernel` on `stream`; work without elements launches nothing.
-cudnnStatus_t launch(Stream* stream, Kernel kernel, const Work& work);
+cudnnStatus_t launch(Stream* stream, Kernel kernel, const KernelWork& work);
 
 /// Work of a kernel that reads and writes tensors of this shape `passes` times in all.
-Work elementwise(const Tensor& tensor, double passes);
+KernelWork elementwise(const Tensor& tensor, double passes);
 
 /// Width of matrix arithmetic on a type: 16, 19 (TF32), 32 or 64. `fma` forbids TF32.
 int math_bits(cudnnDataType_t type, bool fma);

@@ -99,11 +99,11 @@ cudnnStatus_t cudnnGetRNNDataDescriptor(cudnnRNNDataDescriptor_t d, cudnnDataTyp
                                         cudnnRNNDataLayout_t* layout, int* max_length, int* batch,
                                         int* vector, int, int[], void*) {
   if (d == nullptr) return null_pointer(__func__);
-  give(type, d->type);
-  give(layout, d->layout);
-  give(max_length, d->max_length);
-  give(batch, d->batch);
-  give(vector, d->vector);
+  store_result(type, d->type);
+  store_result(layout, d->layout);
+  store_result(max_length, d->max_length);
+  store_result(batch, d->batch);
+  store_result(vector, d->vector);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -115,10 +115,10 @@ cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t d,
   const auto cells = static_cast<std::size_t>(x->max_length) * static_cast<std::size_t>(x->batch) *
                      static_cast<std::size_t>(d->hidden) * static_cast<std::size_t>(directions(*d));
   // The gates of one layer, and for the backward pass gates and cells of every layer.
-  give(workspace, cells * static_cast<std::size_t>(gates(*d)) * width);
+  store_result(workspace, cells * static_cast<std::size_t>(gates(*d)) * width);
   const auto kept =
       cells * static_cast<std::size_t>(gates(*d) + 2) * static_cast<std::size_t>(d->layers) * width;
-  give(reserve, mode == CUDNN_FWD_MODE_TRAINING ? kept : 0);
+  store_result(reserve, mode == CUDNN_FWD_MODE_TRAINING ? kept : 0);
   return CUDNN_STATUS_SUCCESS;
 }
 

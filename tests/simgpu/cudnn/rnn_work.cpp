@@ -54,7 +54,7 @@ Cell cell_of(cudnnRNNMode_t mode) {
 }
 
 /// A matrix product of rows x columns x depth.
-Work gemm(const cudnnRNNStruct& r, double rows, double columns, double depth) {
+KernelWork gemm(const cudnnRNNStruct& r, double rows, double columns, double depth) {
   const double width = Tensor::type_bits(r.type) / 8.0;
   return {.type = r.type,
           .elements = rows * columns,
@@ -67,7 +67,7 @@ Work gemm(const cudnnRNNStruct& r, double rows, double columns, double depth) {
 class Launches {
  public:
   explicit Launches(Stream* stream) : stream_(stream) {}
-  void add(Kernel kernel, const Work& work) {
+  void add(Kernel kernel, const KernelWork& work) {
     if (status_ == CUDNN_STATUS_SUCCESS) status_ = launch(stream_, kernel, work);
   }
   cudnnStatus_t status() const { return status_; }
@@ -85,10 +85,10 @@ void add_steps(Launches& out, const cudnnRNNStruct& r, const cudnnRNNDataStruct&
   const Cell cell = cell_of(r.mode);
   const double cells = batch * r.hidden;
   const double width = Tensor::type_bits(r.type) / 8.0;
-  const Work step{.type = r.type,
-                  .elements = cells,
-                  .flops = 16 * cells,
-                  .bytes = cells * width * (gates(r) + 3)};
+  const KernelWork step{.type = r.type,
+                        .elements = cells,
+                        .flops = 16 * cells,
+                        .bytes = cells * width * (gates(r) + 3)};
   for (int t = 0; t < data.max_length; ++t) {
     out.add(Kernel::kRnnGemm, gemm(r, all, batch, static_cast<double>(state_size(r))));
     out.add(backward ? cell.backward : cell.forward, step);
@@ -99,7 +99,7 @@ void add_layer(Launches& out, const cudnnRNNStruct& r, const cudnnRNNDataStruct&
                bool backward) {
   const double all = static_cast<double>(gates(r)) * r.hidden;
   const double state = static_cast<double>(state_size(r));
-  const Work input = gemm(r, all, data.steps, static_cast<double>(input_size(r, layer)));
+  const KernelWork input = gemm(r, all, data.steps, static_cast<double>(input_size(r, layer)));
   if (!backward) out.add(Kernel::kRnnGemm, input);
   if (r.algo == CUDNN_RNN_ALGO_STANDARD)
     add_steps(out, r, data, backward);
@@ -163,7 +163,7 @@ cudnnStatus_t launch(Stream* stream, const cudnnRNNStruct& r, const cudnnRNNData
   Launches out(stream);
   const double width = Tensor::type_bits(r.type) / 8.0;
   const double n = data.steps * static_cast<double>(state_size(r)) * directions(r);
-  const Work mask{.type = r.type, .elements = n, .flops = n, .bytes = 2 * n * width};
+  const KernelWork mask{.type = r.type, .elements = n, .flops = n, .bytes = 2 * n * width};
   const bool drops = r.dropout != nullptr && r.dropout->probability > 0;
   for (int i = 0; i < r.layers; ++i) {
     const int layer = pass == RnnPass::kForward ? i : r.layers - 1 - i;

@@ -131,8 +131,8 @@ cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t d, int wa
                                          cudnnDataType_t* type, int* dims, int dim[],
                                          int stride[]) {
   if (d == nullptr) return null_pointer(__func__);
-  give(type, d->type);
-  give(dims, d->dims);
+  store_result(type, d->type);
+  store_result(dims, d->dims);
   for (int i = 0; i < std::min(wanted, d->dims); ++i) {
     if (dim != nullptr) dim[i] = static_cast<int>(d->dim[i]);
     if (stride != nullptr) stride[i] = static_cast<int>(d->stride[i]);
@@ -144,7 +144,7 @@ cudnnStatus_t cudnnGetTensor4dDescriptor(const cudnnTensorDescriptor_t d, cudnnD
                                          int* n, int* c, int* h, int* w, int* n_stride,
                                          int* c_stride, int* h_stride, int* w_stride) {
   if (d == nullptr) return null_pointer(__func__);
-  give(type, d->type);
+  store_result(type, d->type);
   int* dim[] = {n, c, h, w};
   int* stride[] = {n_stride, c_stride, h_stride, w_stride};
   give4(*d, dim, stride);
@@ -175,9 +175,9 @@ cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t d, int wa
                                          cudnnDataType_t* type, cudnnTensorFormat_t* format,
                                          int* dims, int dim[]) {
   if (d == nullptr) return null_pointer(__func__);
-  give(type, d->type);
-  give(format, d->format);
-  give(dims, d->dims);
+  store_result(type, d->type);
+  store_result(format, d->format);
+  store_result(dims, d->dims);
   for (int i = 0; dim != nullptr && i < std::min(wanted, d->dims); ++i)
     dim[i] = static_cast<int>(d->dim[i]);
   return CUDNN_STATUS_SUCCESS;
@@ -187,8 +187,8 @@ cudnnStatus_t cudnnGetFilter4dDescriptor(const cudnnFilterDescriptor_t d, cudnnD
                                          cudnnTensorFormat_t* format, int* k, int* c, int* h,
                                          int* w) {
   if (d == nullptr) return null_pointer(__func__);
-  give(type, d->type);
-  give(format, d->format);
+  store_result(type, d->type);
+  store_result(format, d->format);
   int* dim[] = {k, c, h, w};
   give4(*d, dim, nullptr);
   return CUDNN_STATUS_SUCCESS;

@@ -49,7 +49,7 @@ bool any_kind_on() {
   return false;
 }
 
-void dump(const Record& r) { append(Lane::kThread, &r, 1); }
+void dump(const Record& r) { append(BufferOwner::kThread, &r, 1); }
 
 /// What EnableAndDump adds: a record of everything that exists already.
 void dump_existing(std::uint32_t kind) {
@@ -78,7 +78,8 @@ CUptiResult enable(std::uint32_t kind) {
   attach_to_driver();
   reset_filter(kind);
   const bool of_calls = kind == CUPTI_ACTIVITY_KIND_RUNTIME || kind == CUPTI_ACTIVITY_KIND_DRIVER;
-  if (of_calls && driver().started.load()) state().deaf[kind].store(on(Scenario::kDeafWholeKinds));
+  if (of_calls && driver().started.load())
+    state().silent[kind].store(on(Scenario::kDeafWholeKinds));
   state().kinds[kind].store(true);
   start_worker();
   return CUPTI_SUCCESS;
@@ -106,7 +107,7 @@ CUptiResult set_filter(ApiDomain domain, std::uint32_t cbid, bool wanted) {
   if (cbid == 0 || cbid >= limit) return CUPTI_ERROR_INVALID_PARAMETER;
   attach_to_driver();
   state().filter[static_cast<int>(domain)][cbid].store(!wanted         ? Filter::kOff
-                                                       : late_filter() ? Filter::kDeaf
+                                                       : late_filter() ? Filter::kSilent
                                                                        : Filter::kOn);
   start_worker();
   return CUPTI_SUCCESS;
@@ -123,13 +124,14 @@ void flush_scenarios() {
 extern "C" {
 
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnable", Requirement::kDriver, LogLevel::kNormal,
+                "kind=%d", kind);
   return call.run([&] { return enable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableAndDump", Need::kDriver, Noise::kNormal, "kind=%d",
-            kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableAndDump", Requirement::kDriver,
+                LogLevel::kNormal, "kind=%d", kind);
   return call.run([&] {
     const CUptiResult result = enable(kind);
     if (result == CUPTI_SUCCESS) dump_existing(kind);
@@ -138,38 +140,40 @@ CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind) {
-  Call call(GPUSIM_CALLER, "cuptiActivityDisable", Need::kDriver, Noise::kNormal, "kind=%d", kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityDisable", Requirement::kDriver, LogLevel::kNormal,
+                "kind=%d", kind);
   return call.run([&] { return disable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableContext", Need::kDriver, Noise::kNormal, "kind=%d",
-            kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableContext", Requirement::kDriver,
+                LogLevel::kNormal, "kind=%d", kind);
   return call.run([&] { return enable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext, CUpti_ActivityKind kind) {
-  Call call(GPUSIM_CALLER, "cuptiActivityDisableContext", Need::kDriver, Noise::kNormal, "kind=%d",
-            kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityDisableContext", Requirement::kDriver,
+                LogLevel::kNormal, "kind=%d", kind);
   return call.run([&] { return disable(kind); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableDriverApi", Need::kDriver, Noise::kNormal,
-            "cbid=%u enable=%u", cbid, wanted);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableDriverApi", Requirement::kDriver,
+                LogLevel::kNormal, "cbid=%u enable=%u", cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kDriver, cbid, wanted != 0); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t wanted) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableRuntimeApi", Need::kDriver, Noise::kNormal,
-            "cbid=%u enable=%u", cbid, wanted);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableRuntimeApi", Requirement::kDriver,
+                LogLevel::kNormal, "cbid=%u enable=%u", cbid, wanted);
   return call.run([&] { return set_filter(ApiDomain::kRuntime, cbid, wanted != 0); });
 }
 
 CUptiResult CUPTIAPI
 cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
                                CUpti_BuffersCallbackCompleteFunc funcBufferCompleted) {
-  Call call(GPUSIM_CALLER, "cuptiActivityRegisterCallbacks", Need::kDriver, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityRegisterCallbacks", Requirement::kDriver,
+                LogLevel::kNormal, " ");
   return call.run([&] {
     if (funcBufferRequested == nullptr || funcBufferCompleted == nullptr)
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -181,7 +185,8 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferReques
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
-  Call call(GPUSIM_CALLER, "cuptiActivityFlushAll", Need::kDriver, Noise::kNormal, "flag=%u", flag);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityFlushAll", Requirement::kDriver, LogLevel::kNormal,
+                "flag=%u", flag);
   return call.run([&] {
     flush_scenarios();
     flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
@@ -190,7 +195,8 @@ CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
-  Call call(GPUSIM_CALLER, "cuptiActivityFlush", Need::kDriver, Noise::kNormal, "flag=%u", flag);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityFlush", Requirement::kDriver, LogLevel::kNormal,
+                "flag=%u", flag);
   return call.run([&] {
     flush_scenarios();
     flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
@@ -199,8 +205,8 @@ CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time) {
-  Call call(GPUSIM_CALLER, "cuptiActivityFlushPeriod", Need::kDriver, Noise::kNormal, "ms=%u",
-            time);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityFlushPeriod", Requirement::kDriver, LogLevel::kNormal,
+                "ms=%u", time);
   return call.run([&] {
     state().flush_period_ms.store(time);
     wake_worker();
@@ -210,8 +216,8 @@ CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time) {
 
 CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                             uint64_t id) {
-  Call call(GPUSIM_CALLER, "cuptiActivityPushExternalCorrelationId", Need::kDriver,
-            Noise::kFrequent, "kind=%d id=%llu", kind, static_cast<unsigned long long>(id));
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityPushExternalCorrelationId", Requirement::kDriver,
+                LogLevel::kFrequent, "kind=%d id=%llu", kind, static_cast<unsigned long long>(id));
   return call.run([&] {
     if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
         kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
@@ -223,8 +229,8 @@ CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrel
 
 CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                            uint64_t* lastId) {
-  Call call(GPUSIM_CALLER, "cuptiActivityPopExternalCorrelationId", Need::kDriver, Noise::kFrequent,
-            "kind=%d", kind);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityPopExternalCorrelationId", Requirement::kDriver,
+                LogLevel::kFrequent, "kind=%d", kind);
   return call.run([&] {
     if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID ||
         kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
@@ -237,13 +243,13 @@ CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrela
 }
 
 CUptiResult CUPTIAPI cuptiFinalize(void) {
-  Call call(GPUSIM_CALLER, "cuptiFinalize", Need::kNothing, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiFinalize", Requirement::kNothing, LogLevel::kNormal, " ");
   return call.run([&] {
     const bool had_slot = state().subscriber.load() != 0;
     state().clear();
     set_timestamp_function(nullptr);
-    abandon_held();
-    abandon_buffers();
+    discard_pending();
+    discard_buffers();
     if (had_slot) subscriber_slot().taken.store(false);
     return CUPTI_SUCCESS;
   });

@@ -66,20 +66,21 @@ extern "C" {
 
 CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
                                                void* value) {
-  Call call(GPUSIM_CALLER, "cuptiActivitySetAttribute", Need::kDriver, Noise::kNormal, "attr=%d",
-            attr);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivitySetAttribute", Requirement::kDriver, LogLevel::kNormal,
+                "attr=%d", attr);
   return call.run([&] { return set_attribute(attr, valueSize, value); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t* valueSize,
                                                void* value) {
-  Call call(GPUSIM_CALLER, "cuptiActivityGetAttribute", Need::kDriver, Noise::kNormal, "attr=%d",
-            attr);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityGetAttribute", Requirement::kDriver, LogLevel::kNormal,
+                "attr=%d", attr);
   return call.run([&] { return get_attribute(attr, valueSize, value); });
 }
 
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
-  Call call(GPUSIM_CALLER, "cuptiSetThreadIdType", Need::kDriver, Noise::kNormal, "type=%d", type);
+  ApiEntry call(GPUSIM_CALLER, "cuptiSetThreadIdType", Requirement::kDriver, LogLevel::kNormal,
+                "type=%d", type);
   return call.run([&] {
     if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
         type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
@@ -90,7 +91,8 @@ CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) {
 }
 
 CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
-  Call call(GPUSIM_CALLER, "cuptiGetThreadIdType", Need::kDriver, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetThreadIdType", Requirement::kDriver, LogLevel::kNormal,
+                " ");
   return call.run([&] {
     if (type == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *type = static_cast<CUpti_ActivityThreadIdType>(state().thread_id_type.load());
@@ -100,8 +102,8 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
 
 CUptiResult CUPTIAPI
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp) {
-  Call call(GPUSIM_CALLER, "cuptiActivityRegisterTimestampCallback", Need::kNothing, Noise::kNormal,
-            " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityRegisterTimestampCallback", Requirement::kNothing,
+                LogLevel::kNormal, " ");
   if (funcTimestamp == nullptr) return call.run([] { return CUPTI_ERROR_INVALID_PARAMETER; });
   return call.run([&] {
     if (!driver_reachable()) return CUPTI_ERROR_UNKNOWN;
@@ -111,44 +113,44 @@ cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableLatencyTimestamps", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableLatencyTimestamps", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLaunchAttributes(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableLaunchAttributes", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableLaunchAttributes", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDeviceGraph(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableDeviceGraph", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableDeviceGraph", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableHWTrace", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableHWTrace", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_ERROR_NOT_SUPPORTED; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableAllocationSource", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableAllocationSource", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableAllSyncRecords", Need::kDriver, Noise::kNormal,
-            "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableAllSyncRecords", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) {
-  Call call(GPUSIM_CALLER, "cuptiActivityEnableCudaEventDeviceTimestamps", Need::kDriver,
-            Noise::kNormal, "enable=%u", enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityEnableCudaEventDeviceTimestamps", Requirement::kDriver,
+                LogLevel::kNormal, "enable=%u", enable);
   return call.run([] { return CUPTI_SUCCESS; });
 }
 

@@ -53,9 +53,9 @@ struct PerThread {
 };
 thread_local PerThread t_own[kMaxClients];
 
-Slot& slot_of(Lane lane) {
+Slot& slot_of(BufferOwner lane) {
   if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
-  if (lane == Lane::kDevice) return pool().device;
+  if (lane == BufferOwner::kDevice) return pool().device;
   Slot*& own = t_own[current_client()].slot;
   if (own == nullptr) {
     own = new Slot;
@@ -116,7 +116,7 @@ void complete_in_child() {
       Buffer* const b = s->current;
       s->current = nullptr;
       s->mutex.unlock();
-      if (b != nullptr) complete(b);
+      if (b != nullptr) return_buffer(b);
     }
   });
 }
@@ -137,7 +137,7 @@ Buffer* ask_client() {
 
 void retire(Buffer* full) {
   if (on(Scenario::kCompleteOnAppThread)) {
-    complete(full);
+    return_buffer(full);
     return;
   }
   {
@@ -237,7 +237,7 @@ std::vector<Slot*> all_slots() {
 
 }  // namespace
 
-bool append(Lane lane, const Record* records, std::size_t count) {
+bool append(BufferOwner lane, const Record* records, std::size_t count) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += records[i].bytes;
   Slot& slot = slot_of(lane);
@@ -261,7 +261,7 @@ bool append(Lane lane, const Record* records, std::size_t count) {
 }
 
 void prepare_device_buffer() {
-  Slot& slot = slot_of(Lane::kDevice);
+  Slot& slot = slot_of(BufferOwner::kDevice);
   {
     const std::lock_guard<std::mutex> lock(slot.mutex);
     if (slot.current != nullptr) return;
@@ -269,11 +269,11 @@ void prepare_device_buffer() {
   refill(slot);
 }
 
-void complete_full() {
+void return_full_buffers() {
   begin_delivery();
   while (Buffer* b = next_full()) {
     if (!on(Scenario::kCompleteTwoAtOnce)) {
-      complete(b);
+      return_buffer(b);
       continue;
     }
     complete_pair(b, next_full());
@@ -288,15 +288,15 @@ void wait_for_deliveries() {
   p.delivered.wait(lock, [&] { return p.delivering == own; });
 }
 
-void complete_all(bool unused_too) {
-  complete_full();
+void return_all_buffers(bool unused_too) {
+  return_full_buffers();
   for (Slot* s : all_slots())
-    if (Buffer* b = take(*s, unused_too)) complete(b);
+    if (Buffer* b = take(*s, unused_too)) return_buffer(b);
   if (!unused_too) return;
-  while (Buffer* b = next_spare()) complete(b);
+  while (Buffer* b = next_spare()) return_buffer(b);
 }
 
-void abandon_buffers() {
+void discard_buffers() {
   for (Slot* s : all_slots()) take(*s, true);
   while (next_full() != nullptr || next_spare() != nullptr) {
   }

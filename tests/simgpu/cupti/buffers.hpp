@@ -17,26 +17,26 @@
 namespace gpusim {
 
 /// Where a record goes when buffers are per thread: the calling thread's buffer, or the device's.
-enum class Lane : std::uint8_t { kThread, kDevice };
+enum class BufferOwner : std::uint8_t { kThread, kDevice };
 
 /// Appends records, asking for a buffer on this thread if need be. Returns false if they were
 /// dropped.
-bool append(Lane lane, const Record* records, std::size_t count);
+bool append(BufferOwner lane, const Record* records, std::size_t count);
 
 /// Makes sure a buffer for device records exists, asking for it on the calling thread.
 void prepare_device_buffer();
 
 /// Hands back the buffers that are full. Called by the worker.
-void complete_full();
+void return_full_buffers();
 
 /// Hands back every buffer that holds anything, on the calling thread; `unused_too`: those that
 /// hold nothing as well, so that none is filled for a client that comes after.
-void complete_all(bool unused_too);
+void return_all_buffers(bool unused_too);
 
 /// Waits until no other thread is inside a completion.
 void wait_for_deliveries();
 
 /// Forgets every buffer without handing it back (cuptiFinalize).
-void abandon_buffers();
+void discard_buffers();
 
 }  // namespace gpusim

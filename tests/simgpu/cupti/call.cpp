@@ -45,12 +45,12 @@ int rule_result(const char* function) {
 
 }  // namespace
 
-Call::Call(const void* caller, const char* function, Need need, Noise noise, const char* format,
-           ...)
+ApiEntry::ApiEntry(const void* caller, const char* function, Requirement need, LogLevel noise,
+                   const char* format, ...)
     : client_(client_of(caller)),
       function_(function),
       need_(need),
-      logged_(config().log_path != nullptr && (noise == Noise::kNormal || config().log_all)) {
+      logged_(config().log_path != nullptr && (noise == LogLevel::kNormal || config().log_all)) {
   arguments_[0] = '\0';
   if (!logged_) return;
   start_ns_ = now_ns();
@@ -60,17 +60,17 @@ Call::Call(const void* caller, const char* function, Need need, Noise noise, con
   va_end(list);
 }
 
-int Call::early_result() {
+int ApiEntry::early_result() {
   if (config().error_rules > 0) {
     const int code = rule_result(function_);
     if (code >= 0) return code;
   }
-  if (need_ == Need::kNothing) return -1;
+  if (need_ == Requirement::kNothing) return -1;
   if (driver_gone().load()) return CUPTI_ERROR_NOT_INITIALIZED;
   return driver_reachable() ? -1 : CUPTI_ERROR_UNKNOWN;
 }
 
-CUptiResult Call::done(CUptiResult result) {
+CUptiResult ApiEntry::done(CUptiResult result) {
   if (!logged_) return result;
   char line[768];
   const int n = std::snprintf(

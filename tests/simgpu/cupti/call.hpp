@@ -20,22 +20,22 @@
 namespace gpusim {
 
 /// Whether a call works without a driver.
-enum class Need : std::uint8_t { kNothing, kDriver };
+enum class Requirement : std::uint8_t { kNothing, kDriver };
 /// Whether a call is logged only with GPUSIM_LOG_ALL.
-enum class Noise : std::uint8_t { kNormal, kFrequent };
+enum class LogLevel : std::uint8_t { kNormal, kFrequent };
 
 /// Who called the entry point this stands in.
 #define GPUSIM_CALLER __builtin_return_address(0)
 
 /// One CUPTI call in progress. The caller's client is the current one until it ends.
-class Call {
+class ApiEntry {
  public:
   /// @param caller GPUSIM_CALLER.
   /// @param format printf format for the arguments as shown in the log.
-  Call(const void* caller, const char* function, Need need, Noise noise, const char* format, ...)
-      __attribute__((format(printf, 6, 7)));
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  ApiEntry(const void* caller, const char* function, Requirement need, LogLevel noise,
+           const char* format, ...) __attribute__((format(printf, 6, 7)));
+  ApiEntry(const ApiEntry&) = delete;
+  ApiEntry& operator=(const ApiEntry&) = delete;
 
   /// Runs `body` unless a rule or the missing driver answers first.
   template <typename Body>
@@ -50,7 +50,7 @@ class Call {
 
   ClientScope client_;
   const char* function_;
-  Need need_;
+  Requirement need_;
   bool logged_;
   std::uint64_t start_ns_ = 0;
   char arguments_[256];

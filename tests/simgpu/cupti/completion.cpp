@@ -115,7 +115,7 @@ bool on_new_thread(Buffer* b) {
 
 }  // namespace
 
-void complete(Buffer* buffer) {
+void return_buffer(Buffer* buffer) {
   if (on(Scenario::kShuffled)) shuffle(buffer);
   if (on(Scenario::kEmptyBuffer)) complete_empty();
   if (on(Scenario::kCompleteAfterShutdown)) {
@@ -128,7 +128,7 @@ void complete(Buffer* buffer) {
 
 void complete_pair(Buffer* first, Buffer* second) {
   if (second == nullptr) {
-    complete(first);
+    return_buffer(first);
     return;
   }
   pthread_t thread{};

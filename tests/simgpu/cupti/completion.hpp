@@ -24,7 +24,7 @@ struct Buffer {
 };
 
 /// Hands `buffer` back as the scenarios want it and frees our bookkeeping.
-void complete(Buffer* buffer);
+void return_buffer(Buffer* buffer);
 
 /// Hands two buffers back at the same time on two threads; `second` may be null.
 void complete_pair(Buffer* first, Buffer* second);

@@ -144,9 +144,9 @@ std::uint64_t cupti_now() {
   return f != nullptr ? f() : read_clock_ns(CLOCK_REALTIME);
 }
 
-Ends to_cupti(std::uint64_t start_ns, std::uint64_t end_ns) {
+TimeSpan to_cupti(std::uint64_t start_ns, std::uint64_t end_ns) {
   const auto both = [&](const auto& convert) {
-    return Ends{start_ns == 0 ? 0 : convert(start_ns), end_ns == 0 ? 0 : convert(end_ns)};
+    return TimeSpan{start_ns == 0 ? 0 : convert(start_ns), end_ns == 0 ? 0 : convert(end_ns)};
   };
   Calibration& c = calibration();
   const TimestampFunction f = c.function.load();
@@ -160,7 +160,7 @@ Ends to_cupti(std::uint64_t start_ns, std::uint64_t end_ns) {
   return both([&](std::uint64_t ns) { return by_knots(c, ns); });
 }
 
-void clock_scenarios() {
+void apply_clock_scenarios() {
   const bool tsc = on(Scenario::kTscClock);
   if (!tsc && !on(Scenario::kRealtimeStep)) return;
   Calibration& c = calibration();

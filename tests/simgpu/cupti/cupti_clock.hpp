@@ -22,16 +22,16 @@ void set_timestamp_function(TimestampFunction function);
 std::uint64_t cupti_now();
 
 /// Both ends of a record.
-struct Ends {
+struct TimeSpan {
   std::uint64_t start, end;
 };
 
 /// Monotonic times in the current record clock, both by one state of it: nothing that is learned
 /// of the clock meanwhile comes between them. 0 stays 0.
-Ends to_cupti(std::uint64_t start_ns, std::uint64_t end_ns);
+TimeSpan to_cupti(std::uint64_t start_ns, std::uint64_t end_ns);
 
 /// Called once per record: starts the tsc-clock and realtime-step scenarios when their time has
 /// come.
-void clock_scenarios();
+void apply_clock_scenarios();
 
 }  // namespace gpusim

@@ -91,18 +91,18 @@ void move_item(Item& item, std::uint64_t now) {
       break;
     case Held::kGraph: {
       const Record r = make_graph(item.graph);
-      append(Lane::kDevice, &r, 1);
+      append(BufferOwner::kDevice, &r, 1);
       break;
     }
     case Held::kRecord:
-      append(Lane::kDevice, &item.record, 1);
+      append(BufferOwner::kDevice, &item.record, 1);
       break;
   }
 }
 
 void tick() {
-  move_ready(false);
-  complete_full();
+  deliver_ready(false);
+  return_full_buffers();
 }
 
 void* worker(void* client) {
@@ -124,7 +124,7 @@ void* worker(void* client) {
 
 }  // namespace
 
-void hold_operation(const DeviceOp& op, std::uint32_t kind) {
+void defer_operation(const DeviceOp& op, std::uint32_t kind) {
   auto* item = new Item;
   item->release_ns = op.end_ns;
   if (on(Scenario::kGpuLate))
@@ -135,7 +135,7 @@ void hold_operation(const DeviceOp& op, std::uint32_t kind) {
   hold(item);
 }
 
-void hold_graph(const GraphLaunchOp& op) {
+void defer_graph(const GraphLaunchOp& op) {
   auto* item = new Item;
   item->release_ns = op.end_ns;
   item->what = Held::kGraph;
@@ -143,7 +143,7 @@ void hold_graph(const GraphLaunchOp& op) {
   hold(item);
 }
 
-void hold_record(const Record& record, std::uint64_t release_ns) {
+void defer_record(const Record& record, std::uint64_t release_ns) {
   auto* item = new Item;
   item->release_ns = release_ns;
   item->what = Held::kRecord;
@@ -151,7 +151,7 @@ void hold_record(const Record& record, std::uint64_t release_ns) {
   hold(item);
 }
 
-void move_ready(bool forced) {
+void deliver_ready(bool forced) {
   const std::lock_guard<std::mutex> lock(store().moving);
   const std::uint64_t now = now_ns();
   while (Item* item = next_ready(forced ? ~std::uint64_t{0} : now)) {
@@ -161,9 +161,9 @@ void move_ready(bool forced) {
 }
 
 void flush(bool forced) {
-  move_ready(forced);
-  if (forced) release_kept_back();
-  complete_all(forced);
+  deliver_ready(forced);
+  if (forced) deliver_withheld();
+  return_all_buffers(forced);
   wait_for_deliveries();
 }
 
@@ -191,7 +191,7 @@ void start_worker() {
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
-void abandon_held() {
+void discard_pending() {
   const std::lock_guard<std::mutex> lock(store().moving);
   while (Item* item = next_ready(~std::uint64_t{0})) delete item;
 }

@@ -16,14 +16,14 @@
 namespace gpusim {
 
 /// Keeps a device operation until its end. `kind` was decided by the caller, at enqueue.
-void hold_operation(const DeviceOp& op, std::uint32_t kind);
+void defer_operation(const DeviceOp& op, std::uint32_t kind);
 /// Keeps a whole-graph operation until its end.
-void hold_graph(const GraphLaunchOp& op);
+void defer_graph(const GraphLaunchOp& op);
 /// Keeps a finished record until `release_ns`.
-void hold_record(const Record& record, std::uint64_t release_ns);
+void defer_record(const Record& record, std::uint64_t release_ns);
 
 /// Moves everything that has ended into buffers; with `forced` everything.
-void move_ready(bool forced);
+void deliver_ready(bool forced);
 
 /// cuptiActivityFlushAll.
 void flush(bool forced);
@@ -33,6 +33,6 @@ void start_worker();
 /// Wakes the worker.
 void wake_worker();
 /// Drops what is held (cuptiFinalize, driver gone).
-void abandon_held();
+void discard_pending();
 
 }  // namespace gpusim

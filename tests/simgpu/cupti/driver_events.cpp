@@ -47,7 +47,7 @@ CallExtra* extra_of(const ApiCall& call) {
 void report_call(ApiCall& call, std::uint64_t* data, CUpti_ApiCallbackSite site) {
   const CUpti_CallbackDomain domain = domain_of(call);
   if (state().callback_on[domain][call.cbid].load(std::memory_order_relaxed) == 0) return;
-  if (!callback_made() || (site == CUPTI_API_EXIT && !return_told())) return;
+  if (!should_call_back() || (site == CUPTI_API_EXIT && !should_report_return())) return;
   CUpti_CallbackData d{};
   d.callbackSite = site;
   d.functionName = call.name;
@@ -76,7 +76,7 @@ void record_loading(const ApiCall& call) {
   const Record r = make_overhead(kLazyFunctionLoading, call.start_ns,
                                  call.start_ns + (call.end_ns - call.start_ns) / 2,
                                  call.correlation, record_thread_id());
-  append(Lane::kThread, &r, 1);
+  append(BufferOwner::kThread, &r, 1);
 }
 
 /// The driver's launch that the real runtime makes inside its own, under the same correlation id.
@@ -166,21 +166,21 @@ std::uint32_t decided_kind(const DeviceOp& op) {
 void on_enqueued(const DeviceOp& op) {
   if (op.wanted_by == 0) return;
   for_each_client([&] {
-    if ((op.wanted_by & wanted_bit()) != 0) hold_operation(op, decided_kind(op));
+    if ((op.wanted_by & wanted_bit()) != 0) defer_operation(op, decided_kind(op));
   });
 }
 
 void on_graph(const GraphLaunchOp& op) {
   if (op.wanted_by == 0) return;
   for_each_client([&] {
-    if ((op.wanted_by & wanted_bit()) != 0) hold_graph(op);
+    if ((op.wanted_by & wanted_bit()) != 0) defer_graph(op);
   });
 }
 
 void report_sync(const SyncOp& op) {
   if (kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) {
     const Record r = make_sync(op);
-    append(Lane::kThread, &r, 1);
+    append(BufferOwner::kThread, &r, 1);
   }
   CUpti_SynchronizeData d{};
   if (op.kind == SyncKind::kStream)
@@ -196,17 +196,17 @@ void on_synchronized(const SyncOp& op) {
 void record_resource(const ResourceEvent& e) {
   if (e.id == ResourceId::kContextCreated && kind_on(CUPTI_ACTIVITY_KIND_CONTEXT)) {
     const Record r = make_context(*static_cast<const Context*>(e.context));
-    append(Lane::kThread, &r, 1);
+    append(BufferOwner::kThread, &r, 1);
   }
   if (e.id == ResourceId::kStreamCreated && kind_on(CUPTI_ACTIVITY_KIND_STREAM)) {
     const Record r =
         make_stream(*static_cast<const Stream*>(e.stream), driver().next_correlation.load() - 1);
-    append(Lane::kThread, &r, 1);
+    append(BufferOwner::kThread, &r, 1);
   }
   if (e.id == ResourceId::kInitFinished && kind_on(CUPTI_ACTIVITY_KIND_DEVICE)) {
     for (int i = 0; i < driver().device_count; ++i) {
       const Record r = make_device(*driver().devices[i]);
-      append(Lane::kThread, &r, 1);
+      append(BufferOwner::kThread, &r, 1);
     }
   }
 }

@@ -36,8 +36,8 @@ extern "C" {
 
 CUptiResult CUPTIAPI cuptiActivityGetStructSize(CUpti_ActivityKind activityKind, uint32_t version,
                                                 size_t* activityStructSize) {
-  Call call(GPUSIM_CALLER, "cuptiActivityGetStructSize", Need::kNothing, Noise::kNormal,
-            "kind=%d version=%u", activityKind, version);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityGetStructSize", Requirement::kNothing,
+                LogLevel::kNormal, "kind=%d version=%u", activityKind, version);
   return call.run([&] {
     if (activityStructSize == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     if (version != 0 && version < 130000) return CUPTI_ERROR_NOT_SUPPORTED;
@@ -50,7 +50,8 @@ CUptiResult CUPTIAPI cuptiActivityGetStructSize(CUpti_ActivityKind activityKind,
 }
 
 CUptiResult CUPTIAPI cuptiIsTracingSessionRunning(uint8_t* isRunning) {
-  Call call(GPUSIM_CALLER, "cuptiIsTracingSessionRunning", Need::kNothing, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiIsTracingSessionRunning", Requirement::kNothing,
+                LogLevel::kNormal, " ");
   return call.run([&] {
     if (isRunning == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     bool any = false;
@@ -63,7 +64,8 @@ CUptiResult CUPTIAPI cuptiIsTracingSessionRunning(uint8_t* isRunning) {
 CUptiResult CUPTIAPI cuptiActivityGetEnabledKinds(CUpti_SubscriberHandle subscriber,
                                                   CUpti_ActivityKind* buffer, uint32_t* bufferSize,
                                                   uint32_t* enabledKindsCount) {
-  Call call(GPUSIM_CALLER, "cuptiActivityGetEnabledKinds", Need::kNothing, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityGetEnabledKinds", Requirement::kNothing,
+                LogLevel::kNormal, " ");
   return call.run([&] {
     if (subscriber != nullptr && !is_subscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
     return list(kMaxKind, buffer, bufferSize, enabledKindsCount,
@@ -75,8 +77,8 @@ CUptiResult CUPTIAPI cuptiGetEnabledCallbacks(CUpti_SubscriberHandle subscriber,
                                               CUpti_CallbackDomain domain, CUpti_CallbackId* buffer,
                                               uint32_t* bufferSize,
                                               uint32_t* enabledCallbacksCount) {
-  Call call(GPUSIM_CALLER, "cuptiGetEnabledCallbacks", Need::kNothing, Noise::kNormal, "domain=%d",
-            domain);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetEnabledCallbacks", Requirement::kNothing, LogLevel::kNormal,
+                "domain=%d", domain);
   return call.run([&] {
     if ((subscriber != nullptr && !is_subscriber(subscriber)) ||
         domain <= CUPTI_CB_DOMAIN_INVALID || domain >= CUPTI_CB_DOMAIN_SIZE)

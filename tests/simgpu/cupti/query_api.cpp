@@ -65,7 +65,7 @@ CUptiResult stream_id(CUcontext context, CUstream stream, std::uint32_t* id) {
 extern "C" {
 
 CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
-  Call call(GPUSIM_CALLER, "cuptiGetVersion", Need::kNothing, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetVersion", Requirement::kNothing, LogLevel::kNormal, " ");
   return call.run([&] {
     if (version == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *version = api_version();
@@ -74,8 +74,8 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t* version) {
 }
 
 CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char** str) {
-  Call call(GPUSIM_CALLER, "cuptiGetResultString", Need::kNothing, Noise::kFrequent, "result=%d",
-            result);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetResultString", Requirement::kNothing, LogLevel::kFrequent,
+                "result=%d", result);
   return call.run([&] {
     if (str == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *str = result_name(result);
@@ -84,8 +84,8 @@ CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char** str) 
 }
 
 CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char** str) {
-  Call call(GPUSIM_CALLER, "cuptiGetErrorMessage", Need::kNothing, Noise::kFrequent, "result=%d",
-            result);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetErrorMessage", Requirement::kNothing, LogLevel::kFrequent,
+                "result=%d", result);
   return call.run([&] {
     if (str == nullptr || result_name(result) == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *str = "an error of the simulated GPU (gpuprof)";
@@ -97,8 +97,8 @@ CUptiResult CUPTIAPI cuptiGetLastError(void) { return CUPTI_SUCCESS; }
 
 CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
                                           const char** name) {
-  Call call(GPUSIM_CALLER, "cuptiGetCallbackName", Need::kNothing, Noise::kFrequent,
-            "domain=%d cbid=%u", domain, cbid);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetCallbackName", Requirement::kNothing, LogLevel::kFrequent,
+                "domain=%d cbid=%u", domain, cbid);
   return call.run([&] {
     const char* found = callback_name(domain, cbid);
     if (name == nullptr || found == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -108,7 +108,8 @@ CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t 
 }
 
 CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
-  Call call(GPUSIM_CALLER, "cuptiGetTimestamp", Need::kNothing, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetTimestamp", Requirement::kNothing, LogLevel::kFrequent,
+                " ");
   return call.run([&] {
     if (timestamp == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *timestamp = cupti_now();
@@ -118,14 +119,14 @@ CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t* timestamp) {
 
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t* buffer, size_t validBufferSizeBytes,
                                                 CUpti_Activity** record) {
-  Call call(GPUSIM_CALLER, "cuptiActivityGetNextRecord", Need::kNothing, Noise::kFrequent,
-            "valid=%zu", validBufferSizeBytes);
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityGetNextRecord", Requirement::kNothing,
+                LogLevel::kFrequent, "valid=%zu", validBufferSizeBytes);
   return call.run([&] { return next_record(buffer, validBufferSizeBytes, record); });
 }
 
 CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
-  Call call(GPUSIM_CALLER, "cuptiActivityGetNumDroppedRecords", Need::kNothing, Noise::kNormal,
-            " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiActivityGetNumDroppedRecords", Requirement::kNothing,
+                LogLevel::kNormal, " ");
   return call.run([&] {
     if (dropped == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     std::unique_lock<std::mutex> abba(state().abba, std::defer_lock);
@@ -136,7 +137,7 @@ CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size
 }
 
 CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t* contextId) {
-  Call call(GPUSIM_CALLER, "cuptiGetContextId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetContextId", Requirement::kDriver, LogLevel::kFrequent, " ");
   return call.run([&] {
     const Context* c = as<Context>(context);
     if (c == nullptr || contextId == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -146,7 +147,7 @@ CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t* contextId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* deviceId) {
-  Call call(GPUSIM_CALLER, "cuptiGetDeviceId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetDeviceId", Requirement::kDriver, LogLevel::kFrequent, " ");
   return call.run([&] {
     const Context* c = context_or_current(context);
     if (c == nullptr || deviceId == nullptr) return CUPTI_ERROR_INVALID_CONTEXT;
@@ -157,18 +158,18 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* deviceId) {
 
 CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
                                         uint32_t* streamId) {
-  Call call(GPUSIM_CALLER, "cuptiGetStreamIdEx", Need::kDriver, Noise::kFrequent, "per_thread=%u",
-            perThreadStream);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetStreamIdEx", Requirement::kDriver, LogLevel::kFrequent,
+                "per_thread=%u", perThreadStream);
   return call.run([&] { return stream_id(context, stream, streamId); });
 }
 
 CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t* streamId) {
-  Call call(GPUSIM_CALLER, "cuptiGetStreamId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetStreamId", Requirement::kDriver, LogLevel::kFrequent, " ");
   return call.run([&] { return stream_id(context, stream, streamId); });
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t* pId) {
-  Call call(GPUSIM_CALLER, "cuptiGetGraphId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetGraphId", Requirement::kDriver, LogLevel::kFrequent, " ");
   return call.run([&] {
     const Graph* g = as<Graph>(graph);
     if (g == nullptr || pId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -178,7 +179,8 @@ CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t* pId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t* pId) {
-  Call call(GPUSIM_CALLER, "cuptiGetGraphExecId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetGraphExecId", Requirement::kDriver, LogLevel::kFrequent,
+                " ");
   return call.run([&] {
     const GraphExec* g = as<GraphExec>(graphExec);
     if (g == nullptr || pId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -188,7 +190,8 @@ CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t* pId) {
 }
 
 CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_t* nodeId) {
-  Call call(GPUSIM_CALLER, "cuptiGetGraphNodeId", Need::kDriver, Noise::kFrequent, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetGraphNodeId", Requirement::kDriver, LogLevel::kFrequent,
+                " ");
   return call.run([&] {
     const GraphNode* n = as<GraphNode>(node);
     if (n == nullptr || nodeId == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;

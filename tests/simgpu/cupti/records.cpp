@@ -58,7 +58,7 @@ void put_later(Record& r, std::size_t at, T value) {
 
 template <typename R>
 void put_times(R& record, std::uint64_t start_ns, std::uint64_t end_ns) {
-  const Ends ends = to_cupti(start_ns, end_ns);
+  const TimeSpan ends = to_cupti(start_ns, end_ns);
   record.start = ends.start;
   record.end = ends.end;
 }

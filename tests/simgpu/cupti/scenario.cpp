@@ -87,11 +87,11 @@ const char* name_for(const DeviceOp& op) {
 void append_extras(std::uint64_t number) {
   if (hits(Scenario::kUnknownRecord, number)) {
     const Record r = make_filler(kUnknownKind, 48);
-    append(Lane::kDevice, &r, 1);
+    append(BufferOwner::kDevice, &r, 1);
   }
   if (config().layout == Layout::kFuture && number % 100 == 0) {
     const Record r = make_filler(kFutureKind, static_cast<std::uint32_t>(record_size(kFutureKind)));
-    append(Lane::kDevice, &r, 1);
+    append(BufferOwner::kDevice, &r, 1);
   }
 }
 
@@ -106,7 +106,7 @@ std::uint64_t api_delay_ns() {
 }  // namespace
 
 void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
-  clock_scenarios();
+  apply_clock_scenarios();
   const std::uint64_t number = of_client<Counts>().device_records.fetch_add(1) + 1;
   if (lost(number)) return;
   if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
@@ -119,16 +119,16 @@ void deliver_operation(const DeviceOp& source, std::uint32_t kind) {
     const std::lock_guard<std::mutex> lock(kept_back().mutex);
     kept_back().records.push_back(r);
     if (kept_back().records.size() < 64) return;
-    for (const Record& old : kept_back().records) append(Lane::kDevice, &old, 1);
+    for (const Record& old : kept_back().records) append(BufferOwner::kDevice, &old, 1);
     kept_back().records.clear();
     return;
   }
-  append(Lane::kDevice, &r, 1);
+  append(BufferOwner::kDevice, &r, 1);
   append_extras(number);
 }
 
 void deliver_api(const ApiCall& call) {
-  clock_scenarios();
+  apply_clock_scenarios();
   const std::uint64_t number = of_client<Counts>().api_records.fetch_add(1) + 1;
   if (hits(Scenario::kOrphanGpu, number) || deaf_by_now(Scenario::kDeafApi, number)) return;
   Record group[kMaxExternal];
@@ -142,26 +142,26 @@ void deliver_api(const ApiCall& call) {
   group[n++] = make_api(call, record_thread_id());
   const std::uint64_t delay = api_delay_ns();
   if (delay == 0) {
-    append(Lane::kThread, group, n);
+    append(BufferOwner::kThread, group, n);
     return;
   }
-  for (std::size_t i = 0; i < n; ++i) hold_record(group[i], now_ns() + delay);
+  for (std::size_t i = 0; i < n; ++i) defer_record(group[i], now_ns() + delay);
 }
 
-bool return_told() {
+bool should_report_return() {
   if (!on(Scenario::kDeafApi)) return true;
   return !deaf_by_now(Scenario::kDeafApi, of_client<Counts>().api_records.fetch_add(1) + 1);
 }
 
-bool callback_made() {
+bool should_call_back() {
   if (!on(Scenario::kDeafCallbacks)) return true;
   const std::uint64_t number = of_client<Counts>().callbacks.fetch_add(1) + 1;
   return !deaf_by_now(Scenario::kDeafCallbacks, number);
 }
 
-void release_kept_back() {
+void deliver_withheld() {
   const std::lock_guard<std::mutex> lock(kept_back().mutex);
-  for (const Record& old : kept_back().records) append(Lane::kDevice, &old, 1);
+  for (const Record& old : kept_back().records) append(BufferOwner::kDevice, &old, 1);
   kept_back().records.clear();
 }
 

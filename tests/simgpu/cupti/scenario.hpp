@@ -21,12 +21,12 @@ void deliver_operation(const DeviceOp& op, std::uint32_t kind);
 void deliver_api(const ApiCall& call);
 
 /// Whether an API callback is made; counts the calls.
-bool callback_made();
+bool should_call_back();
 
 /// Whether the callback at a call's exit is made.
-bool return_told();
+bool should_report_return();
 
 /// Delivers device records that the shuffled scenario kept back.
-void release_kept_back();
+void deliver_withheld();
 
 }  // namespace gpusim

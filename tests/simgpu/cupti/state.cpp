@@ -33,7 +33,7 @@ ExternalStack& external_stack(std::uint32_t kind) { return t_external[current_cl
 
 void State::clear() {
   for (auto& k : kinds) k.store(false);
-  for (auto& k : deaf) k.store(false);
+  for (auto& k : silent) k.store(false);
   for (auto& domain : filter)
     for (auto& f : domain) f.store(Filter::kUnset);
   for (auto& domain : callback_on)
@@ -70,7 +70,7 @@ bool api_recorded(ApiDomain domain, std::uint32_t cbid) {
       domain == ApiDomain::kDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   const Filter f = state().filter[static_cast<int>(domain)][cbid].load(std::memory_order_relaxed);
   if (f == Filter::kOn || f == Filter::kOff) return f == Filter::kOn;
-  return kind_on(kind) && !state().deaf[kind].load(std::memory_order_relaxed);
+  return kind_on(kind) && !state().silent[kind].load(std::memory_order_relaxed);
 }
 
 bool driver_reachable() {

@@ -26,7 +26,7 @@ constexpr std::uint32_t kMaxCbid = 1024;
 constexpr int kDomains = CUPTI_CB_DOMAIN_SIZE;
 
 /// Per-call record filter: unset follows the kind, and so does one that came too late to be heard.
-enum class Filter : std::int8_t { kUnset = -1, kOff = 0, kOn = 1, kDeaf = 2 };
+enum class Filter : std::int8_t { kUnset = -1, kOff = 0, kOn = 1, kSilent = 2 };
 
 /// The settings of one client.
 struct State {
@@ -35,7 +35,7 @@ struct State {
   void clear();
 
   std::atomic<bool> kinds[kMaxKind];
-  std::atomic<bool> deaf[kMaxKind];         ///< switched on, and delivers nothing
+  std::atomic<bool> silent[kMaxKind];       ///< switched on, and delivers nothing
   std::atomic<Filter> filter[3][kMaxCbid];  ///< by ApiDomain
   std::atomic<CUpti_CallbackFunc> callback;
   std::atomic<void*> user_data;

@@ -86,7 +86,7 @@ extern "C" {
 
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
                                     void* userdata) {
-  Call call(GPUSIM_CALLER, "cuptiSubscribe", Need::kDriver, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiSubscribe", Requirement::kDriver, LogLevel::kNormal, " ");
   return call.run([&] {
     const char* holder = nullptr;
     return subscribe(subscriber, callback, userdata, nullptr, &holder);
@@ -97,8 +97,8 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
                                        CUpti_CallbackFunc callback, void* userdata,
                                        CUpti_SubscriberParams* pParams) {
   const char* name = pParams != nullptr ? pParams->subscriberName : nullptr;
-  Call call(GPUSIM_CALLER, "cuptiSubscribe_v2", Need::kDriver, Noise::kNormal, "name=%s",
-            name != nullptr ? name : "");
+  ApiEntry call(GPUSIM_CALLER, "cuptiSubscribe_v2", Requirement::kDriver, LogLevel::kNormal,
+                "name=%s", name != nullptr ? name : "");
   return call.run([&] {
     if (pParams != nullptr && pParams->structSize == 0) return CUPTI_ERROR_INVALID_PARAMETER;
     const char* holder = nullptr;
@@ -110,7 +110,7 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
 }
 
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
-  Call call(GPUSIM_CALLER, "cuptiUnsubscribe", Need::kDriver, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiUnsubscribe", Requirement::kDriver, LogLevel::kNormal, " ");
   return call.run([&] {
     if (!is_subscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
     State& s = state();
@@ -125,8 +125,8 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
 
 CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                          CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call(GPUSIM_CALLER, "cuptiEnableCallback", Need::kDriver, Noise::kNormal,
-            "enable=%u domain=%d cbid=%u", enable, domain, cbid);
+  ApiEntry call(GPUSIM_CALLER, "cuptiEnableCallback", Requirement::kDriver, LogLevel::kNormal,
+                "enable=%u domain=%d cbid=%u", enable, domain, cbid);
   return call.run([&] {
     if (!is_subscriber(subscriber) || cbid == 0 || cbid >= domain_size(domain))
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -137,8 +137,8 @@ CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle
 
 CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
                                        CUpti_CallbackDomain domain) {
-  Call call(GPUSIM_CALLER, "cuptiEnableDomain", Need::kDriver, Noise::kNormal,
-            "enable=%u domain=%d", enable, domain);
+  ApiEntry call(GPUSIM_CALLER, "cuptiEnableDomain", Requirement::kDriver, LogLevel::kNormal,
+                "enable=%u domain=%d", enable, domain);
   return call.run([&] {
     if (!is_subscriber(subscriber) || domain_size(domain) == 0)
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -148,8 +148,8 @@ CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s
 }
 
 CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
-  Call call(GPUSIM_CALLER, "cuptiEnableAllDomains", Need::kDriver, Noise::kNormal, "enable=%u",
-            enable);
+  ApiEntry call(GPUSIM_CALLER, "cuptiEnableAllDomains", Requirement::kDriver, LogLevel::kNormal,
+                "enable=%u", enable);
   return call.run([&] {
     if (!is_subscriber(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
     for (int d = 0; d < kDomains; ++d) set_domain(d, enable != 0 ? 1 : 0);
@@ -159,8 +159,8 @@ CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHand
 
 CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle subscriber,
                                            CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
-  Call call(GPUSIM_CALLER, "cuptiGetCallbackState", Need::kDriver, Noise::kNormal,
-            "domain=%d cbid=%u", domain, cbid);
+  ApiEntry call(GPUSIM_CALLER, "cuptiGetCallbackState", Requirement::kDriver, LogLevel::kNormal,
+                "domain=%d cbid=%u", domain, cbid);
   return call.run([&] {
     if (enable == nullptr || !is_subscriber(subscriber) || cbid >= domain_size(domain))
       return CUPTI_ERROR_INVALID_PARAMETER;
@@ -172,7 +172,8 @@ CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHan
 CUptiResult CUPTIAPI cuptiSupportedDomains(size_t* domainCount, CUpti_DomainTable* domainTable) {
   static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                                            CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE};
-  Call call(GPUSIM_CALLER, "cuptiSupportedDomains", Need::kNothing, Noise::kNormal, " ");
+  ApiEntry call(GPUSIM_CALLER, "cuptiSupportedDomains", Requirement::kNothing, LogLevel::kNormal,
+                " ");
   return call.run([&] {
     if (domainCount == nullptr || domainTable == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
     *domainCount = sizeof domains / sizeof domains[0];

@@ -29,7 +29,7 @@ struct Call {
 bool use_own_reduction(const ncclComm& comm, int op, Collective& c) {
   const auto index = static_cast<std::size_t>(op - ncclNumOps);
   if (index >= comm.reductions.size() || !comm.reductions[index].live) return false;
-  const OwnReduction& own = comm.reductions[index];
+  const UserReduction& own = comm.reductions[index];
   c.how = Combine::kSum;
   c.scaled = true;
   c.factor_at = own.factor_at;

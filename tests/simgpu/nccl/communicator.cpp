@@ -75,7 +75,7 @@ ncclResult_t join_communicator(ncclComm_t* out, const std::string& key, int rank
 }
 
 void drain(ncclComm& comm) {
-  for (Patience patience; *comm.rank.pending > 0 && driver_status() == 0; patience.wait()) pump();
+  for (Backoff patience; *comm.rank.pending > 0 && driver_status() == 0; patience.wait()) pump();
 }
 
 void close_communicator(ncclComm* comm) {

@@ -19,7 +19,7 @@
 namespace gpusim {
 
 /// A reduction made by ncclRedOpCreatePreMulSum.
-struct OwnReduction {
+struct UserReduction {
   bool live;
   unsigned char factor[8];
   const void* factor_at;  ///< in device memory, or null
@@ -33,7 +33,7 @@ struct ncclComm {
   gpusim::RankState rank;
   gpusim::Context* context = nullptr;
   std::int64_t splits = 0;
-  std::vector<gpusim::OwnReduction> reductions;
+  std::vector<gpusim::UserReduction> reductions;
   char last_error[256] = "";
 };
 

@@ -84,7 +84,7 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataTyp
   if (const ncclResult_t r = check(comm); r != ncclSuccess) return r;
   if (op == nullptr || scalar == nullptr || datatype < 0 || datatype >= ncclNumTypes)
     return fail(comm, ncclInvalidArgument, "a reduction needs a factor and its type");
-  OwnReduction own{true, {}, nullptr};
+  UserReduction own{true, {}, nullptr};
   if (residence == ncclScalarDevice)
     own.factor_at = scalar;
   else

@@ -24,7 +24,7 @@
 #include "run_support.hpp"
 
 namespace fs = std::filesystem;
-using simtest::shell;
+using simtest::run_shell;
 
 namespace {
 
@@ -106,14 +106,14 @@ std::string text_of(const std::string& path) {
 /// Exported functions as `name` or `name@@node`.
 std::set<std::string> functions_of(const std::string& file) {
   std::set<std::string> names;
-  std::istringstream lines(shell("nm -D --defined-only " + file).output);
+  std::istringstream lines(run_shell("nm -D --defined-only " + file).output);
   for (std::string address, kind, name; lines >> address >> kind >> name;)
     if (kind == "T" || kind == "W" || kind == "i") names.insert(name);
   return names;
 }
 
 std::string soname_of(const std::string& file) {
-  const std::string text = shell("readelf -d " + file).output;
+  const std::string text = run_shell("readelf -d " + file).output;
   std::smatch match;
   return std::regex_search(text, match, std::regex("soname: \\[([^\\]]+)\\]")) ? match[1].str()
                                                                                : "";
@@ -125,7 +125,7 @@ TEST(Refusals, EachGivesTheLibrarysCodeAndIsLoggedByName) {
     // Without the real library only what was written by hand is known.
     if (names.empty() && *l.real == '\0') continue;
     ASSERT_FALSE(names.empty()) << l.name;
-    const std::string log = simtest::scratch(std::string("refused-") + l.name + ".txt");
+    const std::string log = simtest::scratch_path(std::string("refused-") + l.name + ".txt");
     EXPECT_EQ(call_all_in_child(l, names, log), 0) << l.name;
     const std::string said = text_of(log);
     for (const std::string& name : names) {
@@ -168,7 +168,7 @@ TEST(StandIns, ExportAllFunctionsOfTheRealLibraryUnderItsVersionNode) {
 TEST(StandIns, RunNothingAtLoadOrWhenAThreadOrTheProcessEnds) {
   for (const fs::directory_entry& e : fs::directory_iterator(simtest::library_folder())) {
     if (!e.is_regular_file() || e.path().extension() != ".so") continue;
-    const std::string symbols = shell("nm " + e.path().string()).output;
+    const std::string symbols = run_shell("nm " + e.path().string()).output;
     EXPECT_EQ(symbols.find("__cxa_thread_atexit"), std::string::npos) << e.path();
     EXPECT_EQ(symbols.find("__tls_init"), std::string::npos) << e.path();
     // Initialisers of libstdc++'s own files, which is linked in, end in `.cc`; ours would not.
@@ -181,7 +181,7 @@ TEST(StandIns, RunNothingAtLoadOrWhenAThreadOrTheProcessEnds) {
 
 TEST(StandIns, CarryTheMark) {
   for (const Library& l : built())
-    EXPECT_NE(shell("nm -D --defined-only " + file_of(l)).output.find("gpuprof_simulated_gpu"),
+    EXPECT_NE(run_shell("nm -D --defined-only " + file_of(l)).output.find("gpuprof_simulated_gpu"),
               std::string::npos)
         << l.name;
 }

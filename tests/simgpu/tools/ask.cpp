@@ -51,7 +51,7 @@ bool read_all(int from, std::string& text) {
 
 }  // namespace
 
-std::string ask(const std::vector<std::string>& command) {
+std::string run_helper(const std::vector<std::string>& command) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = fork();

@@ -14,6 +14,6 @@
 namespace gpusim {
 
 /// What the program printed to stdout; empty if it failed or could not be started.
-std::string ask(const std::vector<std::string>& command);
+std::string run_helper(const std::vector<std::string>& command);
 
 }  // namespace gpusim

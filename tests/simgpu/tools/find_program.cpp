@@ -88,7 +88,7 @@ std::string interpreter_of_long_path(const std::string& text) {
 std::string pyenv_answer(const std::string& text, const std::string& name) {
   const std::string pyenv = between(text, "exec \"", "\"");
   if (base_name(pyenv) != "pyenv") return {};
-  std::string path = ask({pyenv, "which", name});
+  std::string path = run_helper({pyenv, "which", name});
   while (!path.empty() && std::isspace(static_cast<unsigned char>(path.back()))) path.pop_back();
   return path;
 }

@@ -52,7 +52,7 @@ std::string named(const Torch& torch) { return "PyTorch " + torch.version + " of
 Torch torch_of(const std::string& python) {
   Torch torch;
   torch.python = python;
-  std::istringstream answer(ask({python, "-c", kQuestion}));
+  std::istringstream answer(run_helper({python, "-c", kQuestion}));
   std::string itself, origin;
   std::getline(answer, itself);
   std::getline(answer, origin);
@@ -72,7 +72,7 @@ Torch torch_built_for() {
   return torch;
 }
 
-std::string why_unfit(const Torch& torch) {
+std::string incompatibility_reason(const Torch& torch) {
   const Torch built = torch_built_for();
   const std::string build = "GPUPROF_TORCH_PYTHON=" + torch.python +
                             " scripts/build (CMake alone: -DGPUSIM_WHEEL=" +

@@ -27,6 +27,6 @@ Torch torch_of(const std::string& python);
 Torch torch_built_for();
 
 /// Why the stand-ins do not fit `torch`, as a sentence; empty: they fit.
-std::string why_unfit(const Torch& torch);
+std::string incompatibility_reason(const Torch& torch);
 
 }  // namespace gpusim

@@ -63,7 +63,7 @@ void check_programs(const RunOptions& o) {
 }
 
 void check_fitness(const Torch& torch) {
-  const std::string problem = torch.folder.empty() ? "" : gpusim::why_unfit(torch);
+  const std::string problem = torch.folder.empty() ? "" : gpusim::incompatibility_reason(torch);
   if (!problem.empty()) fail(problem);
 }
 
@@ -121,8 +121,8 @@ std::uint64_t model_memory(const RunOptions& o) {
 void bound_memory(RunOptions& o) {
   const std::string devices = o.variable("GPUSIM_DEVICES"), asked = o.variable("GPUSIM_MEMORY");
   const int sharers =
-      gpusim::sharers_of_memory(devices.empty() ? 2 : std::atoi(devices.c_str()), o.command);
-  std::uint64_t bound = gpusim::bearable_memory() / static_cast<std::uint64_t>(sharers);
+      gpusim::count_memory_sharers(devices.empty() ? 2 : std::atoi(devices.c_str()), o.command);
+  std::uint64_t bound = gpusim::usable_host_memory() / static_cast<std::uint64_t>(sharers);
   bound = std::max(bound / kMemoryStep * kMemoryStep, kMemoryStep);
   // An outer gpusim-run may have worked it out.
   const char* outer = std::getenv(kWorkedOut);
@@ -134,9 +134,10 @@ void bound_memory(RunOptions& o) {
   o.set("GPUSIM_MEMORY", std::to_string(std::min(bound, wanted)));
   o.set(kWorkedOut, std::to_string(std::min(bound, wanted)));
   if (explicitly)
-    gpusim::say("each simulated device gets " + gpusim::human_size(bound) + " instead of the " +
-                gpusim::human_size(wanted) + " asked for: this machine cannot bear more for " +
-                std::to_string(sharers) + (sharers == 1 ? " device" : " devices or ranks"));
+    gpusim::print_message(
+        "each simulated device gets " + gpusim::human_size(bound) + " instead of the " +
+        gpusim::human_size(wanted) + " asked for: this machine cannot bear more for " +
+        std::to_string(sharers) + (sharers == 1 ? " device" : " devices or ranks"));
 }
 
 void put(const std::string& name, const std::string& value, bool print) {

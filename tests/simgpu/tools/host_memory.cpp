@@ -125,12 +125,12 @@ int ranks_of_command(char* const* command) {
 
 }  // namespace
 
-std::uint64_t bearable_memory(const std::string& root) {
+std::uint64_t usable_host_memory(const std::string& root) {
   const std::uint64_t bound = std::min({machine(root), groups(root), address_space()});
   return bound == kNoBound ? bound : bound / 4 * 3;
 }
 
-int sharers_of_memory(int devices, char* const* command) {
+int count_memory_sharers(int devices, char* const* command) {
   return std::max({1, devices, ranks_of_environment(), ranks_of_command(command)});
 }
 

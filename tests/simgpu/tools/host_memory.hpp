@@ -16,10 +16,10 @@ namespace gpusim {
 
 /// Bytes that all simulated devices together may take.
 /// @param root in front of /proc and /sys, for tests
-std::uint64_t bearable_memory(const std::string& root = "");
+std::uint64_t usable_host_memory(const std::string& root = "");
 
 /// How many processes or devices share it: the devices, or the ranks where there are more of them,
 /// as WORLD_SIZE, LOCAL_WORLD_SIZE or torchrun's --nproc-per-node say.
-int sharers_of_memory(int devices, char* const* command);
+int count_memory_sharers(int devices, char* const* command);
 
 }  // namespace gpusim

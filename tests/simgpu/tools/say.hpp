@@ -14,13 +14,13 @@
 namespace gpusim {
 
 /// One sentence for the person who typed the command.
-inline void say(const std::string& sentence) {
+inline void print_message(const std::string& sentence) {
   std::fprintf(stderr, "gpusim-run: %s\n", sentence.c_str());
 }
 
 /// The sentence that explains why nothing is started; ends the launcher.
 [[noreturn]] inline void fail(const std::string& sentence, int status = 125) {
-  say(sentence);
+  print_message(sentence);
   std::exit(status);
 }
 

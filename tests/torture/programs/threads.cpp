@@ -225,7 +225,7 @@ void interrupted() {
 // Threads that unblock signals only to wait: once in its life a wait of theirs may be cut short,
 // and again where the worker comes late on a loaded machine.
 void unblocked_to_wait() {
-  constexpr long kMost = 5;
+  constexpr long kMax = 5;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([] {
@@ -240,7 +240,7 @@ void unblocked_to_wait() {
         const timespec moment{0, 3'000'000};
         if (ppoll(nullptr, 0, &moment, &none) < 0) ++cut;
       }
-      if (cut > kMost) fail("waits cut short", cut);
+      if (cut > kMax) fail("waits cut short", cut);
     });
   for (std::thread& one : threads) one.join();
 }

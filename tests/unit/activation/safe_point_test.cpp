@@ -32,7 +32,7 @@ bool rests(std::uintptr_t pc, std::uintptr_t caller = 0) {
   memset(&context, 0, sizeof context);
   context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(pc);
   context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(at(stack));
-  return at_rest(&context);
+  return is_safe_point(&context);
 }
 
 /// Behind the instruction by which a function of the C library makes that call of the kernel.
@@ -139,19 +139,19 @@ TEST(AtRest, InACopyForTheProgramAlone) {
 TEST(LockFree, KnowsCLibraryAndLoader) {
   // Names that no sanitizer stands in front of.
   EXPECT_TRUE(modules::c_library().holds(named("gnu_get_libc_version")));
-  EXPECT_TRUE(modules::loader().holds(named("_r_debug")));
-  EXPECT_FALSE(modules::loader().holds(named("gnu_get_libc_version")));
+  EXPECT_TRUE(modules::dynamic_loader().holds(named("_r_debug")));
+  EXPECT_FALSE(modules::dynamic_loader().holds(named("gnu_get_libc_version")));
   EXPECT_STREQ(modules::c_library().name(), "libc.so.6");
 }
 
 TEST(LockFree, FindsTheModuleOfRunningCode) {
-  const modules::MappedFile own = modules::running_module(in_the_program());
+  const modules::MappedModule own = modules::running_module(in_the_program());
   ASSERT_TRUE(own.known());
   EXPECT_STREQ(own.name(), "");
   if (named("_dl_find_object") == 0) GTEST_SKIP() << "SKIPPED: glibc before 2.35";
   void* library = open_library("library");
   const std::uintptr_t inside = at(dlsym(library, "wake_test_inside"));
-  const modules::MappedFile file = modules::running_module(inside);
+  const modules::MappedModule file = modules::running_module(inside);
   EXPECT_STREQ(file.name(), "libactivation_library.so");
   EXPECT_TRUE(file.holds(inside));
   dlclose(library);

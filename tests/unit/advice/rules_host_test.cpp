@@ -27,11 +27,11 @@ TEST_F(HostRules, AskingForAValueInEachStepIsNamedWithItsLineAndShare) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) {
     work(i, 0, 8000, 11);
-    StoryOp& item = op("aten::item", at(i, 8000), 1000, line(12));
+    StepThreadOp& item = op("aten::item", at(i, 8000), 1000, line(12));
     item.wait_ns = 900 * kUs;
     item.wait_ops = 1;
   }
-  EXPECT_THAT(ask(sync_in_loop), ElementsAre(AllOf(Names(kSyncInLoop, 12), Share(0.1))));
+  EXPECT_THAT(run_rule(sync_in_loop), ElementsAre(AllOf(Names(kSyncInLoop, 12), Share(0.1))));
 }
 
 TEST_F(HostRules, AskingForAValueThatNeedsNoWaitIsNoAdvice) {
@@ -40,41 +40,42 @@ TEST_F(HostRules, AskingForAValueThatNeedsNoWaitIsNoAdvice) {
     work(i, 0, 8000, 11);
     op("aten::item", at(i, 8000), 1000, line(12));
   }
-  EXPECT_THAT(ask(sync_in_loop), IsEmpty());
+  EXPECT_THAT(run_rule(sync_in_loop), IsEmpty());
 }
 
 TEST_F(HostRules, AWaitNowAndThenIsNoAdvice) {
   steps(50);
-  StoryOp& item = op("aten::item", at(7, 8000), 1000, line(12));
+  StepThreadOp& item = op("aten::item", at(7, 8000), 1000, line(12));
   item.wait_ns = 900 * kUs;
   item.wait_ops = 1;
-  EXPECT_THAT(ask(sync_in_loop), IsEmpty());
+  EXPECT_THAT(run_rule(sync_in_loop), IsEmpty());
 }
 
 TEST_F(HostRules, WaitsOfAPackageAreToldFromOnePercentOn) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) {
-    StoryOp& small = op("aten::item", at(i, 1000), 50, inside("torch/amp/scaler.py", "step", 20));
+    StepThreadOp& small =
+        op("aten::item", at(i, 1000), 50, inside("torch/amp/scaler.py", "step", 20));
     small.wait_ops = 1;
-    StoryOp& large =
+    StepThreadOp& large =
         op("aten::item", at(i, 2000), 500, inside("torch/amp/scaler.py", "update", 21));
     large.wait_ops = 1;
   }
-  EXPECT_THAT(ask(sync_in_loop), ElementsAre(AllOf(Names(kSyncInLoop, 21), Share(0.05))));
+  EXPECT_THAT(run_rule(sync_in_loop), ElementsAre(AllOf(Names(kSyncInLoop, 21), Share(0.05))));
 }
 
 TEST_F(HostRules, ASynchronisationOutsideOfOperatorsIsNamed) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i)
     story.waits.push_back({at(i, 3000), at(i, 5000), name("cudaDeviceSynchronize"), line(14)});
-  const auto found = ask(sync_in_loop);
+  const auto found = run_rule(sync_in_loop);
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kSyncInLoop, 14), Share(0.2))));
-  EXPECT_THAT(found[0].change, HasSubstr("Leave the synchronisation out"));
+  EXPECT_THAT(found[0].suggestion, HasSubstr("Leave the synchronisation out"));
 }
 
 TEST_F(HostRules, ACopyFromPageableMemoryIsAnAdviceOfItsOwn) {
   steps(4);
-  analysis.places.frames.push_back(
+  analysis.stack_table.frames.push_back(
       {"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
   CopyRow copy;
   copy.name = "Memcpy HtoD (Pageable -> Device)";
@@ -83,8 +84,8 @@ TEST_F(HostRules, ACopyFromPageableMemoryIsAnAdviceOfItsOwn) {
   copy.bytes = 4'000'000;
   analysis.gpu.copies.push_back(copy);
   for (std::size_t i = 0; i < 4; ++i) op("aten::to", at(i, 0), 1000, line(12)).wait_ops = 1;
-  EXPECT_THAT(ask(sync_in_loop), IsEmpty());
-  EXPECT_THAT(ask(pageable_copy), ElementsAre(AllOf(Names(kPageableCopy, 12), Share(0.1))));
+  EXPECT_THAT(run_rule(sync_in_loop), IsEmpty());
+  EXPECT_THAT(run_rule(pageable_copy), ElementsAre(AllOf(Names(kPageableCopy, 12), Share(0.1))));
 }
 
 TEST_F(HostRules, TimeBetweenOperatorsIsNamedByTheLineBetweenTheirs) {
@@ -93,7 +94,7 @@ TEST_F(HostRules, TimeBetweenOperatorsIsNamedByTheLineBetweenTheirs) {
     work(i, 0, 8000, 11);
     work(i, 9000, 10000, 13);
   }
-  EXPECT_THAT(ask(host_code), ElementsAre(AllOf(Names(kHostCode, 12), Share(0.1))));
+  EXPECT_THAT(run_rule(host_code), ElementsAre(AllOf(Names(kHostCode, 12), Share(0.1))));
 }
 
 TEST_F(HostRules, SamplesKnowTheLineBetter) {
@@ -103,9 +104,9 @@ TEST_F(HostRules, SamplesKnowTheLineBetter) {
     work(i, 9000, 10000, 20);
     story.samples.push_back({at(i, 8500), 0, line(17), true});
   }
-  const auto found = ask(host_code);
+  const auto found = run_rule(host_code);
   ASSERT_THAT(found, ElementsAre(Names(kHostCode, 17)));
-  EXPECT_EQ(found[0].line_by, "samples");
+  EXPECT_EQ(found[0].line_source, "samples");
 }
 
 TEST_F(HostRules, OneLongGapIsNoAdvice) {
@@ -114,7 +115,7 @@ TEST_F(HostRules, OneLongGapIsNoAdvice) {
     work(i, 0, 5000, 11);
     work(i, i == 3 ? 9900 : 5020, 10000, 13);
   }
-  EXPECT_THAT(ask(host_code), IsEmpty());
+  EXPECT_THAT(run_rule(host_code), IsEmpty());
 }
 
 TEST_F(HostRules, WaitingForTheBackwardPassOfAnotherThreadIsNoTimeOfTheProgram) {
@@ -124,28 +125,28 @@ TEST_F(HostRules, WaitingForTheBackwardPassOfAnotherThreadIsNoTimeOfTheProgram) 
     story.backward.push_back({at(i, 5010), at(i, 8990), 3});
     work(i, 9000, 10000, 13);
   }
-  EXPECT_THAT(ask(host_code), IsEmpty());
+  EXPECT_THAT(run_rule(host_code), IsEmpty());
 }
 
 TEST_F(HostRules, WaitingInACollectiveIsNoTimeOfTheProgram) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) {
     work(i, 0, 5000, 11);
-    story.talks.push_back({at(i, 5000), at(i, 9000)});
+    story.collectives.push_back({at(i, 5000), at(i, 9000)});
     work(i, 9000, 10000, 13);
   }
-  EXPECT_THAT(ask(host_code), IsEmpty());
+  EXPECT_THAT(run_rule(host_code), IsEmpty());
 }
 
 TEST_F(HostRules, BatchesMadeByTheThreadItselfAreNamed) {
   steps(6);
   for (std::size_t i = 0; i < 6; ++i) {
     op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at(i, 0), 1000, line(10))
-        .kind = StoryKind::kLoader;
+        .kind = StepThreadOpKind::kLoader;
     work(i, 1000, 10000, 11);
   }
-  EXPECT_THAT(ask(data_loading), ElementsAre(AllOf(Names(kDataLoading, 10), Share(0.1))));
-  EXPECT_THAT(ask(loader_workers), IsEmpty());
+  EXPECT_THAT(run_rule(data_loading), ElementsAre(AllOf(Names(kDataLoading, 10), Share(0.1))));
+  EXPECT_THAT(run_rule(loader_workers), IsEmpty());
 }
 
 TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
@@ -153,14 +154,14 @@ TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
   for (std::size_t i = 0; i < 30; ++i) {
     op("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at(i, 0),
        i == 0 ? 9000 : 100, line(10))
-        .kind = StoryKind::kLoader;
+        .kind = StepThreadOpKind::kLoader;
     work(i, 9000, 10000, 11);
   }
-  EXPECT_THAT(ask(loader_workers), IsEmpty());
-  for (StoryOp& loading : story.ops)
-    if (loading.kind == StoryKind::kLoader) loading.end_ns = loading.start_ns + 2 * kMs;
-  EXPECT_THAT(ask(loader_workers), ElementsAre(AllOf(Names(kLoaderWorkers, 10), Share(0.2))));
-  EXPECT_THAT(ask(data_loading), IsEmpty());
+  EXPECT_THAT(run_rule(loader_workers), IsEmpty());
+  for (StepThreadOp& loading : story.ops)
+    if (loading.kind == StepThreadOpKind::kLoader) loading.end_ns = loading.start_ns + 2 * kMs;
+  EXPECT_THAT(run_rule(loader_workers), ElementsAre(AllOf(Names(kLoaderWorkers, 10), Share(0.2))));
+  EXPECT_THAT(run_rule(data_loading), IsEmpty());
 }
 
 TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
@@ -171,11 +172,11 @@ TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
   for (std::uint64_t i = 0; i < 9; ++i)
     story.samples.push_back(
         {story.warm_up[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
-  const auto found = ask(first_step);
+  const auto found = run_rule(first_step);
   ASSERT_THAT(found, ElementsAre(Names(kFirstStep, 15)));
   EXPECT_NEAR(found[0].share, 6.0 / 9, 1e-9);
-  for (StorySample& sample : story.samples) sample.stack = line(11);
-  EXPECT_THAT(ask(first_step), IsEmpty());
+  for (ThreadSample& sample : story.samples) sample.stack = line(11);
+  EXPECT_THAT(run_rule(first_step), IsEmpty());
 }
 
 TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
@@ -184,7 +185,7 @@ TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
   story.warm_up[0].start_ns -= 90 * kMs;
   story.overheads.push_back({story.warm_up[0].start_ns, story.warm_up[0].start_ns + 60 * kMs,
                              name("Lazy Function Loading")});
-  EXPECT_THAT(ask(first_step), ElementsAre(Share(0.6)));
+  EXPECT_THAT(run_rule(first_step), ElementsAre(Share(0.6)));
 }
 
 TEST_F(HostRules, AThreadWithoutAProcessorIsToldOnlyWhereItsOwnProcessKeepsAllBusy) {
@@ -195,9 +196,9 @@ TEST_F(HostRules, AThreadWithoutAProcessorIsToldOnlyWhereItsOwnProcessKeepsAllBu
   ThreadRow all;
   all.cpu_ns = 8'000 * kMs;
   analysis.host.threads.push_back(all);
-  EXPECT_THAT(ask(host_starved), ElementsAre(Share(0.5)));
+  EXPECT_THAT(run_rule(host_starved), ElementsAre(Share(0.5)));
   analysis.host.threads[0].cpu_ns = 4'000 * kMs;
-  EXPECT_THAT(ask(host_starved), IsEmpty());
+  EXPECT_THAT(run_rule(host_starved), IsEmpty());
 }
 
 }  // namespace

@@ -20,28 +20,28 @@ class SessionRules : public test::StoryTest {
  protected:
   /// Both ranks compute 4 ms a step; `more_us` in line 12 besides; then they meet.
   void rank(std::int64_t number, std::uint64_t more_us) {
-    story = Story();
-    analysis = Analysis();
+    story = StepThread();
+    analysis = ProcessReport();
     analysis.meta.rank = number;
     analysis.meta.pid = 100 + static_cast<std::uint32_t>(number);
     steps(4);
     for (std::size_t i = 0; i < 4; ++i) {
       op("aten::linear", at(i, 0), 4000, line(11));
       if (more_us != 0) op("aten::tanh", at(i, 4000), more_us, line(12));
-      story.talks.push_back({at(i, 4000 + more_us), at(i, 10000)});
+      story.collectives.push_back({at(i, 4000 + more_us), at(i, 10000)});
     }
     analyses.push_back(analysis);
     stories.push_back(story);
   }
   std::vector<Advice> ask_session() {
-    std::vector<Subject> subjects;
+    std::vector<RuleInput> subjects;
     for (std::size_t i = 0; i < stories.size(); ++i) subjects.push_back({analyses[i], stories[i]});
-    Found found;
+    AdviceList found;
     slow_rank(subjects, &found);
     return found;
   }
-  std::vector<Analysis> analyses;
-  std::vector<Story> stories;
+  std::vector<ProcessReport> analyses;
+  std::vector<StepThread> stories;
 };
 
 TEST_F(SessionRules, TheRankTheOthersWaitForIsNamedWithItsLine) {
@@ -65,11 +65,11 @@ TEST_F(SessionRules, MuchCommunicationIsNamed) {
   analysis.gpu.collectives.push_back(row);
   auto& mean = analysis.steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)];
   mean = 0.5 * kMs;
-  EXPECT_THAT(ask(communication), IsEmpty());
+  EXPECT_THAT(run_rule(communication), IsEmpty());
   mean = 3.0 * kMs;
-  const auto found = ask(communication);
+  const auto found = run_rule(communication);
   ASSERT_THAT(found, ElementsAre(Share(0.3)));
-  EXPECT_THAT(found[0].what, HasSubstr("gloo:all_reduce"));
+  EXPECT_THAT(found[0].finding, HasSubstr("gloo:all_reduce"));
 }
 
 TEST_F(SessionRules, CollectivesKnownByTheirKernelsAreCountedAsKernels) {
@@ -79,9 +79,9 @@ TEST_F(SessionRules, CollectivesKnownByTheirKernelsAreCountedAsKernels) {
   row.device.count = 7;
   analysis.gpu.collectives.push_back(row);
   analysis.steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)] = 3.0 * kMs;
-  const auto found = ask(communication);
+  const auto found = run_rule(communication);
   ASSERT_THAT(found, testing::SizeIs(1));
-  EXPECT_THAT(found[0].what, HasSubstr("ncclDevKernel_AllReduce (7 kernels)"));
+  EXPECT_THAT(found[0].finding, HasSubstr("ncclDevKernel_AllReduce (7 kernels)"));
   EXPECT_EQ(found[0].figures.size(), 1u);
 }
 
@@ -92,17 +92,17 @@ TEST_F(SessionRules, DataParallelOnSeveralGpusIsNamed) {
   analysis.operators.rows.push_back(row);
   analysis.steps.gpus.resize(2);
   analysis.steps.gpus[0].kernels = 5;
-  EXPECT_THAT(ask(data_parallel), IsEmpty());
+  EXPECT_THAT(run_rule(data_parallel), IsEmpty());
   analysis.steps.gpus[1].kernels = 5;
-  EXPECT_THAT(ask(data_parallel), testing::SizeIs(1));
+  EXPECT_THAT(run_rule(data_parallel), testing::SizeIs(1));
 }
 
 TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
-  std::vector<Subject> subjects;
-  std::vector<Story> three(3);
-  std::vector<Analysis> of(3);
+  std::vector<RuleInput> subjects;
+  std::vector<StepThread> three(3);
+  std::vector<ProcessReport> of(3);
   for (std::size_t k = 0; k < 3; ++k) {
-    story = Story();
+    story = StepThread();
     steps(4);
     for (std::size_t i = 0; i < 4; ++i) {
       op("aten::item", at(i, 0), 1000 + 100 * k, line(12)).wait_ops = 1;
@@ -113,7 +113,7 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
     of[k].meta.pid = 100 + static_cast<std::uint32_t>(k);
   }
   for (std::size_t k = 0; k < 3; ++k) subjects.push_back({of[k], three[k]});
-  std::vector<Advice> syncs = advise(subjects);
+  std::vector<Advice> syncs = run_rules(subjects);
   std::erase_if(syncs, [](const Advice& advice) { return advice.rule != kSyncInLoop; });
   ASSERT_THAT(syncs,
               ElementsAre(AllOf(Names(kSyncInLoop, 12), Share(0.12)), Names(kSyncInLoop, 13)));
@@ -123,14 +123,14 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
 
 TEST_F(SessionRules, WithoutStepsItSpeaksOfTheRecording) {
   steps(1);
-  story.made_up = true;
+  story.is_synthetic = true;
   for (std::uint64_t i = 0; i < 5; ++i)
     op("aten::add", at(0, 1000 + 100 * i), 100, line(12)).inputs = 4;
-  const Subject subject{analysis, story};
-  const auto found = advise(std::span(&subject, 1));
+  const RuleInput subject{analysis, story};
+  const auto found = run_rules(std::span(&subject, 1));
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
-  EXPECT_EQ(found[0].of, "recording");
-  EXPECT_THAT(found[0].what, HasSubstr("500 us of the recording"));
+  EXPECT_EQ(found[0].share_base, "recording");
+  EXPECT_THAT(found[0].finding, HasSubstr("500 us of the recording"));
 }
 
 TEST(AdviceText, SaysSoWhereThereIsNone) {
@@ -140,8 +140,8 @@ TEST(AdviceText, SaysSoWhereThereIsNone) {
 TEST(AdviceText, TellsRuleShareTimePlaceAndChange) {
   Advice advice;
   advice.rule = kSyncInLoop;
-  advice.what = "It waits.";
-  advice.change = "Wait less.";
+  advice.finding = "It waits.";
+  advice.suggestion = "Wait less.";
   advice.where = {"/job/train.py", "train", 12, 12};
   advice.share = 0.098;
   advice.ns_per_step = 1.06e6;
@@ -157,7 +157,7 @@ TEST(AdviceText, OfARecordingWithoutStepsSaysSo) {
   Advice advice;
   advice.rule = kSyncInLoop;
   advice.share = 0.098;
-  advice.of = "recording";
+  advice.share_base = "recording";
   EXPECT_THAT(advice_text(std::span(&advice, 1), 80),
               testing::StartsWith("Advice, by share of the recording\n"));
 }
@@ -183,7 +183,7 @@ TEST(AdviceText, JsonHoldsTheFigures) {
 TEST(Rules, HaveIdsOfTheirOwn) {
   for (const Rule& rule : rules()) {
     EXPECT_EQ(find_rule(rule.id), &rule);
-    EXPECT_NE(rule.of_process == nullptr, rule.of_session == nullptr) << rule.id;
+    EXPECT_NE(rule.check_process == nullptr, rule.check_session == nullptr) << rule.id;
   }
   EXPECT_EQ(find_rule("no-such-rule"), nullptr);
 }

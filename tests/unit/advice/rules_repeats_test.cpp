@@ -38,9 +38,9 @@ class RepeatRules : public test::StoryTest {
     op("aten::ones_like", at(step, from_us), 10, stack({grads, inner, called}));
     for (std::int64_t number = highest; number >= lowest; --number) {
       from_us += 100;
-      StoryOp& node = op("autograd::engine::evaluate_function: X", at(step, from_us), 100,
-                         stack({inner, called}));
-      node.kind = StoryKind::kEvaluate;
+      StepThreadOp& node = op("autograd::engine::evaluate_function: X", at(step, from_us), 100,
+                              stack({inner, called}));
+      node.kind = StepThreadOpKind::kEvaluate;
       node.sequence = numbered(step, number);
     }
   }
@@ -54,14 +54,15 @@ class RepeatRules : public test::StoryTest {
       op("aten::linear", at(step, from_us), 100, line(at_line)).sequence = numbered(step, number);
   }
   void optimize(std::size_t step, std::uint64_t from_us) {
-    op("Optimizer.step#SGD.step", at(step, from_us), 100, line(30)).kind = StoryKind::kOptimizer;
+    op("Optimizer.step#SGD.step", at(step, from_us), 100, line(30)).kind =
+        StepThreadOpKind::kOptimizer;
   }
 };
 
 TEST_F(RepeatRules, FiveEqualAdditionsInARowAreRepeatedWork) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) row(i, 1000, 5, "aten::add", line(12));
-  EXPECT_THAT(ask(repeated_work), ElementsAre(AllOf(Names(kRepeatedWork, 12), Share(0.05))));
+  EXPECT_THAT(run_rule(repeated_work), ElementsAre(AllOf(Names(kRepeatedWork, 12), Share(0.05))));
 }
 
 TEST_F(RepeatRules, LinesOfOneFunctionMakeOneRow) {
@@ -70,7 +71,7 @@ TEST_F(RepeatRules, LinesOfOneFunctionMakeOneRow) {
     for (int k = 0; k < 5; ++k)
       op("aten::add", at(i, 1000 + 100 * static_cast<std::uint64_t>(k)), 100, line(12 + k)).inputs =
           4;
-  const auto found = ask(repeated_work);
+  const auto found = run_rule(repeated_work);
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].where.text(), "/job/train.py:12-16");
 }
@@ -86,7 +87,7 @@ TEST_F(RepeatRules, OtherInputsTwoInARowOrAPackageAreNone) {
       op("aten::add", at(i, 5000 + 100 * k), 100, line(15)).inputs = k + 1;
     for (std::uint32_t k = 0; k < 5; ++k) op("aten::mul", at(i, 6000 + 100 * k), 100, line(16));
   }
-  EXPECT_THAT(ask(repeated_work), IsEmpty());
+  EXPECT_THAT(run_rule(repeated_work), IsEmpty());
 }
 
 TEST_F(RepeatRules, ClonesThatAreDroppedAreChurnWithTheTimeOfDropping) {
@@ -96,14 +97,14 @@ TEST_F(RepeatRules, ClonesThatAreDroppedAreChurnWithTheTimeOfDropping) {
     blocks(i, 1000, 10, 2050);
     op("aten::add", at(i, 2500), 100, line(14));
   }
-  const auto found = ask(allocation_churn);
+  const auto found = run_rule(allocation_churn);
   EXPECT_THAT(found, ElementsAre(AllOf(Names(kAllocationChurn, 12), Share(0.15))));
-  EXPECT_THAT(ask(repeated_work), IsEmpty());
+  EXPECT_THAT(run_rule(repeated_work), IsEmpty());
 }
 
 TEST_F(RepeatRules, ARowOfShortKernelsIsNamedByWhatLaunchingCosts) {
   steps(4);
-  analysis.places.frames.push_back(
+  analysis.stack_table.frames.push_back(
       {"/job/train.py(12): train", "train", "/job/train.py", 12, true, true});
   KernelRow kernel;
   kernel.line = 1;
@@ -111,8 +112,8 @@ TEST_F(RepeatRules, ARowOfShortKernelsIsNamedByWhatLaunchingCosts) {
   kernel.time.total_ns = 80 * 2 * kUs;
   analysis.gpu.kernels.push_back(kernel);
   for (std::size_t i = 0; i < 4; ++i) row(i, 1000, 20, "aten::mul", line(12));
-  EXPECT_THAT(ask(tiny_kernels), ElementsAre(AllOf(Names(kTinyKernels, 12), Share(0.2))));
-  EXPECT_THAT(ask(repeated_work), IsEmpty());
+  EXPECT_THAT(run_rule(tiny_kernels), ElementsAre(AllOf(Names(kTinyKernels, 12), Share(0.2))));
+  EXPECT_THAT(run_rule(repeated_work), IsEmpty());
 }
 
 TEST_F(RepeatRules, BackwardPassesThatNoOptimizerNeedsAreNamedWithTheirForward) {
@@ -126,10 +127,10 @@ TEST_F(RepeatRules, BackwardPassesThatNoOptimizerNeedsAreNamedWithTheirForward) 
     backward(i, 4000, 25, 0, 4);
     optimize(i, 8000);
   }
-  const auto found = ask(extra_backward);
+  const auto found = run_rule(extra_backward);
   // 0.5 ms forward, 0.6 ms backward, in every third step of 10 ms.
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kExtraBackward, 23), Share(0.11 / 3))));
-  EXPECT_THAT(found[0].what, HasSubstr("begin in line 22"));
+  EXPECT_THAT(found[0].finding, HasSubstr("begin in line 22"));
 }
 
 TEST_F(RepeatRules, AGraphWalkedTwiceIsSaidToBeRetained) {
@@ -140,9 +141,9 @@ TEST_F(RepeatRules, AGraphWalkedTwiceIsSaidToBeRetained) {
     backward(i, 4000, 25, 0, 4);
     optimize(i, 8000);
   }
-  const auto found = ask(extra_backward);
+  const auto found = run_rule(extra_backward);
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kExtraBackward, 23), Share(0.06))));
-  EXPECT_THAT(found[0].what, HasSubstr("retain_graph=True"));
+  EXPECT_THAT(found[0].finding, HasSubstr("retain_graph=True"));
 }
 
 TEST_F(RepeatRules, GradientsSummedOverBatchesAndTwoOptimizersAreNone) {
@@ -152,7 +153,7 @@ TEST_F(RepeatRules, GradientsSummedOverBatchesAndTwoOptimizersAreNone) {
     backward(i, 1000, 23, 0, 4);
     if (i % 4 == 3) optimize(i, 8000);
   }
-  EXPECT_THAT(ask(extra_backward), IsEmpty());
+  EXPECT_THAT(run_rule(extra_backward), IsEmpty());
   story.ops.clear();
   for (std::size_t i = 0; i < 8; ++i) {
     backward(i, 1000, 23, 0, 4);
@@ -160,7 +161,7 @@ TEST_F(RepeatRules, GradientsSummedOverBatchesAndTwoOptimizersAreNone) {
     backward(i, 4000, 25, 5, 9);
     optimize(i, 8000);
   }
-  EXPECT_THAT(ask(extra_backward), IsEmpty());
+  EXPECT_THAT(run_rule(extra_backward), IsEmpty());
 }
 
 }  // namespace

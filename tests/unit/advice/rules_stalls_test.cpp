@@ -33,10 +33,10 @@ class StallTest : public test::StoryTest {
     for (int i = 0; i < 3; ++i) {
       now_ += 50 * kUs;
       if (more.ns != 0 && more.before == i) stall(more.ns);
-      StoryOp& made = op(names[i], now_, 150, line(12 + i));
+      StepThreadOp& made = op(names[i], now_, 150, line(12 + i));
       made.sequence = i == 0 ? 5 : -1;
-      if (i == 1) made.kind = StoryKind::kEvaluate;
-      if (i == 2) made.kind = StoryKind::kOptimizer;
+      if (i == 1) made.kind = StepThreadOpKind::kEvaluate;
+      if (i == 2) made.kind = StepThreadOpKind::kOptimizer;
       now_ += 150 * kUs;
     }
     if (more.ns != 0 && more.before == 3) stall(more.ns);
@@ -54,9 +54,9 @@ class StallTest : public test::StoryTest {
     for (std::size_t i = 1; i <= count; ++i) iteration(i % every == 0 ? more : More{0, 0});
     story.loop = "/job/train.py:10";
   }
-  const Wall& account() {
+  const WallTime& account() {
     Steps steps;
-    for (const StoryStep& step : story.steps) {
+    for (const TimedStep& step : story.steps) {
       StepRow row;
       row.label = step.label;
       row.start_ns = row.host_start_ns = step.start_ns;
@@ -66,11 +66,11 @@ class StallTest : public test::StoryTest {
     WindowMeta window;
     window.start_ns = 1'000'000'000;
     window.end_ns = now_;
-    return analysis.wall = wall_of(steps, {window}, story, false);
+    return analysis.wall = compute_wall_time(steps, {window}, story, false);
   }
-  std::vector<Stretch> stretches(WallPart part) {
-    std::vector<Stretch> found;
-    for (const Stretch& one : account().stretches)
+  std::vector<SlowSpot> stretches(WallPhase part) {
+    std::vector<SlowSpot> found;
+    for (const SlowSpot& one : account().slow_spots)
       if (one.part == part) found.push_back(one);
     return found;
   }
@@ -83,7 +83,7 @@ class StallTest : public test::StoryTest {
     };
     iterations(300, 100, {3, 60 * kMs});
     account();
-    return ask(step_stalls);
+    return run_rule(step_stalls);
   }
 
   std::uint64_t now_ = 1'000'000'000, label_ = 0;
@@ -98,14 +98,15 @@ TEST_F(StallTest, FourSleepsAreNamedWithCountSumAndLine) {
   };
   iterations(1000, 250, {0, 60 * kMs});
   account();
-  const auto found = ask(step_stalls);
+  const auto found = run_rule(step_stalls);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 11)));
   EXPECT_NEAR(240e6, found[0].figures[1].value, 1e6) << "the one without a sample as well";
   EXPECT_EQ(4, found[0].figures[0].value);
   EXPECT_EQ(250, found[0].figures[3].value);
-  EXPECT_THAT(found[0].what, AllOf(HasSubstr("In 4 of 1000 steps (250, 500, 750, 1000)"),
-                                   HasSubstr("waits"), HasSubstr("in all"), HasSubstr("600 us")));
-  EXPECT_EQ("samples", found[0].line_by);
+  EXPECT_THAT(found[0].finding,
+              AllOf(HasSubstr("In 4 of 1000 steps (250, 500, 750, 1000)"), HasSubstr("waits"),
+                    HasSubstr("in all"), HasSubstr("600 us")));
+  EXPECT_EQ("samples", found[0].line_source);
 }
 
 TEST_F(StallTest, WhereverInTheStepItIs) {
@@ -120,7 +121,7 @@ TEST_F(StallTest, WhereverInTheStepItIs) {
     };
     iterations(400, 100, {before, 60 * kMs});
     account();
-    EXPECT_THAT(ask(step_stalls), ElementsAre(Names(kStepStalls, 20 + before))) << before;
+    EXPECT_THAT(run_rule(step_stalls), ElementsAre(Names(kStepStalls, 20 + before))) << before;
   }
 }
 
@@ -129,15 +130,15 @@ TEST_F(StallTest, WhatAnotherThreadDoesUnderTheLockIsItsLine) {
   at_stall_ = [&](std::uint64_t from, std::uint64_t) {
     story.samples.push_back({from + 10 * kMs, 40 * kMs, mine, true, true, 7});
     for (int i = 0; i < 6; ++i)
-      story.others.push_back(
+      story.other_thread_samples.push_back(
           {from + static_cast<std::uint64_t>(i) * 10 * kMs, 10 * kMs, other, false, false, 8});
   };
   iterations(400, 100, {1, 60 * kMs});
   account();
-  const auto found = ask(step_stalls);
+  const auto found = run_rule(step_stalls);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 7)));
   EXPECT_EQ("/job/helper.py", found[0].where.file);
-  EXPECT_THAT(found[0].what, HasSubstr("Python's lock (GIL)"));
+  EXPECT_THAT(found[0].finding, HasSubstr("Python's lock (GIL)"));
   EXPECT_NEAR(240e6, found[0].figures[1].value, 1e6);
 }
 
@@ -150,18 +151,20 @@ TEST_F(StallTest, AnEvaluationIsToldAsOne) {
          stack({frame("/job/train.py", 40 + i % 2, "measure"), train}));
   };
   iterations(400, 100, {3, 60 * kMs});
-  const auto told = stretches(WallPart::kSteps);
+  const auto told = stretches(WallPhase::kSteps);
   ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(Doing::kEvaluation, told[0].told.doing) << "operators that autograd did not number";
-  EXPECT_EQ(16, told[0].told.line) << "where it is called, since two lines in it share the time";
-  EXPECT_EQ("measure", told[0].told.what);
-  EXPECT_THAT(ask(step_stalls), ElementsAre(Names(kStepStalls, 16)));
+  EXPECT_EQ(HostActivityKind::kEvaluation, told[0].activity.kind)
+      << "operators that autograd did not number";
+  EXPECT_EQ(16, told[0].activity.line)
+      << "where it is called, since two lines in it share the time";
+  EXPECT_EQ("measure", told[0].activity.what);
+  EXPECT_THAT(run_rule(step_stalls), ElementsAre(Names(kStepStalls, 16)));
 }
 
 TEST_F(StallTest, SavingIsToldAsSaving) {
   const auto found = told_of_saving(10 * kMs);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 17)));
-  EXPECT_THAT(found[0].what, HasSubstr("something is saved (save, serialization.py)"));
+  EXPECT_THAT(found[0].finding, HasSubstr("something is saved (save, serialization.py)"));
 }
 
 // Samples come by CPU time: beside other programs there are fewer, and what was saved is the same.
@@ -179,7 +182,7 @@ TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {
   };
   iterations(300, 100, {3, 80 * kMs});
   account();
-  EXPECT_THAT(ask(step_stalls),
+  EXPECT_THAT(run_rule(step_stalls),
               testing::UnorderedElementsAre(Names(kStepStalls, 17), Names(kStepStalls, 18)));
 }
 
@@ -187,14 +190,14 @@ TEST_F(StallTest, AThreadThatLostItsProcessorIsNoAdvice) {
   story.samples.push_back({1'000'000'001, 10 * kMs, line(12), false, false, 7});
   iterations(1000, 250, {1, 60 * kMs});  // no sample: nothing ran and nothing waited
   account();
-  EXPECT_THAT(ask(step_stalls), IsEmpty());
-  EXPECT_THAT(stretches(WallPart::kSteps), SizeIs(1)) << "the table has it";
+  EXPECT_THAT(run_rule(step_stalls), IsEmpty());
+  EXPECT_THAT(stretches(WallPhase::kSteps), SizeIs(1)) << "the table has it";
 }
 
 TEST_F(StallTest, EverySecondStepIsNoStall) {
   iterations(400, 2, {1, 60 * kMs});
   account();
-  EXPECT_THAT(ask(step_stalls), IsEmpty());
+  EXPECT_THAT(run_rule(step_stalls), IsEmpty());
 }
 
 TEST_F(StallTest, WhatLiesBetweenStepsIsNamedByLine) {
@@ -209,15 +212,16 @@ TEST_F(StallTest, WhatLiesBetweenStepsIsNamedByLine) {
     now_ += 60 * kMs;
     iterations(50, 1000, {0, 0});
   }
-  const auto told = stretches(WallPart::kBetween);
+  const auto told = stretches(WallPhase::kBetween);
   ASSERT_THAT(told, SizeIs(3));
-  EXPECT_EQ(Doing::kEvaluation, told[0].told.doing);
-  EXPECT_NEAR(200e6, static_cast<double>(told[0].told.ns), 1e6);
+  EXPECT_EQ(HostActivityKind::kEvaluation, told[0].activity.kind);
+  EXPECT_NEAR(200e6, static_cast<double>(told[0].activity.ns), 1e6);
   EXPECT_EQ(2u, told[0].count);
   EXPECT_THAT(told[0].labels, ElementsAre(50, 100));
-  EXPECT_THAT(ask(between_steps), ElementsAre(Names(kBetweenSteps, 29), Names(kBetweenSteps, 31),
-                                              Names(kBetweenSteps, 30)));
-  EXPECT_THAT(ask(between_steps)[0].of, "time from the first to the last step");
+  EXPECT_THAT(
+      run_rule(between_steps),
+      ElementsAre(Names(kBetweenSteps, 29), Names(kBetweenSteps, 31), Names(kBetweenSteps, 30)));
+  EXPECT_THAT(run_rule(between_steps)[0].share_base, "time from the first to the last step");
 }
 
 TEST_F(StallTest, ALookAddsUpToItsLength) {
@@ -226,11 +230,11 @@ TEST_F(StallTest, ALookAddsUpToItsLength) {
     for (std::uint64_t at = from; at < to; at += 7 * kMs) sample(at, 3 * kMs, sleeping, true);
   };
   iterations(20, 5, {2, 60 * kMs});
-  Explainer explainer(story);
+  TimeAttributor explainer(story);
   for (std::uint64_t from = 1'000'000'000 - kMs; from < now_; from += 1'234'567) {
-    const Look look = explainer.look(from, from + 5'000'001);
+    const Attribution look = explainer.attribute_interval(from, from + 5'000'001);
     std::uint64_t sum = 0;
-    for (const Bit& bit : look.bits) sum += bit.ns;
+    for (const TimeShare& bit : look.bits) sum += bit.ns;
     EXPECT_EQ(5'000'001u, sum);
   }
 }

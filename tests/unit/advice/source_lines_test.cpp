@@ -43,32 +43,32 @@ class SourceLinesTest : public testing::Test {
 };
 
 TEST_F(SourceLinesTest, ACallThatWaitsIsTheLine) {
-  const auto span = SourceLines(kMuchLater).between(file_, 3, 8);
+  const auto span = SourceLines(kMuchLater).lines_between(file_, 3, 8);
   EXPECT_EQ(span.first, 6);
   EXPECT_EQ(span.last, 6);
   EXPECT_TRUE(span.waits);
 }
 
 TEST_F(SourceLinesTest, AfterALoopWentRoundTheRestOfItsBlockIsMeant) {
-  const auto span = SourceLines(kMuchLater).between(file_, 8, 2);
+  const auto span = SourceLines(kMuchLater).lines_between(file_, 8, 2);
   EXPECT_EQ(span.first, 10);
   EXPECT_EQ(span.last, 10);
   EXPECT_FALSE(span.waits);
 }
 
 TEST_F(SourceLinesTest, WithoutTheTextAllLinesBetweenAreMeant) {
-  const auto span = SourceLines(kMuchLater).between(folder_ + "/gone.py", 3, 8);
+  const auto span = SourceLines(kMuchLater).lines_between(folder_ + "/gone.py", 3, 8);
   EXPECT_EQ(span.first, 4);
   EXPECT_EQ(span.last, 7);
   EXPECT_FALSE(span.from_text);
 }
 
 TEST_F(SourceLinesTest, ATextThatChangedSinceIsNotBelieved) {
-  EXPECT_FALSE(SourceLines(1).between(file_, 3, 8).from_text);
+  EXPECT_FALSE(SourceLines(1).lines_between(file_, 3, 8).from_text);
 }
 
 TEST_F(SourceLinesTest, NothingBetweenIsTheLineItself) {
-  const auto span = SourceLines(kMuchLater).between(file_, 5, 6);
+  const auto span = SourceLines(kMuchLater).lines_between(file_, 5, 6);
   EXPECT_EQ(span.first, 5);
   EXPECT_EQ(span.last, 5);
 }

@@ -59,8 +59,9 @@ class StoryTest : public testing::Test {
   std::uint32_t inside(const std::string& file, const std::string& function, int number) {
     return stack({frame(file, 5, function), frame("/job/train.py", number, "train")});
   }
-  StoryOp& op(const std::string& text, std::uint64_t start_ns, std::uint64_t us, std::uint32_t on) {
-    StoryOp made;
+  StepThreadOp& op(const std::string& text, std::uint64_t start_ns, std::uint64_t us,
+                   std::uint32_t on) {
+    StepThreadOp made;
     made.start_ns = start_ns;
     made.end_ns = start_ns + us * kUs;
     made.name = name(text);
@@ -68,20 +69,20 @@ class StoryTest : public testing::Test {
     story.ops.push_back(made);
     return story.ops.back();
   }
-  std::vector<Advice> ask(void (*rule)(const Subject&, Found*)) {
-    Found found;
+  std::vector<Advice> run_rule(void (*rule)(const RuleInput&, AdviceList*)) {
+    AdviceList found;
     rule({analysis, story}, &found);
     return found;
   }
 
-  Analysis analysis;
-  Story story;
+  ProcessReport analysis;
+  StepThread story;
 };
 
 inline auto Names(std::string_view rule, int line) {
   return testing::AllOf(
       testing::Field("rule", &Advice::rule, rule),
-      testing::Field("where", &Advice::where, testing::Field(&Where::line, line)));
+      testing::Field("where", &Advice::where, testing::Field(&SourceLocation::line, line)));
 }
 inline auto Share(double share) {
   return testing::Field("share", &Advice::share, testing::DoubleNear(share, 1e-3));

@@ -40,7 +40,7 @@ TEST(Address, ArmedHasNoDaemon) {
   ASSERT_TRUE(parse_address("armed", &address));
   EXPECT_EQ(address.socket_bytes, 0u);
   EXPECT_EQ(address.nonce, 0u);
-  EXPECT_EQ(address.patience_ms, 0u);
+  EXPECT_EQ(address.idle_timeout_ms, 0u);
   EXPECT_STREQ(address.name, "");
 }
 
@@ -49,12 +49,12 @@ TEST(Address, ArmedReadsNameNonceAndPatience) {
   ASSERT_TRUE(parse_address("armed;name=job-7;nonce=00ff0000000000ab;patience=10000", &address));
   EXPECT_STREQ(address.name, "job-7");
   EXPECT_EQ(address.nonce, 0xff0000000000abu);
-  EXPECT_EQ(address.patience_ms, 10'000u);
+  EXPECT_EQ(address.idle_timeout_ms, 10'000u);
 }
 
 TEST(Address, KeepsTheLongestNameAndCutsLongerOnes) {
   Address address;
-  const std::string longest(63, 'n');  // api::kMostNameBytes
+  const std::string longest(63, 'n');  // api::kMaxNameBytes
   ASSERT_TRUE(parse_address(("armed;name=" + longest + ";nonce=1").c_str(), &address));
   EXPECT_EQ(address.name, longest);
   ASSERT_TRUE(parse_address(("armed;name=" + longest + "too long;nonce=1").c_str(), &address));
@@ -82,23 +82,23 @@ TEST(Address, TellsProgramsStartedUnderAFilter) {
   char other[] = "HOME=/;session=1", ours[] = "GPUPROF_SOCKET=@gpuprof;session=2a;pid=7;name=a",
        armed[] = "GPUPROF_SOCKET=armed;name=session";
   char* environment[] = {other, ours, nullptr};
-  mark_restricted(environment);
-  mark_restricted(environment);
+  mark_syscalls_restricted(environment);
+  mark_syscalls_restricted(environment);
   EXPECT_STREQ("HOME=/;session=1", other);
   Address address;
   ASSERT_TRUE(parse_address(ours + 15, &address));
-  EXPECT_TRUE(address.restricted);
+  EXPECT_TRUE(address.syscalls_restricted);
   EXPECT_EQ(0x2aU, address.session);
   EXPECT_EQ(7U, address.command_pid);
   char* waiting[] = {armed, nullptr};
-  mark_restricted(waiting);
+  mark_syscalls_restricted(waiting);
   ASSERT_TRUE(parse_address(armed + 15, &address));
-  EXPECT_TRUE(address.restricted);
+  EXPECT_TRUE(address.syscalls_restricted);
   EXPECT_STREQ("session", address.name);
   EXPECT_EQ(0U, address.socket_bytes);
   ASSERT_TRUE(parse_address("@gpuprof;session=2a", &address));
-  EXPECT_FALSE(address.restricted);
-  mark_restricted(nullptr);
+  EXPECT_FALSE(address.syscalls_restricted);
+  mark_syscalls_restricted(nullptr);
 }
 
 }  // namespace

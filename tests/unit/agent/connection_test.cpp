@@ -21,7 +21,7 @@ class ConnectionTest : public testing::Test {
     int ends[2];
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
     peer_.reset(ends[0]);
-    EXPECT_TRUE(connection_.take(base::UniqueFd(ends[1])));
+    EXPECT_TRUE(connection_.adopt(base::UniqueFd(ends[1])));
   }
   ~ConnectionTest() override { connection_.close(); }
 
@@ -43,7 +43,7 @@ class ConnectionTest : public testing::Test {
       std::memcpy(CMSG_DATA(control) + i * sizeof fd, &fd, sizeof fd);
     ASSERT_EQ(static_cast<ssize_t>(packet.size()), ::sendmsg(peer_.get(), &message, 0));
   }
-  Received receive() {
+  ReceiveResult receive() {
     wire::Packet packet;
     base::UniqueFd fd;
     return connection_.receive(&packet, &fd);
@@ -63,7 +63,7 @@ TEST_F(ConnectionTest, MoreDescriptorsThanOneAreClosed) {
   const int free = lowest_free();
   for (std::size_t count : {1u, 2u, 4u}) {
     send("no message", count);
-    EXPECT_EQ(Received::kPeerGone, receive());
+    EXPECT_EQ(ReceiveResult::kPeerGone, receive());
     EXPECT_EQ(free, lowest_free()) << count;
   }
 }
@@ -71,7 +71,7 @@ TEST_F(ConnectionTest, MoreDescriptorsThanOneAreClosed) {
 TEST_F(ConnectionTest, ADescriptorWithAnEmptyPacketIsClosed) {
   const int free = lowest_free();
   send("", 1);
-  EXPECT_EQ(Received::kPeerGone, receive());
+  EXPECT_EQ(ReceiveResult::kPeerGone, receive());
   EXPECT_EQ(free, lowest_free());
 }
 

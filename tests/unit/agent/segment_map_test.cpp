@@ -16,7 +16,7 @@ namespace {
 
 class SegmentMap : public testing::Test {
  protected:
-  SegmentMap() : host_(ingest::SegmentHost::create({1, 4}, 1).take()) {
+  SegmentMap() : host_(ingest::SharedSegment::create({1, 4}, 1).take()) {
     memory_ =
         ::mmap(nullptr, host_.total_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, host_.fd(), 0);
   }
@@ -25,7 +25,7 @@ class SegmentMap : public testing::Test {
   wire::SegmentHeader& header() { return *static_cast<wire::SegmentHeader*>(memory_); }
   bool taken() {
     if (!publish_segment(host_.fd(), host_.total_bytes())) return false;
-    withdraw_segment();
+    unpublish_segment();
     return true;
   }
   /// The same bytes in a file of `bytes`.
@@ -35,7 +35,7 @@ class SegmentMap : public testing::Test {
     return fd;
   }
 
-  ingest::SegmentHost host_;
+  ingest::SharedSegment host_;
   void* memory_;
 };
 
@@ -46,7 +46,7 @@ TEST_F(SegmentMap, AFileThatMayBecomeShorterIsNot) {
   EXPECT_FALSE(publish_segment(fd.get(), host_.total_bytes()));
   ASSERT_EQ(0, ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK));
   EXPECT_TRUE(publish_segment(fd.get(), host_.total_bytes()));
-  withdraw_segment();
+  unpublish_segment();
 }
 
 TEST_F(SegmentMap, AFileThatIsShorterThanItSaysIsNot) {

@@ -21,7 +21,7 @@ class MailTest : public testing::Test {
     int ends[2];
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
     peer_.reset(ends[0]);
-    EXPECT_TRUE(connection_.take(base::UniqueFd(ends[1])));
+    EXPECT_TRUE(connection_.adopt(base::UniqueFd(ends[1])));
     hot::g_state.stats = stats_.get();
   }
   ~MailTest() override {
@@ -30,7 +30,7 @@ class MailTest : public testing::Test {
   }
 
   void add(std::uint64_t token) {
-    mail_->add(connection_, wire::FlushDone{token, 0}, tail_.data(), 0);
+    mail_->enqueue(connection_, wire::FlushDone{token, 0}, tail_.data(), 0);
   }
   /// Until the socket is full and `more` wait. Returns how many were added.
   std::uint64_t fill(std::uint64_t more) {
@@ -66,7 +66,7 @@ class MailTest : public testing::Test {
 
   base::UniqueFd peer_;
   Connection connection_;
-  std::unique_ptr<Mail> mail_ = std::make_unique<Mail>();
+  std::unique_ptr<SendQueue> mail_ = std::make_unique<SendQueue>();
   std::unique_ptr<wire::Stats> stats_ = std::make_unique<wire::Stats>();
   std::vector<std::byte> tail_ = std::vector<std::byte>(1);
 };
@@ -76,16 +76,16 @@ TEST_F(MailTest, GoesAtOnceWhereItIsRead) {
   add(1);
   EXPECT_EQ(read(), up_to(2));
   EXPECT_EQ(unsent(), 0u);
-  EXPECT_FALSE(mail_->waits());
+  EXPECT_FALSE(mail_->has_pending());
 }
 
 TEST_F(MailTest, WaitsInOrderForOneThatDoesNotRead) {
   const std::uint64_t added = fill(1000);
-  EXPECT_TRUE(mail_->waits());
+  EXPECT_TRUE(mail_->has_pending());
   std::vector<std::uint64_t> tokens = read();
   ASSERT_LT(tokens.size(), added);
-  while (mail_->waits()) {
-    mail_->push(connection_);
+  while (mail_->has_pending()) {
+    mail_->flush(connection_);
     append(&tokens);
   }
   EXPECT_EQ(tokens, up_to(added));
@@ -107,8 +107,8 @@ TEST_F(MailTest, ItsRoomIsUsedAgain) {
     append(&tokens);
     for (int i = 0; i < 200; ++i) add(added++);
   }
-  while (mail_->waits()) {
-    mail_->push(connection_);
+  while (mail_->has_pending()) {
+    mail_->flush(connection_);
     append(&tokens);
   }
   append(&tokens);
@@ -118,8 +118,8 @@ TEST_F(MailTest, ItsRoomIsUsedAgain) {
 TEST_F(MailTest, WhatFindsNoRoomIsCounted) {
   const std::uint64_t added = fill(20000);  // more than there is room for
   std::vector<std::uint64_t> tokens = read();
-  while (mail_->waits()) {
-    mail_->push(connection_);
+  while (mail_->has_pending()) {
+    mail_->flush(connection_);
     append(&tokens);
   }
   EXPECT_EQ(tokens.size() + unsent(), added);
@@ -130,8 +130,8 @@ TEST_F(MailTest, WhatFindsNoRoomIsCounted) {
 
 TEST_F(MailTest, WhatIsNotReadByTheEndStaysCounted) {
   const std::uint64_t added = fill(10);
-  mail_->finish(connection_, 1);
-  EXPECT_FALSE(mail_->waits());
+  mail_->drain(connection_, 1);
+  EXPECT_FALSE(mail_->has_pending());
   EXPECT_EQ(unsent(), 10u);
   EXPECT_EQ(read(), up_to(added - 10));
 }
@@ -139,7 +139,7 @@ TEST_F(MailTest, WhatIsNotReadByTheEndStaysCounted) {
 TEST_F(MailTest, APeerThatIsGoneIsNotWaitedFor) {
   fill(10);
   peer_.reset(-1);
-  mail_->finish(connection_, 600'000);
+  mail_->drain(connection_, 600'000);
   EXPECT_EQ(unsent(), 10u);
 }
 

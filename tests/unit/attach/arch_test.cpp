@@ -48,7 +48,7 @@ class Frame : public testing::Test {
     }
     if (tracee_.seize(child_) != 0) GTEST_SKIP() << "this machine does not let us trace a child";
     while (shared_->count == 0) usleep(1000);
-    ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), Stop::kTrap);
+    ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
     for (const Mapping& mapping : read_maps(child_)) {
       if (!mapping.executable || !is_glibc(file_name(mapping))) continue;
       arch::find_gadgets(memory().read_some(mapping.start, mapping.end - mapping.start),
@@ -60,13 +60,13 @@ class Frame : public testing::Test {
   }
   void TearDown() override {
     shared_->end = 1;
-    if (tracee_.stands()) tracee_.detach();
+    if (tracee_.is_stopped()) tracee_.detach();
     int status = 0;
     waitpid(child_, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << "status " << status;
     munmap(shared_, 4096);
   }
-  Memory memory() const { return Memory(child_); }
+  ProcessMemory memory() const { return ProcessMemory(child_); }
   bool counts_on() const {
     const std::uint64_t before = shared_->count;
     const std::uint64_t until_ns = base::mono_ns() + kPatienceNs;
@@ -94,7 +94,7 @@ TEST_F(Frame, ACallReturnsIntoTheProgramAlone) {
   // then: it counts on with its own mask, and (TearDown) ends as it would
   EXPECT_TRUE(counts_on());
   ASSERT_EQ(tracee_.seize(child_), 0);
-  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), Stop::kTrap);
+  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
   arch::Saved now;
   ASSERT_TRUE(arch::save(child_, now));
   EXPECT_EQ(now.mask, saved_.mask);
@@ -108,7 +108,7 @@ TEST_F(Frame, TheAnswerOfACallIsSeen) {
   arch::Registers registers{};
   for (int half = 0; half < 2; ++half) {
     ASSERT_TRUE(tracee_.resume(true));
-    ASSERT_EQ(tracee_.wait(base::mono_ns() + kPatienceNs), Stop::kCall);
+    ASSERT_EQ(tracee_.wait(base::mono_ns() + kPatienceNs), StopReason::kCall);
     ASSERT_TRUE(arch::read_registers(child_, registers));
     EXPECT_EQ(registers.call, SYS_getppid);
   }
@@ -133,7 +133,7 @@ TEST_F(Frame, VectorsSurviveTheFrame) {
   EXPECT_TRUE(counts_on());
   // then
   ASSERT_EQ(tracee_.seize(child_), 0);
-  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), Stop::kTrap);
+  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
   arch::Saved now;
   ASSERT_TRUE(arch::save(child_, now));
   // The loop that counts uses none of them.

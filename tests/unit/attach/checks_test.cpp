@@ -28,15 +28,15 @@ std::string status_with(const std::string& from, const std::string& to) {
 }
 
 std::string why(const std::string& text, bool ignore_seccomp = false) {
-  ProcessStatus tracer;
+  ProcStatus tracer;
   tracer.there = true;
   tracer.process = 55;
   tracer.name = "gdb";
-  return why_not_by_status(70, parse_status(text), tracer, ignore_seccomp);
+  return refusal_by_status(70, parse_status(text), tracer, ignore_seccomp);
 }
 
 TEST(Status, ReadsTheFields) {
-  const ProcessStatus status = parse_status(kSleeper);
+  const ProcStatus status = parse_status(kSleeper);
   EXPECT_TRUE(status.there && !status.kernel && !status.ending && !status.shadow_stack);
   EXPECT_EQ(status.name, "my prog");
   EXPECT_EQ(status.state, 'S');
@@ -74,22 +74,22 @@ TEST(Status, EachRefusalHasItsSentence) {
 TEST(Image, RefusesWhatCannotLoadOurLibrary) {
   const Maps glibc = parse_maps("1000-2000 r-xp 0 8:1 7 /lib/libc.so.6\n");
   const Maps musl = parse_maps("1000-2000 r-xp 0 8:1 7 /lib/ld-musl-x86_64.so.1\n");
-  EXPECT_EQ(why_not_by_image(70, glibc, ELFCLASS64), "");
-  EXPECT_EQ(why_not_by_image(70, glibc, 0), "");
-  EXPECT_THAT(why_not_by_image(70, glibc, ELFCLASS32), HasSubstr("32-bit"));
-  EXPECT_THAT(why_not_by_image(70, musl, ELFCLASS64), HasSubstr("musl"));
-  EXPECT_THAT(why_not_by_image(70, {}, ELFCLASS64), HasSubstr("statically linked"));
+  EXPECT_EQ(refusal_by_image(70, glibc, ELFCLASS64), "");
+  EXPECT_EQ(refusal_by_image(70, glibc, 0), "");
+  EXPECT_THAT(refusal_by_image(70, glibc, ELFCLASS32), HasSubstr("32-bit"));
+  EXPECT_THAT(refusal_by_image(70, musl, ELFCLASS64), HasSubstr("musl"));
+  EXPECT_THAT(refusal_by_image(70, {}, ELFCLASS64), HasSubstr("statically linked"));
 }
 
-TEST(Denied, SaysWhoMay) {
-  EXPECT_THAT(why_denied(70, {ESRCH, 1000, false, false, 0}), HasSubstr("has ended"));
-  EXPECT_THAT(why_denied(70, {EACCES, 1000, true, false, 1}), HasSubstr("another user"));
-  EXPECT_THAT(why_denied(70, {EACCES, 1000, false, true, 0}), HasSubstr("not dumpable"));
-  EXPECT_THAT(why_denied(70, {EACCES, 1000, false, false, 1}), HasSubstr("ptrace_scope is 1"));
-  EXPECT_THAT(why_denied(70, {EACCES, 1000, false, false, 2}), HasSubstr("ptrace_scope is 2"));
-  EXPECT_THAT(why_denied(70, {EPERM, 0, false, false, 3}), HasSubstr("3, until the next boot"));
+TEST(PtraceDenial, SaysWhoMay) {
+  EXPECT_THAT(denial_message(70, {ESRCH, 1000, false, false, 0}), HasSubstr("has ended"));
+  EXPECT_THAT(denial_message(70, {EACCES, 1000, true, false, 1}), HasSubstr("another user"));
+  EXPECT_THAT(denial_message(70, {EACCES, 1000, false, true, 0}), HasSubstr("not dumpable"));
+  EXPECT_THAT(denial_message(70, {EACCES, 1000, false, false, 1}), HasSubstr("ptrace_scope is 1"));
+  EXPECT_THAT(denial_message(70, {EACCES, 1000, false, false, 2}), HasSubstr("ptrace_scope is 2"));
+  EXPECT_THAT(denial_message(70, {EPERM, 0, false, false, 3}), HasSubstr("3, until the next boot"));
   // Root without the capability, in a container.
-  EXPECT_THAT(why_denied(70, {EPERM, 0, true, false, 1}), HasSubstr("SYS_PTRACE"));
+  EXPECT_THAT(denial_message(70, {EPERM, 0, true, false, 1}), HasSubstr("SYS_PTRACE"));
 }
 
 TEST(HarmlessSignal, IsNeitherBlockedNorCaught) {
@@ -102,7 +102,7 @@ TEST(HarmlessSignal, IsNeitherBlockedNorCaught) {
 TEST(MayAttach, RefusesItself) {
   const auto result = may_attach(getpid(), false);
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(result.error().sentence, HasSubstr("itself"));
+  EXPECT_THAT(result.error().message, HasSubstr("itself"));
 }
 
 }  // namespace

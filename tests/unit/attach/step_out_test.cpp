@@ -62,12 +62,12 @@ TEST(StepOut, LeavesNoBreakpointInAThreadThatStopsLate) {
       GTEST_SKIP() << "ptrace: " << strerror(failure);
     }
     while (!signs.ready) usleep(1000);
-    ASSERT_EQ(tracee.stop(base::mono_ns() + kLongNs), Stop::kTrap);
+    ASSERT_EQ(tracee.stop(base::mono_ns() + kLongNs), StopReason::kTrap);
     // when: it does not come to the breakpoint in time
     signs.begins = true;
     EXPECT_FALSE(step_out(tracee, reinterpret_cast<std::uint64_t>(&way_out),
-                          base::mono_ns() + kShortNs, [](Step) {}));
-    EXPECT_TRUE(tracee.stands() || tracee.wait(base::mono_ns() + kLongNs) == Stop::kTrap);
+                          base::mono_ns() + kShortNs, [](Phase) {}));
+    EXPECT_TRUE(tracee.is_stopped() || tracee.wait(base::mono_ns() + kLongNs) == StopReason::kTrap);
   }
   // then: it comes there unharmed
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -24,19 +24,19 @@ namespace {
 void wait_until_asleep(const std::atomic<pid_t>& tid) {
   while (tid == 0) std::this_thread::yield();
   const std::string stat = "/proc/self/task/" + std::to_string(tid) + "/stat";
-  while (support::parse_stat(support::read_small_file(stat)).state != 'S')
+  while (support::parse_process_stat(support::read_small_file(stat)).state != 'S')
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST(Threads, ReadsTheRowOfASleepingCall) {
-  const SleepingCall call =
-      parse_call("202 0x7f00 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd1230 0x7f12345\n");
+  const BlockedSyscall call =
+      parse_syscall("202 0x7f00 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd1230 0x7f12345\n");
   EXPECT_EQ(call.number, 202);
   EXPECT_EQ(call.stack_pointer, 0x7ffd1230U);
 }
 
 TEST(Threads, ACallThatMayHaveMovedAPartIsKnown) {
-  const auto amid = [](const char* line) { return parse_call(line).amid_transfer; };
+  const auto amid = [](const char* line) { return parse_syscall(line).in_transfer; };
   EXPECT_TRUE(amid("1 0x1 0x7f00 0x40000 0x0 0x0 0x0 0x7ffd1230 0x7f12345\n"));   // write
   EXPECT_FALSE(amid("0 0x0 0x7f00 0x40000 0x0 0x0 0x0 0x7ffd1230 0x7f12345\n"));  // read
   EXPECT_TRUE(amid("45 0x5 0x7f00 0x400 0x100 0x0 0x0 0x7ffd1230 0x7f12345\n"));  // MSG_WAITALL
@@ -60,7 +60,7 @@ TEST(Threads, AWriterThatWaitsForItsReaderComesLast) {
   });
   wait_until_asleep(writer);
   // when
-  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  const std::vector<ThreadCandidate> threads = threads_by_stop_cost(getpid());
   std::vector<char> taken(bytes.size());
   while (read(ends[0], taken.data(), taken.size()) > 0) continue;
   thread.join();
@@ -68,15 +68,15 @@ TEST(Threads, AWriterThatWaitsForItsReaderComesLast) {
   // then
   ASSERT_FALSE(threads.empty());
   EXPECT_EQ(threads.back().tid, writer);
-  EXPECT_TRUE(threads.back().amid_transfer);
-  EXPECT_FALSE(threads.front().amid_transfer);
+  EXPECT_TRUE(threads.back().in_transfer);
+  EXPECT_FALSE(threads.front().in_transfer);
   EXPECT_EQ(put, static_cast<ssize_t>(bytes.size()));
 }
 
 TEST(Threads, ARunningThreadIsInNoCall) {
-  EXPECT_EQ(parse_call("running\n").number, -1);
-  EXPECT_EQ(parse_call("").number, -1);
-  EXPECT_EQ(parse_call("-1 0x7ffd1230 0x7f12345\n").number, -1);
+  EXPECT_EQ(parse_syscall("running\n").number, -1);
+  EXPECT_EQ(parse_syscall("").number, -1);
+  EXPECT_EQ(parse_syscall("-1 0x7ffd1230 0x7f12345\n").number, -1);
 }
 
 TEST(Threads, TheSleeperComesFirst) {
@@ -90,13 +90,13 @@ TEST(Threads, TheSleeperComesFirst) {
   });
   wait_until_asleep(sleeper);
   // when
-  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  const std::vector<ThreadCandidate> threads = threads_by_stop_cost(getpid());
   sem_post(&end);
   thread.join();
   // then
   const auto place = [&threads](pid_t tid) {
     return std::find_if(threads.begin(), threads.end(),
-                        [tid](const Candidate& one) { return one.tid == tid; }) -
+                        [tid](const ThreadCandidate& one) { return one.tid == tid; }) -
            threads.begin();
   };
   EXPECT_LT(place(sleeper), place(getpid()));
@@ -115,12 +115,12 @@ TEST(Threads, OneThatIsOnlyCalledAsOursIsTheirs) {
   });
   while (named == 0) std::this_thread::yield();
   // when
-  const std::vector<Candidate> threads = threads_by_merit(getpid());
+  const std::vector<ThreadCandidate> threads = threads_by_stop_cost(getpid());
   over = true;
   thread.join();
   // then
   EXPECT_TRUE(std::any_of(threads.begin(), threads.end(),
-                          [&](const Candidate& one) { return one.tid == named; }));
+                          [&](const ThreadCandidate& one) { return one.tid == named; }));
 }
 
 }  // namespace

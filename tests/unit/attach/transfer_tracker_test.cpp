@@ -21,37 +21,37 @@ void run_for_ms(long ms) {
 class TransfersTest : public testing::Test {
  protected:
   /// This thread, as it may be seen.
-  Candidate waiting_for_room() const { return {gettid(), 1, true}; }
-  Candidate running() const { return {gettid(), 0, false}; }
-  Candidate in_another_call() const { return {gettid(), 1, false}; }
+  ThreadCandidate waiting_for_room() const { return {gettid(), 1, true}; }
+  ThreadCandidate running() const { return {gettid(), 0, false}; }
+  ThreadCandidate in_another_call() const { return {gettid(), 1, false}; }
 
-  Transfers transfers{getpid()};
+  TransferTracker transfers{getpid()};
 };
 
 TEST_F(TransfersTest, AThreadThatWasNeverSeenAmidOneIsNot) {
-  EXPECT_FALSE(transfers.amid(running()));
-  EXPECT_FALSE(transfers.amid(in_another_call()));
+  EXPECT_FALSE(transfers.in_transfer(running()));
+  EXPECT_FALSE(transfers.in_transfer(in_another_call()));
 }
 
 TEST_F(TransfersTest, AThreadThatWokeToMoveOnIsAmidItUntilItHasRunAWhile) {
-  EXPECT_TRUE(transfers.amid(waiting_for_room()));
-  EXPECT_TRUE(transfers.amid(running()));
+  EXPECT_TRUE(transfers.in_transfer(waiting_for_room()));
+  EXPECT_TRUE(transfers.in_transfer(running()));
   run_for_ms(12);
-  EXPECT_FALSE(transfers.amid(running()));
-  EXPECT_FALSE(transfers.amid(running())) << "forgotten";
+  EXPECT_FALSE(transfers.in_transfer(running()));
+  EXPECT_FALSE(transfers.in_transfer(running())) << "forgotten";
 }
 
 TEST_F(TransfersTest, AThreadThatSleepsInAnotherCallIsOut) {
-  EXPECT_TRUE(transfers.amid(waiting_for_room()));
-  EXPECT_FALSE(transfers.amid(in_another_call()));
-  EXPECT_FALSE(transfers.amid(running()));
+  EXPECT_TRUE(transfers.in_transfer(waiting_for_room()));
+  EXPECT_FALSE(transfers.in_transfer(in_another_call()));
+  EXPECT_FALSE(transfers.in_transfer(running()));
 }
 
 TEST_F(TransfersTest, WaitingForRoomAgainBeginsAnew) {
-  EXPECT_TRUE(transfers.amid(waiting_for_room()));
+  EXPECT_TRUE(transfers.in_transfer(waiting_for_room()));
   run_for_ms(12);
-  EXPECT_TRUE(transfers.amid(waiting_for_room()));
-  EXPECT_TRUE(transfers.amid(running()));
+  EXPECT_TRUE(transfers.in_transfer(waiting_for_room()));
+  EXPECT_TRUE(transfers.in_transfer(running()));
 }
 
 }  // namespace

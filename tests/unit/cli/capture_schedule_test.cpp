@@ -25,11 +25,11 @@ struct Settled {
 Settled settled(Words words) {
   words.insert(words.begin(), {"attach", "1"});
   auto parsed = parse(words);
-  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().sentence);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   if (!parsed) return {};
   Options options = parsed.value().options;
-  const auto done = settle_running_schedule(options);
-  return {options.session, done ? "" : done.error().sentence};
+  const auto done = resolve_capture_schedule(options);
+  return {options.session, done ? "" : done.error().message};
 }
 
 std::uint64_t skipped_steps(const Words& words) {
@@ -64,7 +64,7 @@ TEST(RunningSchedule, WindowsInTimeSkipNoStep) {
 
 TEST(RunningSchedule, OneWindowOfFiveSecondsWhereNothingIsSaid) {
   const api::SessionOptions plain = settled({}).session;
-  EXPECT_TRUE(plain.of_running && plain.schedule.given);
+  EXPECT_TRUE(plain.running_processes && plain.schedule.given);
   EXPECT_EQ(plain.schedule.active.unit, Unit::kTime);
   EXPECT_EQ(plain.schedule.active.value, 5'000'000'000U);
   EXPECT_EQ(plain.schedule.repeat, 1U);

@@ -6,50 +6,50 @@
 namespace gpuprof::cli {
 namespace {
 
-using State = DaemonPulse::State;
-using Look = DaemonPulse::Look;
+using State = DaemonWatchdog::State;
+using Look = DaemonWatchdog::Observation;
 
 /// The state after `count` looks that all find the same.
-State after(DaemonPulse& pulse, unsigned count, const Look& look) {
+State after(DaemonWatchdog& pulse, unsigned count, const Look& look) {
   State state = State::kAlive;
-  for (unsigned i = 0; i < count; ++i) state = pulse.see(look);
+  for (unsigned i = 0; i < count; ++i) state = pulse.observe(look);
   return state;
 }
 
-TEST(DaemonPulse, StoppedDaemonIsGivenAFewSeconds) {
-  DaemonPulse pulse;
+TEST(DaemonWatchdog, StoppedDaemonIsGivenAFewSeconds) {
+  DaemonWatchdog pulse;
   const Look stopped{true, false, 7};
-  EXPECT_EQ(after(pulse, DaemonPulse::kLooksStopped - 1, stopped), State::kAlive);
-  EXPECT_EQ(pulse.see(stopped), State::kStopped);
+  EXPECT_EQ(after(pulse, DaemonWatchdog::kStoppedPolls - 1, stopped), State::kAlive);
+  EXPECT_EQ(pulse.observe(stopped), State::kStopped);
 }
 
-TEST(DaemonPulse, ContinuedDaemonStartsAnew) {
-  DaemonPulse pulse;
-  after(pulse, DaemonPulse::kLooksStopped - 1, {true, false, 7});
-  pulse.see({false, false, 8});
-  EXPECT_EQ(after(pulse, DaemonPulse::kLooksStopped - 1, {true, false, 8}), State::kAlive);
+TEST(DaemonWatchdog, ContinuedDaemonStartsAnew) {
+  DaemonWatchdog pulse;
+  after(pulse, DaemonWatchdog::kStoppedPolls - 1, {true, false, 7});
+  pulse.observe({false, false, 8});
+  EXPECT_EQ(after(pulse, DaemonWatchdog::kStoppedPolls - 1, {true, false, 8}), State::kAlive);
 }
 
-TEST(DaemonPulse, IdleAndSilentIsStuck) {
-  DaemonPulse pulse;
-  pulse.see({false, false, 7});
-  EXPECT_EQ(after(pulse, DaemonPulse::kLooksStuck - 1, {false, false, 7}), State::kAlive);
-  EXPECT_EQ(pulse.see({false, false, 7}), State::kStuck);
+TEST(DaemonWatchdog, IdleAndSilentIsStuck) {
+  DaemonWatchdog pulse;
+  pulse.observe({false, false, 7});
+  EXPECT_EQ(after(pulse, DaemonWatchdog::kHungPolls - 1, {false, false, 7}), State::kAlive);
+  EXPECT_EQ(pulse.observe({false, false, 7}), State::kHung);
 }
 
-TEST(DaemonPulse, WorkingDaemonIsWaitedForHoweverLong) {
-  DaemonPulse busy, using_cpu;
-  EXPECT_EQ(after(busy, 100 * DaemonPulse::kLooksStuck, {false, true, 7}), State::kAlive);
-  for (unsigned i = 0; i < 100 * DaemonPulse::kLooksStuck; ++i) {
-    ASSERT_EQ(using_cpu.see({false, false, i / 50}), State::kAlive) << i;
+TEST(DaemonWatchdog, WorkingDaemonIsWaitedForHoweverLong) {
+  DaemonWatchdog busy, using_cpu;
+  EXPECT_EQ(after(busy, 100 * DaemonWatchdog::kHungPolls, {false, true, 7}), State::kAlive);
+  for (unsigned i = 0; i < 100 * DaemonWatchdog::kHungPolls; ++i) {
+    ASSERT_EQ(using_cpu.observe({false, false, i / 50}), State::kAlive) << i;
   }
 }
 
-TEST(DaemonPulse, AWordCounts) {
-  DaemonPulse pulse;
+TEST(DaemonWatchdog, AWordCounts) {
+  DaemonWatchdog pulse;
   for (int i = 0; i < 10; ++i) {
-    ASSERT_EQ(after(pulse, DaemonPulse::kLooksStuck - 1, {false, false, 7}), State::kAlive);
-    pulse.spoke();
+    ASSERT_EQ(after(pulse, DaemonWatchdog::kHungPolls - 1, {false, false, 7}), State::kAlive);
+    pulse.reset();
   }
 }
 

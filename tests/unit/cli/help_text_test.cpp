@@ -43,9 +43,9 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
 
 TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
   for (const CommandRow& command : command_table()) {
-    const std::string text = command_text(command);
+    const std::string text = command_help_text(command);
     for (const OptionRow& row : option_table()) {
-      if ((row.commands & command.bit) == 0) continue;
+      if ((row.commands & command.flag) == 0) continue;
       for (const std::string& name : option_names(row)) EXPECT_THAT(text, HasSubstr(name));
     }
     for (const std::string& line : support::split(text, '\n')) EXPECT_LE(line.size(), 80U) << line;

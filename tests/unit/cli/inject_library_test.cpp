@@ -16,21 +16,21 @@ using testing::StartsWith;
 const auto kOwn = static_cast<std::uint32_t>(::getpid());
 
 TEST(BringIn, EachAnswerHasItsWords) {
-  EXPECT_EQ("", why_not_started(7, 0));
-  EXPECT_EQ("", why_not_started(7, 1));
-  EXPECT_THAT(why_not_started(7, 2), HasSubstr("process 7 does not understand"));
-  EXPECT_THAT(why_not_started(7, 3), HasSubstr("pids.max"));
-  EXPECT_THAT(why_not_started(7, 4), HasSubstr("may not read the time stamp counter"));
-  EXPECT_THAT(why_not_started(7, 5), HasSubstr("does not know (5)"));
+  EXPECT_EQ("", start_failure_reason(7, 0));
+  EXPECT_EQ("", start_failure_reason(7, 1));
+  EXPECT_THAT(start_failure_reason(7, 2), HasSubstr("process 7 does not understand"));
+  EXPECT_THAT(start_failure_reason(7, 3), HasSubstr("pids.max"));
+  EXPECT_THAT(start_failure_reason(7, 4), HasSubstr("may not read the time stamp counter"));
+  EXPECT_THAT(start_failure_reason(7, 5), HasSubstr("does not know (5)"));
 }
 
 TEST(BringIn, OneThatGoesOnMayStillAnswer) {
-  EXPECT_EQ("", why_no_answer(kOwn, support::program_mark(::getpid())));
+  EXPECT_EQ("", process_gone_reason(kOwn, support::exec_fingerprint(::getpid())));
 }
 
 TEST(BringIn, AnotherProgramIsNoticed) {
-  EXPECT_NE(0u, support::program_mark(::getpid()));
-  EXPECT_THAT(why_no_answer(kOwn, support::program_mark(::getpid()) ^ 2),
+  EXPECT_NE(0u, support::exec_fingerprint(::getpid()));
+  EXPECT_THAT(process_gone_reason(kOwn, support::exec_fingerprint(::getpid()) ^ 2),
               HasSubstr("started another program (exec)"));
 }
 
@@ -40,9 +40,10 @@ TEST(BringIn, TheEndIsNoticedBeforeAnybodyCollectsIt) {
   siginfo_t info;
   ASSERT_EQ(0, ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT));
   const auto pid = static_cast<std::uint32_t>(child);
-  EXPECT_THAT(why_no_answer(pid, 1), StartsWith("process " + std::to_string(pid) + " ended while"));
+  EXPECT_THAT(process_gone_reason(pid, 1),
+              StartsWith("process " + std::to_string(pid) + " ended while"));
   ::waitpid(child, nullptr, 0);
-  EXPECT_THAT(why_no_answer(pid, 1), HasSubstr("ended while"));
+  EXPECT_THAT(process_gone_reason(pid, 1), HasSubstr("ended while"));
 }
 
 }  // namespace

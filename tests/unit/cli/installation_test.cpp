@@ -34,8 +34,8 @@ TEST(FindInstallation, LooksBesideTheProgram) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found.value().daemon, folder / "bin/gpuprofd");
   EXPECT_EQ(found.value().library, folder / "lib/gpuprof/libgpuprof_inject.so");
-  EXPECT_EQ(found.value().by_lib, folder / "lib/gpuprof");
-  EXPECT_FALSE(found.value().has_thirty_two);
+  EXPECT_EQ(found.value().lib_token_folder, folder / "lib/gpuprof");
+  EXPECT_FALSE(found.value().has_32bit_stub);
 }
 
 TEST(FindInstallation, MissingPartsAreNamed) {
@@ -45,13 +45,13 @@ TEST(FindInstallation, MissingPartsAreNamed) {
   fs::remove_all(folder / "lib");
   const auto found = find_installation(program, "");
   ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().sentence, testing::HasSubstr("libgpuprof_inject.so"));
+  EXPECT_THAT(found.error().message, testing::HasSubstr("libgpuprof_inject.so"));
 }
 
 TEST(FindInstallation, WithoutProcTheRemedyIsToMountIt) {
   const auto found = find_installation("", "");
   ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().sentence, testing::HasSubstr("mount -t proc proc /proc"));
+  EXPECT_THAT(found.error().message, testing::HasSubstr("mount -t proc proc /proc"));
 }
 
 TEST(LibExpansion, FollowsTheLoadersOwnFolder) {
@@ -60,37 +60,37 @@ TEST(LibExpansion, FollowsTheLoadersOwnFolder) {
   fs::create_directories(folder / "lib64");
   std::ofstream(folder / "usr/lib/x86_64-linux-gnu/ld.so") << "x";
   fs::create_symlink(folder / "usr/lib/x86_64-linux-gnu/ld.so", folder / "lib64/ld.so");
-  EXPECT_EQ(lib_expansion(folder / "lib64/ld.so"), "lib/x86_64-linux-gnu");
+  EXPECT_EQ(expand_lib_token(folder / "lib64/ld.so"), "lib/x86_64-linux-gnu");
   std::ofstream(folder / "lib64/other.so") << "x";
-  EXPECT_EQ(lib_expansion(folder / "lib64/other.so"), "lib64");
-  EXPECT_EQ(lib_expansion(folder / "none"), "");
+  EXPECT_EQ(expand_lib_token(folder / "lib64/other.so"), "lib64");
+  EXPECT_EQ(expand_lib_token(folder / "none"), "");
 }
 
-TEST(PreloadName, PlainPathNeedsNoLink) {
+TEST(PreloadPath, PlainPathNeedsNoLink) {
   test::TempFolder folder;
   const Installation found = find_installation(install(folder.path()), "").value();
-  auto name = PreloadName::make(found, "/lib64/ld-linux-x86-64.so.2", "/tmp");
+  auto name = PreloadPath::make(found, "/lib64/ld-linux-x86-64.so.2", "/tmp");
   ASSERT_TRUE(name);
-  EXPECT_EQ(name.value().word(), folder / "lib/gpuprof/$LIB/libgpuprof_inject.so");
+  EXPECT_EQ(name.value().value(), folder / "lib/gpuprof/$LIB/libgpuprof_inject.so");
   EXPECT_EQ(name.value().remove(), "");
 }
 
-TEST(PreloadName, UnknownExpansionNamesTheFileItself) {
+TEST(PreloadPath, UnknownExpansionNamesTheFileItself) {
   test::TempFolder folder;
   const Installation found = find_installation(install(folder.path()), "").value();
-  auto name = PreloadName::make(found, "/nonexistent/ld.so", "/tmp");
+  auto name = PreloadPath::make(found, "/nonexistent/ld.so", "/tmp");
   ASSERT_TRUE(name);
-  EXPECT_EQ(name.value().word(), found.library);
+  EXPECT_EQ(name.value().value(), found.library);
   EXPECT_FALSE(name.value().uses_lib_token());
 }
 
-TEST(PreloadName, PathWithBlanksOrColonsGoesOverAPrivateLink) {
+TEST(PreloadPath, PathWithBlanksOrColonsGoesOverAPrivateLink) {
   for (const char* odd : {"with blank", "with:colon", "with$dollar"}) {
     test::TempFolder folder;
     const Installation found = find_installation(install(folder / odd), "").value();
-    auto name = PreloadName::make(found, "/lib64/ld-linux-x86-64.so.2", folder.path());
+    auto name = PreloadPath::make(found, "/lib64/ld-linux-x86-64.so.2", folder.path());
     ASSERT_TRUE(name);
-    const std::string word = name.value().word();
+    const std::string word = name.value().value();
     EXPECT_EQ(word.find_first_of(" :"), std::string::npos) << word;
     const fs::path link = fs::path(word).parent_path().parent_path();
     EXPECT_TRUE(fs::exists(link / "lib64" / kLibraryName));

@@ -14,8 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Surroundings around(std::vector<std::string> environment = {}) {
-  Surroundings s;
+RunContext around(std::vector<std::string> environment = {}) {
+  RunContext s;
   s.environment = std::move(environment);
   s.working_folder = "/work-folder";
   s.host = "node7";
@@ -37,15 +37,15 @@ TEST(IsPattern, FollowsTheEndingAndTheLetters) {
 }
 
 TEST(NamesFileInVain, IsAFolderThatLooksLikeAFile) {
-  EXPECT_TRUE(names_file_in_vain("x.json"));
-  EXPECT_TRUE(names_file_in_vain("x.json.gz"));
-  EXPECT_FALSE(names_file_in_vain("x.pt.trace.json"));
-  EXPECT_FALSE(names_file_in_vain("%p.json"));
-  EXPECT_FALSE(names_file_in_vain("out"));
+  EXPECT_TRUE(looks_like_file_name("x.json"));
+  EXPECT_TRUE(looks_like_file_name("x.json.gz"));
+  EXPECT_FALSE(looks_like_file_name("x.pt.trace.json"));
+  EXPECT_FALSE(looks_like_file_name("%p.json"));
+  EXPECT_FALSE(looks_like_file_name("out"));
 }
 
 TEST(ChooseOutput, DefaultNamesHostAndTime) {
-  const auto place = choose_output("", around());
+  const auto place = resolve_output("", around());
   ASSERT_TRUE(place);
   EXPECT_THAT(place.value().output,
               testing::MatchesRegex("/work-folder/gpuprof/node7-[0-9]{8}-[0-9]{6}"));
@@ -54,11 +54,11 @@ TEST(ChooseOutput, DefaultNamesHostAndTime) {
 
 TEST(ChooseOutput, SecondRunInASecondGetsAFolderOfItsOwn) {
   test::TempFolder folder;
-  Surroundings here = around();
+  RunContext here = around();
   here.working_folder = folder.path();
-  const std::string first = choose_output("", here).value().output;
+  const std::string first = resolve_output("", here).value().output;
   std::filesystem::create_directories(first);
-  EXPECT_EQ(choose_output("", here).value().output, first + "-2");
+  EXPECT_EQ(resolve_output("", here).value().output, first + "-2");
 }
 
 TEST(ChooseOutput, RanksOfOneJobShareAFolder) {
@@ -75,14 +75,14 @@ TEST(ChooseOutput, BatchScriptIsNoRank) {
 }
 
 TEST(ChooseOutput, FolderIsRelativeToTheWorkingFolderAndExpanded) {
-  EXPECT_EQ(choose_output("a/%h-%q{JOB}-%%", around({"JOB=x/y"})).value().output,
+  EXPECT_EQ(resolve_output("a/%h-%q{JOB}-%%", around({"JOB=x/y"})).value().output,
             "/work-folder/a/node7-x_y-%");
-  EXPECT_EQ(choose_output("r%r", around({"RANK=3"})).value().output, "/work-folder/r3");
-  EXPECT_EQ(choose_output("r%r", around({"RANK=../3"})).value().output, "/work-folder/r.._3");
+  EXPECT_EQ(resolve_output("r%r", around({"RANK=3"})).value().output, "/work-folder/r3");
+  EXPECT_EQ(resolve_output("r%r", around({"RANK=../3"})).value().output, "/work-folder/r.._3");
 }
 
 TEST(ChooseOutput, PatternKeepsItsLettersForTheFiles) {
-  const auto place = choose_output("out/t-%p-%n.pt.trace.json", around());
+  const auto place = resolve_output("out/t-%p-%n.pt.trace.json", around());
   ASSERT_TRUE(place);
   EXPECT_TRUE(place.value().is_pattern);
   EXPECT_EQ(place.value().output, "/work-folder/out/t-%p-%n.pt.trace.json");
@@ -91,19 +91,19 @@ TEST(ChooseOutput, PatternKeepsItsLettersForTheFiles) {
 
 TEST(ChooseOutput, VariablesOfAPatternAreFixedNow) {
   // The daemon, which expands the rest, may have another environment.
-  const auto place = choose_output("%q{JOB}/t-%q{JOB}-%p", around({"JOB=50%/y"}));
+  const auto place = resolve_output("%q{JOB}/t-%q{JOB}-%p", around({"JOB=50%/y"}));
   ASSERT_TRUE(place);
   EXPECT_EQ(place.value().output, "/work-folder/50__y/t-50%%_y-%p");
 }
 
 TEST(ChooseOutput, EmptyVariableIsRefusedAsUnset) {
-  const auto place = choose_output("t-%q{JOB}-%p", around({"JOB="}));
+  const auto place = resolve_output("t-%q{JOB}-%p", around({"JOB="}));
   ASSERT_FALSE(place);
-  EXPECT_THAT(place.error().sentence, HasSubstr("JOB is empty"));
+  EXPECT_THAT(place.error().message, HasSubstr("JOB is empty"));
 }
 
 TEST(ChooseOutput, FolderOfAPatternIsExpandedNow) {
-  const auto place = choose_output("%h/t-%p", around());
+  const auto place = resolve_output("%h/t-%p", around());
   ASSERT_TRUE(place);
   EXPECT_EQ(place.value().folder, "/work-folder/node7");
   EXPECT_EQ(place.value().output, "/work-folder/node7/t-%p");
@@ -115,9 +115,9 @@ struct Bad {
 };
 class BadOutput : public testing::TestWithParam<Bad> {};
 TEST_P(BadOutput, IsRefusedInOneSentence) {
-  const auto place = choose_output(GetParam().output, around());
+  const auto place = resolve_output(GetParam().output, around());
   ASSERT_FALSE(place);
-  EXPECT_THAT(place.error().sentence, HasSubstr(GetParam().part));
+  EXPECT_THAT(place.error().message, HasSubstr(GetParam().part));
   EXPECT_EQ(place.error().exit_status, 125);
 }
 INSTANTIATE_TEST_SUITE_P(All, BadOutput,
@@ -132,40 +132,40 @@ INSTANTIATE_TEST_SUITE_P(All, BadOutput,
 
 TEST(PrepareOutput, FindsAFileInTheWayUnlessForced) {
   test::TempFolder folder;
-  Surroundings here = around();
+  RunContext here = around();
   here.working_folder = folder.path();
   folder.write("x.pt.trace.json", "old");
-  OutputPlace place = choose_output("x.pt.trace.json", here).value();
-  const auto refused = prepare_output(&place, false);
+  OutputLocation place = resolve_output("x.pt.trace.json", here).value();
+  const auto refused = create_output(&place, false);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().sentence, HasSubstr("exists already"));
-  EXPECT_TRUE(prepare_output(&place, true));
+  EXPECT_THAT(refused.error().message, HasSubstr("exists already"));
+  EXPECT_TRUE(create_output(&place, true));
 }
 
 TEST(PrepareOutput, ExistingFolderIsFine) {
   test::TempFolder folder;
-  OutputPlace place = choose_output(folder.path(), around()).value();
-  EXPECT_TRUE(prepare_output(&place, false));
-  EXPECT_TRUE(place.made.empty());
+  OutputLocation place = resolve_output(folder.path(), around()).value();
+  EXPECT_TRUE(create_output(&place, false));
+  EXPECT_TRUE(place.created_folders.empty());
 }
 
 TEST(PrepareOutput, UnwritablePlaceIsFoundAndNothingIsLeft) {
   test::TempFolder folder;
   folder.write("file", "x");
-  OutputPlace place = choose_output(folder / "file/out", around()).value();
-  EXPECT_FALSE(prepare_output(&place, false));
-  OutputPlace proc = choose_output("/proc/gpuprof", around()).value();
-  EXPECT_FALSE(prepare_output(&proc, false));
+  OutputLocation place = resolve_output(folder / "file/out", around()).value();
+  EXPECT_FALSE(create_output(&place, false));
+  OutputLocation proc = resolve_output("/proc/gpuprof", around()).value();
+  EXPECT_FALSE(create_output(&proc, false));
 }
 
 TEST(ChooseOutput, SaysThatTheCurrentFolderIsGone) {
-  Surroundings around;
+  RunContext around;
   around.host = "host";
-  const auto refused = choose_output("", around);
+  const auto refused = resolve_output("", around);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().sentence.find("no longer exists"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("no longer exists"), std::string::npos);
   EXPECT_EQ(refused.error().exit_status, 125);
-  EXPECT_FALSE(choose_output("relative", around));
+  EXPECT_FALSE(resolve_output("relative", around));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using Unit = api::Extent::Unit;
 Options run(Words words) {
   words.insert(words.begin(), "run");
   auto parsed = parse(words);
-  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().sentence);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   return parsed ? parsed.value().options : Options{};
 }
 
@@ -94,7 +94,7 @@ TEST(Parse, TheEndingOfTheOutputChoosesTheFormatWhereNoneIsGiven) {
 }
 
 TEST(Parse, ScheduleInSteps) {
-  const api::Schedule s =
+  const api::ScheduleOptions s =
       run({"--skip-first", "5", "--wait=1", "--warmup", "2", "--active", "3", "--repeat", "4", "p"})
           .session.schedule;
   EXPECT_TRUE(s.given);
@@ -106,7 +106,7 @@ TEST(Parse, ScheduleInSteps) {
 }
 
 TEST(Parse, DelayAndDurationAreWaitAndOneActiveWindow) {
-  const api::Schedule s = run({"-y", "2s", "-d", "500ms", "p"}).session.schedule;
+  const api::ScheduleOptions s = run({"-y", "2s", "-d", "500ms", "p"}).session.schedule;
   EXPECT_EQ(s.wait.unit, Unit::kTime);
   EXPECT_EQ(s.wait.value, 2'000'000'000U);
   EXPECT_EQ(s.active.value, 500'000'000U);
@@ -114,7 +114,7 @@ TEST(Parse, DelayAndDurationAreWaitAndOneActiveWindow) {
 }
 
 TEST(Parse, ZeroFitsStepsAndTime) {
-  const api::Schedule s = run({"--wait", "0", "--active", "1s", "p"}).session.schedule;
+  const api::ScheduleOptions s = run({"--wait", "0", "--active", "1s", "p"}).session.schedule;
   EXPECT_EQ(s.wait.unit, Unit::kNone);
   EXPECT_EQ(s.active.unit, Unit::kTime);
 }
@@ -122,7 +122,7 @@ TEST(Parse, ZeroFitsStepsAndTime) {
 TEST(Parse, WindowsAboveAThousandASecondAreRefused) {
   const auto refused = parse({"run", "--active", "1us", "--wait", "1us", "p"});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().sentence, HasSubstr("add up to 2 us"));
+  EXPECT_THAT(refused.error().message, HasSubstr("add up to 2 us"));
   EXPECT_TRUE(parse({"run", "--active", "1ms", "p"}));
   EXPECT_TRUE(parse({"run", "-d", "1us", "p"})) << "one window only";
   EXPECT_TRUE(parse({"run", "--active", "1", "p"})) << "a step";
@@ -137,7 +137,7 @@ TEST(Parse, TraceWordsBecomeBits) {
 TEST(Parse, OptionsOfExportMayFollowTheFolder) {
   const auto parsed = parse({"export", "spool", "-o", "out", "-f"});
   ASSERT_TRUE(parsed);
-  EXPECT_THAT(parsed.value().options.words, ElementsAre("spool"));
+  EXPECT_THAT(parsed.value().options.arguments, ElementsAre("spool"));
   EXPECT_EQ(parsed.value().options.output, "out");
   EXPECT_TRUE(parsed.value().options.session.force);
 }
@@ -146,7 +146,7 @@ TEST(Parse, ProcessesComeRepeatedSeparatedByCommasAndAsWords) {
   const auto parsed = parse({"attach", "-p", "1,2", "7", "--pid=3", "-d", "2s", "-p4", "8"});
   ASSERT_TRUE(parsed);
   EXPECT_THAT(parsed.value().options.pids, ElementsAre(1U, 2U, 3U, 4U));
-  EXPECT_THAT(parsed.value().options.words, ElementsAre("7", "8"));
+  EXPECT_THAT(parsed.value().options.arguments, ElementsAre("7", "8"));
   EXPECT_EQ(parsed.value().options.session.schedule.active.value, 2'000'000'000U);
 }
 
@@ -165,7 +165,7 @@ TEST(Parse, HelpOfACommandNeedsNothingElse) {
   const auto parsed = parse({"run", "--help"});
   ASSERT_TRUE(parsed);
   EXPECT_STREQ(parsed.value().command->name, "help");
-  EXPECT_THAT(parsed.value().options.words, ElementsAre("run"));
+  EXPECT_THAT(parsed.value().options.arguments, ElementsAre("run"));
 }
 
 struct BadLine {
@@ -179,8 +179,8 @@ TEST_P(BadInput, IsOneSentenceWithStatus125) {
   const auto parsed = parse(GetParam().words);
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().exit_status, 125);
-  EXPECT_THAT(parsed.error().sentence, HasSubstr(GetParam().part));
-  EXPECT_EQ(parsed.error().sentence.find('\n'), std::string::npos);
+  EXPECT_THAT(parsed.error().message, HasSubstr(GetParam().part));
+  EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,7 +9,7 @@ namespace {
 
 Options parsed(const std::vector<std::string>& words) {
   auto invocation = parse(words);
-  EXPECT_TRUE(invocation) << invocation.error().sentence;
+  EXPECT_TRUE(invocation) << invocation.error().message;
   return invocation ? invocation.value().options : Options();
 }
 
@@ -17,7 +17,7 @@ Options parsed(const std::vector<std::string>& words) {
 Options captured(std::vector<std::string> options) {
   options.insert(options.begin(), {"run", "--serve", "6009"});
   options.emplace_back("program");
-  std::vector<std::string> words = capture_words(parsed(options));
+  std::vector<std::string> words = capture_arguments(parsed(options));
   words.insert(words.begin(), "capture");
   words.emplace_back("4711");
   return parsed(words);

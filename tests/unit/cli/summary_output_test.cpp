@@ -21,7 +21,7 @@ TEST(SessionReport, TheSummaryInAFileIsUtf8WhateverAProcessIsCalled) {
   api::Summary summary;
   summary.processes.emplace_back().command_line = "train \xff \xc3\xa9";
   // when
-  ASSERT_TRUE(report(options, summary));
+  ASSERT_TRUE(write_summary(options, summary));
   // then
   const std::string text = support::read_small_file(options.summary_json);
   EXPECT_TRUE(support::is_utf8(text));

@@ -50,14 +50,14 @@ class Answering {
   Answering(const std::string& name, AgentState state, bool in_session)
       : door_(FakeDoor::path_of(kOwn, 77)), thread_([this, name, state, in_session] {
           while (!over_) {
-            if (door_.next(20) != wire::MessageType::kDoorQuery) continue;
-            wire::DoorStatus status{};
+            if (door_.wait_for_request(20) != wire::MessageType::kStatusRequest) continue;
+            wire::StatusReply status{};
             status.state = static_cast<std::uint32_t>(state);
             status.in_session = in_session ? 1 : 0;
             status.daemon_pid = 4711;
             const std::string text = "name=" + name + "\n";
             status.text_bytes = static_cast<std::uint32_t>(text.size());
-            door_.answer(status, text);
+            door_.reply(status, text);
           }
         }) {}
   ~Answering() {
@@ -108,29 +108,29 @@ bool any_has(const std::vector<std::string>& sentences, const std::string& part)
 
 Options with_words(std::vector<std::string> words) {
   Options options;
-  options.words = std::move(words);
+  options.arguments = std::move(words);
   return options;
 }
 
 std::string sentence(const Options& options) {
-  const auto chosen = processes_by_id(options, "attach");
-  return chosen ? "" : chosen.error().sentence;
+  const auto chosen = select_pids(options, "attach");
+  return chosen ? "" : chosen.error().message;
 }
 
 TEST(Chosen, IdsComeInOrderAndEachOnce) {
   const Child child;
   Options options = with_words({std::to_string(child.pid()), std::to_string(kOwn)});
   options.pids = {kOwn, kOwn};
-  const auto chosen = processes_by_id(options, "attach");
-  ASSERT_TRUE(chosen.ok()) << chosen.error().sentence;
+  const auto chosen = select_pids(options, "attach");
+  ASSERT_TRUE(chosen.ok()) << chosen.error().message;
   EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
 }
 
 TEST(Chosen, SeveralIdsMayStandInOneWord) {
   const Child child;
   const std::string both = std::to_string(kOwn) + "," + std::to_string(child.pid());
-  const auto chosen = processes_by_id(with_words({both}), "attach");
-  ASSERT_TRUE(chosen.ok()) << chosen.error().sentence;
+  const auto chosen = select_pids(with_words({both}), "attach");
+  ASSERT_TRUE(chosen.ok()) << chosen.error().message;
   EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
   for (const char* word : {"1,", ",1", "1,,1", "1,job"})
     EXPECT_THAT(sentence(with_words({word})), HasSubstr("is no process")) << word;
@@ -140,7 +140,7 @@ TEST(Chosen, ChildrenComeBehindTheirParents) {
   const Child child, other;
   Options options = with_words({std::to_string(kOwn)});
   options.children = true;
-  const auto chosen = processes_by_id(options, "attach");
+  const auto chosen = select_pids(options, "attach");
   ASSERT_TRUE(chosen.ok());
   EXPECT_THAT(chosen.value(), ElementsAre(kOwn, std::min(child.pid(), other.pid()),
                                           std::max(child.pid(), other.pid())));
@@ -162,37 +162,37 @@ TEST(Chosen, RefusesWhatIsNoProcess) {
 TEST(Chosen, AProcessIsFoundByIdAndByName) {
   const Answering process("chosen-test", AgentState::kArmed, false);
   for (const std::string& word : {std::to_string(kOwn), std::string("chosen-test")}) {
-    const auto found = processes_by_door(with_words({word}), "capture");
-    ASSERT_TRUE(found.ok()) << found.error().sentence;
-    ASSERT_EQ(1u, found.value().found.size());
-    EXPECT_EQ(kOwn, found.value().found[0].door.pid);
-    EXPECT_TRUE(found.value().found[0].named);
+    const auto found = select_processes(with_words({word}), "capture");
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_EQ(1u, found.value().selected.size());
+    EXPECT_EQ(kOwn, found.value().selected[0].door.pid);
+    EXPECT_TRUE(found.value().selected[0].named);
   }
 }
 
 TEST(Chosen, SeveralIdsInOneWordAreFound) {
   const Answering process("chosen-test", AgentState::kArmed, false);
   const std::string twice = std::to_string(kOwn) + "," + std::to_string(kOwn);
-  const auto found = processes_by_door(with_words({twice}), "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().found.size());
+  const auto found = select_processes(with_words({twice}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(1u, found.value().selected.size());
 }
 
 TEST(Chosen, OneMeantTwiceIsFoundOnce) {
   const Answering process("chosen-test", AgentState::kArmed, false);
-  const auto found = processes_by_door(with_words({"chosen-test", std::to_string(kOwn)}), "stop");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().found.size());
+  const auto found = select_processes(with_words({"chosen-test", std::to_string(kOwn)}), "stop");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(1u, found.value().selected.size());
 }
 
 TEST(Chosen, WhatAllFindsIsNotNamed) {
   const Answering process("chosen-test", AgentState::kArmed, false);
   Options options;
   options.all = true;
-  const auto found = processes_by_door(options, "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
+  const auto found = select_processes(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
   bool seen = false;
-  for (const Found& one : found.value().found) {
+  for (const SelectedProcess& one : found.value().selected) {
     seen = seen || one.door.pid == kOwn;
     EXPECT_FALSE(one.named);
   }
@@ -204,34 +204,34 @@ TEST(Chosen, ChildrenWithoutTheLibraryAreLeftOut) {
   const Child child;
   Options options = with_words({std::to_string(kOwn)});
   options.children = true;
-  const auto found = processes_by_door(options, "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().found.size());
+  const auto found = select_processes(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(1u, found.value().selected.size());
 }
 
 TEST(Chosen, AProcessWithoutTheLibraryIsToldFromNone) {
   const Child child;
-  const auto without = processes_by_door(with_words({std::to_string(child.pid())}), "capture");
+  const auto without = select_processes(with_words({std::to_string(child.pid())}), "capture");
   ASSERT_FALSE(without.ok());
-  EXPECT_THAT(without.error().sentence, HasSubstr("gpuprof attach " + std::to_string(child.pid())));
-  const auto nobody = processes_by_door(with_words({"no-such-name"}), "capture");
+  EXPECT_THAT(without.error().message, HasSubstr("gpuprof attach " + std::to_string(child.pid())));
+  const auto nobody = select_processes(with_words({"no-such-name"}), "capture");
   ASSERT_FALSE(nobody.ok());
-  EXPECT_THAT(nobody.error().sentence, HasSubstr("no process named 'no-such-name'"));
+  EXPECT_THAT(nobody.error().message, HasSubstr("no process named 'no-such-name'"));
 }
 
 TEST(Chosen, WhoDoesNotAnswerMayBeTheOneThatIsNamed) {
   const Behind silent;
-  const auto nobody = processes_by_door(with_words({"no-such-name"}), "capture");
+  const auto nobody = select_processes(with_words({"no-such-name"}), "capture");
   ASSERT_FALSE(nobody.ok());
-  EXPECT_THAT(nobody.error().sentence, HasSubstr("no process named 'no-such-name' among those that "
-                                                 "answer, and one that does not may be it: "));
+  EXPECT_THAT(nobody.error().message, HasSubstr("no process named 'no-such-name' among those that "
+                                                "answer, and one that does not may be it: "));
   const Answering process("chosen-test", AgentState::kArmed, false);
-  const auto found = processes_by_door(with_words({"chosen-test"}), "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().found.size());
-  EXPECT_TRUE(found.value().left_out.empty());
-  EXPECT_TRUE(
-      any_has(notes_of(found.value()), "may have the name is left out: " + silent.silence()));
+  const auto found = select_processes(with_words({"chosen-test"}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(1u, found.value().selected.size());
+  EXPECT_TRUE(found.value().unresponsive.empty());
+  EXPECT_TRUE(any_has(selection_notes(found.value()),
+                      "may have the name is left out: " + silent.silence()));
 }
 
 TEST(Chosen, OfAllWhoDoesNotAnswerIsTold) {
@@ -239,10 +239,10 @@ TEST(Chosen, OfAllWhoDoesNotAnswerIsTold) {
   const Answering process("chosen-test", AgentState::kArmed, false);
   Options options;
   options.all = true;
-  const auto found = processes_by_door(options, "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_TRUE(any_has(found.value().left_out, silent.silence()));
-  EXPECT_TRUE(left_out_of(found.value()));
+  const auto found = select_processes(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_TRUE(any_has(found.value().unresponsive, silent.silence()));
+  EXPECT_TRUE(unresponsive_error(found.value()));
 }
 
 TEST(Chosen, AChildThatDoesNotAnswerIsToldAndTheOthersAreFound) {
@@ -250,50 +250,51 @@ TEST(Chosen, AChildThatDoesNotAnswerIsToldAndTheOthersAreFound) {
   const Behind silent;
   Options options = with_words({std::to_string(kOwn)});
   options.children = true;
-  const auto found = processes_by_door(options, "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_EQ(1u, found.value().found.size());
-  EXPECT_TRUE(any_has(found.value().left_out, silent.silence()));
+  const auto found = select_processes(options, "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(1u, found.value().selected.size());
+  EXPECT_TRUE(any_has(found.value().unresponsive, silent.silence()));
 }
 
 TEST(Chosen, WhoRefusesIsNotSilent) {
   const Behind refusing([](FakeDoor& door) {
     for (;;)
-      if (door.next() != wire::MessageType{}) door.refuse("no");
+      if (door.wait_for_request() != wire::MessageType{}) door.refuse("no");
   });
   const Answering process("chosen-test", AgentState::kArmed, false);
-  const auto found = processes_by_door(with_words({"chosen-test"}), "capture");
-  ASSERT_TRUE(found.ok()) << found.error().sentence;
-  EXPECT_FALSE(any_has(notes_of(found.value()), "process " + std::to_string(refusing.pid())));
+  const auto found = select_processes(with_words({"chosen-test"}), "capture");
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_FALSE(
+      any_has(selection_notes(found.value()), "process " + std::to_string(refusing.pid())));
 }
 
 TEST(Chosen, WhoFallsSilentIsNotSaidToBeStopped) {
   const Behind recorded([](FakeDoor& door) {
-    while (door.next() != wire::MessageType::kDoorQuery) continue;
-    wire::DoorStatus status{};
+    while (door.wait_for_request() != wire::MessageType::kStatusRequest) continue;
+    wire::StatusReply status{};
     status.state = static_cast<std::uint32_t>(AgentState::kRecording);
     status.in_session = 1;
-    door.answer(status);
+    door.reply(status);
   });
   Options options = with_words({std::to_string(recorded.pid())});
   const auto stopped = stop_command(options);
   ASSERT_FALSE(stopped.ok());
-  EXPECT_THAT(stopped.error().sentence, HasSubstr(recorded.silence()));
+  EXPECT_THAT(stopped.error().message, HasSubstr(recorded.silence()));
 }
 
 TEST(Chosen, WhatIsRecordedOrWaitsForItsNextWindowIsNotFree) {
-  api::ProcessStatus status;
+  api::TargetStatus status;
   status.door.pid = 5;
   status.daemon_pid = 6;
   status.state = "armed";
-  EXPECT_TRUE(not_recorded_now(status).ok());
+  EXPECT_TRUE(check_not_recording(status).ok());
   status.in_session = true;
-  EXPECT_TRUE(not_recorded_now(status).ok()) << "the schedule is over";
+  EXPECT_TRUE(check_not_recording(status).ok()) << "the schedule is over";
   for (const char* state : {"counting", "recording", "counting, kinds kept"}) {
     status.state = state;
-    const auto busy = not_recorded_now(status);
+    const auto busy = check_not_recording(status);
     ASSERT_FALSE(busy.ok()) << state;
-    EXPECT_THAT(busy.error().sentence, HasSubstr("gpuprof stop 5"));
+    EXPECT_THAT(busy.error().message, HasSubstr("gpuprof stop 5"));
   }
 }
 

@@ -7,44 +7,44 @@
 namespace gpuprof::cli {
 namespace {
 
-using support::ProgramFacts;
+using support::ProgramInfo;
 using support::ProgramKind;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kSecond_ns = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
-ProgramFacts of_kind(ProgramKind kind) {
-  ProgramFacts facts;
+ProgramInfo of_kind(ProgramKind kind) {
+  ProgramInfo facts;
   facts.kind = kind;
   return facts;
 }
 
 TEST(NothingRecorded, LoaderThatFailed) {
   const std::string text =
-      why_nothing_recorded(of_kind(ProgramKind::kDynamic), "./a", 127 << 8, 12'000'000);
+      unrecorded_reason(of_kind(ProgramKind::kDynamic), "./a", 127 << 8, 12'000'000);
   EXPECT_THAT(text, HasSubstr("'./a' ended with exit status 127, 12 ms after its start"));
   EXPECT_THAT(text, HasSubstr("a library or a command that is missing"));
 }
 
 TEST(NothingRecorded, KilledAtOnce) {
-  const std::string text = why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 1'000'000);
+  const std::string text = unrecorded_reason(of_kind(ProgramKind::kDynamic), "a", 9, 1'000'000);
   EXPECT_THAT(text, HasSubstr("ended of signal 9 (SIGKILL)"));
   EXPECT_THAT(text, testing::Not(HasSubstr("missing")));
 }
 
 TEST(NothingRecorded, PreloadThatDidNotArrive) {
-  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 0, 5 * kSecond_ns),
+  EXPECT_THAT(unrecorded_reason(of_kind(ProgramKind::kDynamic), "a", 0, 5 * kSecondNs),
               HasSubstr("LD_PRELOAD did not reach it"));
-  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 9, 5 * kSecond_ns),
+  EXPECT_THAT(unrecorded_reason(of_kind(ProgramKind::kDynamic), "a", 9, 5 * kSecondNs),
               HasSubstr("LD_PRELOAD did not reach it"));
-  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", 0, 300 * kSecond_ns),
+  EXPECT_THAT(unrecorded_reason(of_kind(ProgramKind::kDynamic), "a", 0, 300 * kSecondNs),
               HasSubstr("without gpuprof's library: LD_PRELOAD did not reach it"));
 }
 
 TEST(NothingRecorded, AStartOfSecondsIsNotTakenForARunWithoutTheLibrary) {
   for (const int wait_status : {9, 127 << 8, 0}) {
     const std::string text =
-        why_nothing_recorded(of_kind(ProgramKind::kDynamic), "a", wait_status, 5 * kSecond_ns);
+        unrecorded_reason(of_kind(ProgramKind::kDynamic), "a", wait_status, 5 * kSecondNs);
     EXPECT_THAT(text, HasSubstr(" after its start, before gpuprof's library had started"));
     EXPECT_THAT(text, HasSubstr("the machine was too busy for it to start, or the program took"));
     EXPECT_THAT(text, testing::Not(HasSubstr("ran for")));
@@ -53,14 +53,13 @@ TEST(NothingRecorded, AStartOfSecondsIsNotTakenForARunWithoutTheLibrary) {
 }
 
 TEST(NothingRecorded, AShortCommandMayHaveEndedBeforeTheLibraryHadStarted) {
-  const std::string text =
-      why_nothing_recorded(of_kind(ProgramKind::kDynamic), "true", 0, 42'000'000);
+  const std::string text = unrecorded_reason(of_kind(ProgramKind::kDynamic), "true", 0, 42'000'000);
   EXPECT_THAT(text, HasSubstr("'true' ended after 42 ms, which is too short"));
   EXPECT_THAT(text, HasSubstr("LD_PRELOAD did not reach it"));
 }
 
 TEST(NothingRecorded, StaticProgramWhoseChildrenDidNotLoadEither) {
-  EXPECT_THAT(why_nothing_recorded(of_kind(ProgramKind::kStatic), "a", 0, kSecond_ns),
+  EXPECT_THAT(unrecorded_reason(of_kind(ProgramKind::kStatic), "a", 0, kSecondNs),
               HasSubstr("no program that it started did"));
 }
 

@@ -50,7 +50,7 @@ class Export : public testing::Test {
 TEST_F(Export, FilesOfWindowsBeforeOneThatFailsAreTold) {
   // given files of the second window that must not be replaced
   const auto whole = run();
-  ASSERT_TRUE(whole.ok()) << whole.error().sentence;
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
   EXPECT_TRUE(whole.value().complete);
   const std::vector<std::string> first = files_of(whole.value(), 0);
   ASSERT_EQ(first.size(), 2u);
@@ -59,7 +59,7 @@ TEST_F(Export, FilesOfWindowsBeforeOneThatFailsAreTold) {
   // when exported again
   const auto again = run();
   // then the first window's are there and told, and why there is no more
-  ASSERT_TRUE(again.ok()) << again.error().sentence;
+  ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_FALSE(again.value().complete);
   EXPECT_EQ(files_of(again.value(), 0), first);
   EXPECT_TRUE(fs::exists(first[0]) && fs::exists(first[1]));
@@ -75,7 +75,7 @@ TEST_F(Export, WhereNothingWasWrittenTheSentenceIsAll) {
   ASSERT_TRUE(run().ok());
   const auto again = run();
   ASSERT_FALSE(again.ok());
-  EXPECT_THAT(again.error().sentence, HasSubstr("a file of that name is there"));
+  EXPECT_THAT(again.error().message, HasSubstr("a file of that name is there"));
 }
 
 }  // namespace

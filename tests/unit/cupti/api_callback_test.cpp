@@ -30,8 +30,8 @@ class Callbacks : public ::testing::Test {
  protected:
   void SetUp() override {
     hot::g_state.on.store(hot::kOnCuda);
-    g_live.drop_api.store(false);
-    g_live.heard_since_ns.store(0);
+    g_callback_state.drop_api.store(false);
+    g_callback_state.callbacks_on_since_ns.store(0);
   }
   void enter(CUpti_CallbackDomain domain, std::uint32_t cbid, std::uint32_t correlation) {
     call(domain, cbid, correlation, CUPTI_API_ENTER, 0);
@@ -74,7 +74,7 @@ TEST_F(Callbacks, ACallIsALaunchWhenItBeginsAndARowWhenItReturns) {
   EXPECT_EQ(row.api, static_cast<std::uint32_t>(wire::ApiDomain::kRuntime));
   EXPECT_EQ(row.tid, static_cast<std::uint32_t>(gettid()));
   EXPECT_EQ(row.result, 719);
-  EXPECT_EQ(row.flags, wire::kApiOwnClock);
+  EXPECT_EQ(row.flags, wire::kApiMonotonicClock);
   EXPECT_LE(segment_.all<wire::Launch>()[0].body.ts_ns, row.start_ns);
   EXPECT_LE(row.start_ns, row.end_ns);
 }
@@ -93,14 +93,14 @@ TEST_F(Callbacks, TheDriversCallInsideARuntimeCallIsNone) {
 }
 
 TEST_F(Callbacks, AMarkIsARowAndNoLaunch) {
-  const std::uint64_t before = launches_ever(), returns = g_live.returns.load();
+  const std::uint64_t before = launch_count(), returns = g_callback_state.returns.load();
   const std::uint32_t id = fresh();
   enter(kRuntime, kMark, id);
   leave(kRuntime, kMark, id);
   EXPECT_EQ(launches(), 0u);
   EXPECT_EQ(rows().size(), 1u);
-  EXPECT_EQ(launches_ever(), before);
-  EXPECT_EQ(g_live.returns.load(), returns);
+  EXPECT_EQ(launch_count(), before);
+  EXPECT_EQ(g_callback_state.returns.load(), returns);
 }
 
 TEST_F(Callbacks, AReturnWhoseBeginNobodySawIsNoRow) {
@@ -150,7 +150,7 @@ TEST_F(Callbacks, ACaptureThatWasRefusedIsNone) {
     enter(kRuntime, cbid, id);
     leave(kRuntime, cbid, id, result);
   };
-  g_live.captures.store(0);
+  g_callback_state.captures.store(0);
   call(kBegin, kInvalidValue);
   EXPECT_FALSE(launched_into_one());
   call(kBegin, 0);
@@ -167,21 +167,21 @@ TEST_F(Callbacks, ACaptureThatWasRefusedIsNone) {
 }
 
 TEST_F(Callbacks, OnlyACallAfterOneThatNeverReturnedTellsOfSilence) {
-  const std::uint64_t before = g_live.unreturned.load();
+  const std::uint64_t before = g_callback_state.unreturned.load();
   const std::uint32_t first = fresh(), second = fresh();
   enter(kRuntime, kLaunch, first);
-  EXPECT_EQ(g_live.unreturned.load(), before);
+  EXPECT_EQ(g_callback_state.unreturned.load(), before);
   enter(kRuntime, kLaunch, second);
-  EXPECT_EQ(g_live.unreturned.load(), before + 1);
+  EXPECT_EQ(g_callback_state.unreturned.load(), before + 1);
   leave(kRuntime, kLaunch, second);
   enter(kRuntime, kLaunch, fresh());
-  EXPECT_EQ(g_live.unreturned.load(), before + 1);
+  EXPECT_EQ(g_callback_state.unreturned.load(), before + 1);
   // Callbacks were off for a time: it may have returned then.
-  g_live.heard_since_ns.store(base::mono_ns() + 1);
-  while (base::mono_ns() <= g_live.heard_since_ns.load()) {
+  g_callback_state.callbacks_on_since_ns.store(base::mono_ns() + 1);
+  while (base::mono_ns() <= g_callback_state.callbacks_on_since_ns.load()) {
   }
   enter(kRuntime, kLaunch, fresh());
-  EXPECT_EQ(g_live.unreturned.load(), before + 1);
+  EXPECT_EQ(g_callback_state.unreturned.load(), before + 1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class SimCalls : public SimTest {
     std::size_t count = 0;
     for (const auto& call : segment_.all<wire::ApiCall>())
       count += segment_.text(call.body.name_id) == "cuLaunchKernel" &&
-                       ((call.body.flags & wire::kApiOwnClock) != 0) == own
+                       ((call.body.flags & wire::kApiMonotonicClock) != 0) == own
                    ? 1
                    : 0;
     return count;
@@ -27,15 +27,15 @@ class SimCalls : public SimTest {
   static bool kinds_are_on() {
     constexpr std::uint64_t kBoth =
         kind_bit(CUPTI_ACTIVITY_KIND_RUNTIME) | kind_bit(CUPTI_ACTIVITY_KIND_DRIVER);
-    const RoomLock lock(kPatienceMs);
-    return (g_room.kinds & kBoth) != 0;
+    const CuptiLock lock(kPatienceMs);
+    return (g_cupti.kinds & kBoth) != 0;
   }
   /// Launches, with a turn of the worker after each, until the kinds are on.
   bool launch_until_kinds_are_on() {
     for (int i = 0; i < 2400 && !kinds_are_on(); ++i) {
       program().launch(1);
       program().wait();
-      turn();
+      run_worker_tick();
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
     }
     return kinds_are_on();
@@ -44,7 +44,7 @@ class SimCalls : public SimTest {
 
 TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
   program();
-  record();
+  start_recording();
   const std::uint64_t before_ns = base::mono_ns();
   program().launch(10);
   program().mark();
@@ -56,7 +56,7 @@ TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
   const std::uint64_t after_ns = base::mono_ns();
   std::size_t marks = 0, refused = 0;
   for (const auto& call : segment_.all<wire::ApiCall>()) {
-    EXPECT_EQ(call.body.flags, wire::kApiOwnClock);
+    EXPECT_EQ(call.body.flags, wire::kApiMonotonicClock);
     EXPECT_LE(before_ns, call.body.start_ns);
     EXPECT_LE(call.body.start_ns, call.body.end_ns);
     EXPECT_LE(call.body.end_ns, after_ns);
@@ -73,7 +73,7 @@ TEST_F(SimCalls, ComeFromCallbacksAndNoKindOfThemIsOn) {
 TEST_F(SimCalls, AreNotRecordedWhereNobodyAskedForThem) {
   program();
   settings_.calls = false;
-  record();
+  start_recording();
   program().launch(10);
   finish();
   EXPECT_EQ(kernels(), 10u);
@@ -83,30 +83,30 @@ TEST_F(SimCalls, AreNotRecordedWhereNobodyAskedForThem) {
 
 TEST_F(SimCalls, ComeFromCuptiWhereNoCallbackIsMade) {  // --scenario deaf-callbacks:20
   program();
-  record();
+  start_recording();
   ASSERT_TRUE(launch_until_kinds_are_on());
   const std::size_t own = launch_rows(true);
   program().launch(10);
   finish();
   EXPECT_EQ(launch_rows(true), own);
   EXPECT_EQ(launch_rows(false), 10u);
-  want(Wanted::kOff, settings_);
-  turn();
+  set_mode(Mode::kOff, settings_);
+  run_worker_tick();
   EXPECT_FALSE(kinds_are_on());
 }
 
 TEST_F(SimCalls, AreAskedOfCuptiWhereNoReturnIsSeen) {  // --scenario deaf-api:20
   program();
-  record();
+  start_recording();
   EXPECT_TRUE(launch_until_kinds_are_on());
   EXPECT_GT(launch_rows(true), 0u);
 }
 
 TEST_F(SimCalls, OfThreadsThatWaitOneAfterTheOtherAreNoSilence) {  // --kernel-time 3s
   program();
-  record();
+  start_recording();
   program().launch(1);
-  turn();
+  run_worker_tick();
   const auto wait = [] {
     CUcontext context{};
     cuDevicePrimaryCtxRetain(&context, 0);
@@ -132,19 +132,19 @@ TEST_F(SimCalls, OfThreadsThatWaitOneAfterTheOtherAreNoSilence) {  // --kernel-t
 
 TEST_F(SimCalls, ThatWaitAreNoSilence) {
   program();
-  record();
+  start_recording();
   program().launch(1);
   // As a thread that is inside of one: entered, not returned, while kernels run.
-  g_live.other_calls.fetch_add(1);
-  turn(2);
+  g_callback_state.other_calls.fetch_add(1);
+  run_worker_tick(2);
   for (int i = 0; i < 40; ++i) {
-    g_live.kernel_records.fetch_add(1);
-    turn();
+    g_callback_state.kernel_records.fetch_add(1);
+    run_worker_tick();
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
     ASSERT_FALSE(kinds_are_on());
   }
-  g_live.returns.fetch_add(1);
-  turn();
+  g_callback_state.returns.fetch_add(1);
+  run_worker_tick();
   EXPECT_FALSE(kinds_are_on());
 }
 

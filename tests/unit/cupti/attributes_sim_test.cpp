@@ -81,7 +81,8 @@ class SimSwitches : public SimTest {
     return s_path.empty() ? nullptr : s_path.c_str();
   }
   static void expect_waits(const char* asked) {
-    if (g_live.api.cuptiActivityEnableAllSyncRecords == nullptr) asked = "";  // an older release
+    if (g_callback_state.api.cuptiActivityEnableAllSyncRecords == nullptr)
+      asked = "";  // an older release
     EXPECT_EQ(waits_asked_for(), asked);
   }
   void expect_ours() {
@@ -101,9 +102,9 @@ TEST_F(SimSwitches, AreOursWhileWeRecordAndTheProgramsWhereItGoesOn) {
   program();
   set(kPerThread, 0);
   const int per_thread = value_of(kPerThread);  // -1: this release does not know it
-  record();
+  start_recording();
   expect_ours();
-  if (!has_hazard(g_live.api.version, Hazard::kPerThreadUnsafe)) {
+  if (!has_hazard(g_callback_state.api.version, Hazard::kPerThreadUnsafe)) {
     EXPECT_EQ(value_of(kPerThread), 1);
   }
 
@@ -114,11 +115,11 @@ TEST_F(SimSwitches, AreOursWhileWeRecordAndTheProgramsWhereItGoesOn) {
   ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
 
   ASSERT_TRUE(turn_until([] {
-    const RoomLock lock(kPatienceMs);
-    return g_room.recording;
+    const CuptiLock lock(kPatienceMs);
+    return g_cupti.recording;
   }));
   expect_ours();
-  want(Wanted::kOff, settings_);
+  set_mode(Mode::kOff, settings_);
   release(kPatienceMs);
   expect_those_of_the_program(per_thread);
 }
@@ -126,7 +127,7 @@ TEST_F(SimSwitches, AreOursWhileWeRecordAndTheProgramsWhereItGoesOn) {
 TEST_F(SimSwitches, ThatTheProgramSetItselfMeanwhileStay) {
   program();
   ASSERT_NE(in_cupti<void*>("cuptiSubscribe"), nullptr);
-  record();
+  start_recording();
   ASSERT_EQ(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), CUPTI_SUCCESS);
   ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
   EXPECT_EQ(thread_ids(), CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);

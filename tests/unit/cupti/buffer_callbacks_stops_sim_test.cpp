@@ -17,15 +17,16 @@ class SimStops : public SimTest {};
 
 TEST_F(SimStops, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit:40
   program();
-  record();
+  start_recording();
   program().graph(10, 10);
   program().wait();
-  EXPECT_TRUE(turn_until([] { return said("no kernel, copy or memory set is recorded until"); }))
-      << everything_said();
+  EXPECT_TRUE(turn_until([] {
+    return has_notice("no kernel, copy or memory set is recorded until");
+  })) << all_notices();
   EXPECT_EQ(segment_.counter(Counter::kGraphBudgetStops), 1u);
   EXPECT_TRUE(flush(true, kPatienceMs));
   // Calls and launches go on.
-  segment_.forget();
+  segment_.discard_records();
   program().launch(5);
   finish();
   EXPECT_EQ(kernels(), 0u);
@@ -35,13 +36,14 @@ TEST_F(SimStops, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit:40
 // Kernels cannot be switched off safely there.
 TEST_F(SimStops, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --layout 12.4
   program();
-  record();
+  start_recording();
   program().graph(10, 10);
   program().wait();
-  EXPECT_TRUE(turn_until([] { return said("those that come are left out"); })) << everything_said();
+  EXPECT_TRUE(turn_until([] { return has_notice("those that come are left out"); }))
+      << all_notices();
   EXPECT_TRUE(flush(true, kPatienceMs));
   segment_.drain();
-  segment_.forget();
+  segment_.discard_records();
   program().graph(10, 3);
   program().launch(5);
   program().copy();
@@ -50,11 +52,11 @@ TEST_F(SimStops, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --
   EXPECT_EQ(kernels(), 5u);
   EXPECT_EQ(segment_.all<wire::MemCopy>().size(), 1u);
   EXPECT_EQ(segment_.all<wire::MemSet>().size(), 1u);
-  EXPECT_EQ(segment_.counter(Counter::kGraphNodesLeftOut), 30u);
+  EXPECT_EQ(segment_.counter(Counter::kGraphNodesSkipped), 30u);
 
-  want(Wanted::kOff, settings_);
-  record();
-  segment_.forget();
+  set_mode(Mode::kOff, settings_);
+  start_recording();
+  segment_.discard_records();
   program().graph(10, 1);
   finish();
   EXPECT_EQ(kernels(), 10u) << "the next window begins anew";
@@ -63,7 +65,7 @@ TEST_F(SimStops, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --
 // By a program that finds CUPTI's function in a way that does not lead through us.
 TEST_F(SimStops, CallbacksThatWereReplacedUnseenAreTold) {  // --layout 13.2
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   void* const cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -83,11 +85,11 @@ TEST_F(SimStops, CallbacksThatWereReplacedUnseenAreTold) {  // --layout 13.2
   EXPECT_TRUE(turn_until([] {
     program().launch(1);
     program().wait();
-    return said("replaced our CUPTI callbacks");
-  })) << everything_said();
-  want(Wanted::kOff, settings_);
-  record();
-  segment_.forget();
+    return has_notice("replaced our CUPTI callbacks");
+  })) << all_notices();
+  set_mode(Mode::kOff, settings_);
+  start_recording();
+  segment_.discard_records();
   // What is in its buffer is lost; the next one is ours again.
   EXPECT_TRUE(turn_until([this] {
     program().launch(1);

@@ -29,16 +29,16 @@ TEST(BufferPool, GivesEachBufferOnceThenTheDiscardBuffer) {
   std::size_t bytes = 0;
   bool discard = false;
   for (int i = 0; i < 3; ++i) {
-    seen.insert(pool->take(&bytes, &discard));
+    seen.insert(pool->acquire(&bytes, &discard));
     EXPECT_FALSE(discard);
     EXPECT_EQ(bytes, 4096u);
   }
   EXPECT_EQ(seen.size(), 3u);
-  std::uint8_t* last = pool->take(&bytes, &discard);
+  std::uint8_t* last = pool->acquire(&bytes, &discard);
   EXPECT_TRUE(discard);
   EXPECT_NE(last, nullptr) << "CUPTI below 12.9 crashes on a null buffer";
   EXPECT_FALSE(pool->owns(last));
-  EXPECT_EQ(pool->take(&bytes, &discard), last) << "several threads may share it";
+  EXPECT_EQ(pool->acquire(&bytes, &discard), last) << "several threads may share it";
   std::memset(last, 0xFF, bytes);
 }
 
@@ -47,14 +47,14 @@ TEST(BufferPool, WhatWasUsedComesBackZeroed) {
   std::size_t bytes;
   bool discard;
   for (const bool by_worker : {false, true}) {
-    std::uint8_t* buffer = pool->take(&bytes, &discard);
+    std::uint8_t* buffer = pool->acquire(&bytes, &discard);
     std::memset(buffer, 0xEE, 1000);
-    pool->give_back(buffer, 1000);
-    if (by_worker) pool->clean();
-    std::uint8_t* again = pool->take(&bytes, &discard);
+    pool->release(buffer, 1000);
+    if (by_worker) pool->zero_used();
+    std::uint8_t* again = pool->acquire(&bytes, &discard);
     ASSERT_EQ(again, buffer);
     for (int i = 0; i < 4096; ++i) ASSERT_EQ(again[i], 0) << i;
-    pool->give_back(again, 0);
+    pool->release(again, 0);
   }
 }
 
@@ -63,14 +63,14 @@ TEST(BufferPool, OneFromTheHeapMayBeFreedByWhoeverIsGivenIt) {
   ASSERT_TRUE(pool.map(64 << 10, 4, BufferMemory::kHeap));
   std::size_t bytes;
   bool discard;
-  std::uint8_t* const gone = pool.take(&bytes, &discard);
-  std::uint8_t* const used = pool.take(&bytes, &discard);
+  std::uint8_t* const gone = pool.acquire(&bytes, &discard);
+  std::uint8_t* const used = pool.acquire(&bytes, &discard);
   std::free(gone);
   std::memset(used, 0xEE, 1000);
-  pool.give_back(used, 1000);
-  pool.clean();
+  pool.release(used, 1000);
+  pool.zero_used();
   for (int i = 0; i < 3; ++i) {
-    std::uint8_t* const next = pool.take(&bytes, &discard);
+    std::uint8_t* const next = pool.acquire(&bytes, &discard);
     EXPECT_FALSE(discard);
     EXPECT_NE(next, gone);
     EXPECT_EQ(next[0], 0);
@@ -83,7 +83,7 @@ TEST(BufferPool, FromTheHeapAllIsGivenBack) {
   ASSERT_TRUE(pool.map(64 << 10, 4, BufferMemory::kHeap));
   std::size_t bytes;
   bool discard;
-  pool.give_back(pool.take(&bytes, &discard), 10);
+  pool.release(pool.acquire(&bytes, &discard), 10);
   EXPECT_TRUE(pool.unmap(100));
   EXPECT_FALSE(pool.mapped());
 }
@@ -92,11 +92,11 @@ TEST(BufferPool, IsLowOnceHalfOfItIsOut) {
   const auto pool = make_pool(4096, 4);
   std::size_t bytes;
   bool discard;
-  std::uint8_t* const first = pool->take(&bytes, &discard);
+  std::uint8_t* const first = pool->acquire(&bytes, &discard);
   EXPECT_FALSE(pool->low());
-  pool->take(&bytes, &discard);
+  pool->acquire(&bytes, &discard);
   EXPECT_TRUE(pool->low());
-  pool->give_back(first, 100);
+  pool->release(first, 100);
   EXPECT_FALSE(pool->low());
 }
 
@@ -104,12 +104,12 @@ TEST(BufferPool, StrangersAreIgnored) {
   const auto pool = make_pool(4096, 2);
   std::size_t bytes;
   bool discard;
-  std::uint8_t* buffer = pool->take(&bytes, &discard);
+  std::uint8_t* buffer = pool->acquire(&bytes, &discard);
   std::uint8_t stranger[16];
-  pool->give_back(stranger, 16);
-  pool->give_back(buffer + 8, 16);
-  pool->take(&bytes, &discard);
-  pool->take(&bytes, &discard);
+  pool->release(stranger, 16);
+  pool->release(buffer + 8, 16);
+  pool->acquire(&bytes, &discard);
+  pool->acquire(&bytes, &discard);
   EXPECT_TRUE(discard) << "no third buffer may have appeared";
 }
 
@@ -122,13 +122,13 @@ TEST(BufferPool, ManyThreadsNeverShareABuffer) {
       for (int i = 0; i < 20000; ++i) {
         std::size_t bytes;
         bool discard;
-        std::uint8_t* buffer = pool->take(&bytes, &discard);
+        std::uint8_t* buffer = pool->acquire(&bytes, &discard);
         if (discard) continue;
         for (int k = 0; k < 64; ++k)
           if (buffer[k] != 0) clashes.fetch_add(1);
         std::memset(buffer, t + 1, 64);
-        pool->give_back(buffer, 64);
-        if (i % 128 == 0) pool->clean();
+        pool->release(buffer, 64);
+        if (i % 128 == 0) pool->zero_used();
       }
     });
   for (auto& thread : threads) thread.join();

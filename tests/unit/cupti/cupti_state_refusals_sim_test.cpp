@@ -26,69 +26,69 @@ class SimRefusals : public SimTest {};
 
 TEST_F(SimRefusals, ATakenSlotIsNamedAndTheProgramGoesOn) {  // --slot-taken
   program();
-  record();
-  turn();
+  start_recording();
+  run_worker_tick();
   program().launch(10);
   program().wait();
-  turn(3);
-  EXPECT_TRUE(said("Some Profiler")) << everything_said();
+  run_worker_tick(3);
+  EXPECT_TRUE(has_notice("Some Profiler")) << all_notices();
   EXPECT_EQ(kernels(), 0u);
-  ASSERT_EQ(fakes::g_said.size(), 1u) << "one sentence, not one a try";
-  EXPECT_EQ(fakes::g_said[0].level, wire::NoticeLevel::kMissing);
-  EXPECT_EQ(fakes::g_said[0].code, 39u);
+  ASSERT_EQ(fakes::g_notices.size(), 1u) << "one sentence, not one a try";
+  EXPECT_EQ(fakes::g_notices[0].level, wire::NoticeLevel::kMissing);
+  EXPECT_EQ(fakes::g_notices[0].code, 39u);
 }
 
 TEST_F(SimRefusals, AStubDriverIsToldWithItsPath) {  // --stub
-  record();
-  turn();
-  EXPECT_TRUE(said("stub")) << everything_said();
-  EXPECT_TRUE(said("LD_LIBRARY_PATH")) << everything_said();
+  start_recording();
+  run_worker_tick();
+  EXPECT_TRUE(has_notice("stub")) << all_notices();
+  EXPECT_TRUE(has_notice("LD_LIBRARY_PATH")) << all_notices();
 }
 
 TEST_F(SimRefusals, ADriverThatIsTooOldIsTriedAgain) {  // --errors cuptiSubscribe…:*:15
   program();
-  record();
-  turn();
-  EXPECT_EQ(fakes::g_said.size(), 0u) << everything_said();
-  EXPECT_TRUE(turn_until([] { return said("too old"); })) << everything_said();
-  EXPECT_EQ(fakes::g_said[0].code, 15u);
+  start_recording();
+  run_worker_tick();
+  EXPECT_EQ(fakes::g_notices.size(), 0u) << all_notices();
+  EXPECT_TRUE(turn_until([] { return has_notice("too old"); })) << all_notices();
+  EXPECT_EQ(fakes::g_notices[0].code, 15u);
 }
 
 TEST_F(SimRefusals, OneFailedTryIsNoFailure) {  // --errors cuptiSubscribe…:1:15
   program();
-  record();
+  start_recording();
   EXPECT_TRUE(turn_until([] {
-    const RoomLock lock(kPatienceMs);
-    return g_room.recording;
+    const CuptiLock lock(kPatienceMs);
+    return g_cupti.recording;
   }));
   program().launch(10);
   finish();
   EXPECT_EQ(kernels(), 10u);
-  EXPECT_EQ(fakes::g_said.size(), 0u) << everything_said();
+  EXPECT_EQ(fakes::g_notices.size(), 0u) << all_notices();
 }
 
 TEST_F(SimRefusals, PrivilegeIsNamed) {  // --errors cuptiSubscribe…:*:35
   program();
-  record();
-  turn();
-  EXPECT_TRUE(said("35")) << everything_said();
-  EXPECT_TRUE(said("privilege")) << everything_said();
+  start_recording();
+  run_worker_tick();
+  EXPECT_TRUE(has_notice("35")) << all_notices();
+  EXPECT_TRUE(has_notice("privilege")) << all_notices();
 }
 
 TEST_F(SimRefusals, AKindThatRefusesIsNamedAndTheOthersCome) {  // --errors cuptiActivityEnable:…
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().copy();
   finish();
-  turn();
-  EXPECT_TRUE(said("CUPTI refused")) << everything_said();
+  run_worker_tick();
+  EXPECT_TRUE(has_notice("CUPTI refused")) << all_notices();
   EXPECT_EQ(segment_.all<wire::ApiCall>().size() > 0, true);
 }
 
 TEST_F(SimRefusals, WithoutOptionalFunctionsTheRecordsStillCome) {  // --missing …
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().copy();
   finish();
@@ -99,15 +99,15 @@ TEST_F(SimRefusals, WithoutOptionalFunctionsTheRecordsStillCome) {  // --missing
 
 TEST_F(SimRefusals, AFlushThatHangsHoldsNothingUp) {  // --scenario flush-hangs:1
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
-  turn(3);
+  run_worker_tick(3);
   EXPECT_FALSE(flush(true, 200));
-  EXPECT_EQ(segment_.counter(Counter::kFlushesMissed), 1u);
+  EXPECT_EQ(segment_.counter(Counter::kFlushTimeouts), 1u);
   before_exit();
-  EXPECT_TRUE(hot::alive());
-  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
+  EXPECT_TRUE(hot::is_owner_process());
+  EXPECT_EQ(segment_.counter(Counter::kFinalFlushTimedOut), 1u);
 }
 
 // As where a thread of ours that is inside gets no processor.
@@ -123,7 +123,7 @@ class Taken {
  private:
   std::atomic<bool> taken_{false}, over_{false};
   std::thread inside_{[this] {
-    const RoomLock lock(kPatienceMs);
+    const CuptiLock lock(kPatienceMs);
     taken_ = static_cast<bool>(lock);
     taken_.notify_one();
     over_.wait(false);
@@ -132,26 +132,27 @@ class Taken {
 
 TEST_F(SimRefusals, AnEndThatFindsTheRoomTakenIsCounted) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
   const Taken room;
   before_exit();
-  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
+  EXPECT_EQ(segment_.counter(Counter::kFinalFlushTimedOut), 1u);
 }
 
 TEST_F(SimRefusals, AnOnThatFindsTheRoomTakenIsAskedForAgainAndCounted) {
   program();
   {
     const Taken room;
-    record();
-    EXPECT_TRUE(wants_again());
-    record();
-    EXPECT_TRUE(wants_again());
-    EXPECT_GT(segment_.counter(Counter::kCuptiLateNs), 0u) << "told by whoever is killed now, too";
+    start_recording();
+    EXPECT_TRUE(is_mode_pending());
+    start_recording();
+    EXPECT_TRUE(is_mode_pending());
+    EXPECT_GT(segment_.counter(Counter::kCuptiEnableDelayNs), 0u)
+        << "told by whoever is killed now, too";
   }
-  record();
-  EXPECT_FALSE(wants_again());
+  start_recording();
+  EXPECT_FALSE(is_mode_pending());
   program().launch(10);
   finish();
   EXPECT_EQ(kernels(), 10u);
@@ -159,35 +160,35 @@ TEST_F(SimRefusals, AnOnThatFindsTheRoomTakenIsAskedForAgainAndCounted) {
 
 TEST_F(SimRefusals, AnOffThatFindsTheRoomTakenIsAskedForAgain) {
   program();
-  record();
+  start_recording();
   {
     const Taken room;
-    want(Wanted::kOff, settings_);
-    EXPECT_TRUE(wants_again());
+    set_mode(Mode::kOff, settings_);
+    EXPECT_TRUE(is_mode_pending());
   }
-  EXPECT_TRUE(g_room.recording);
-  want(Wanted::kOff, settings_);
-  EXPECT_FALSE(wants_again());
-  EXPECT_FALSE(g_room.recording);
-  EXPECT_EQ(segment_.counter(Counter::kCuptiLateNs), 0u) << "nothing is missing";
+  EXPECT_TRUE(g_cupti.recording);
+  set_mode(Mode::kOff, settings_);
+  EXPECT_FALSE(is_mode_pending());
+  EXPECT_FALSE(g_cupti.recording);
+  EXPECT_EQ(segment_.counter(Counter::kCuptiEnableDelayNs), 0u) << "nothing is missing";
 }
 
 TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
   program();
-  record();
+  start_recording();
   {
     const Taken room;
-    other_subscribed(true, SlotBy::kEarlier);
+    on_program_subscribed(true, SubscribeVersion::kV1);
   }
-  EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
-  other_subscribed(true, SlotBy::kEarlier);
-  EXPECT_EQ(segment_.counter(Counter::kOtherCallsMissed), 1u);
-  EXPECT_EQ(slot_of_program(), SlotBy::kEarlier);
+  EXPECT_EQ(segment_.counter(Counter::kProgramCuptiCallsMissed), 1u);
+  on_program_subscribed(true, SubscribeVersion::kV1);
+  EXPECT_EQ(segment_.counter(Counter::kProgramCuptiCallsMissed), 1u);
+  EXPECT_EQ(program_subscribe_version(), SubscribeVersion::kV1);
 }
 
 TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
   program();
-  record();
+  start_recording();
   auto room = std::make_unique<Taken>();
   std::thread leaves([&room] {
     std::this_thread::sleep_for(700ms);  // longer than one try
@@ -195,16 +196,16 @@ TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
   });
   EXPECT_TRUE(release(kPatienceMs));
   leaves.join();
-  EXPECT_FALSE(g_room.recording);
+  EXPECT_FALSE(g_cupti.recording);
 }
 
 // As where the helper gets no processor for so long.
 TEST_F(SimRefusals, AWindowsRecordsComeHoweverLateItIsFlushed) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
-  want(Wanted::kOff, settings_);
+  set_mode(Mode::kOff, settings_);
   const std::uint64_t off_ns = base::mono_ns();
   while (base::mono_ns() <= off_ns + kLingerNs) std::this_thread::sleep_for(50ms);
   EXPECT_TRUE(flush(true, kPatienceMs));
@@ -216,47 +217,47 @@ TEST_F(SimRefusals, AWindowsRecordsComeHoweverLateItIsFlushed) {
 TEST_F(SimRefusals, AnEndDuringAFlushThatHangsIsCounted) {  // --scenario flush-hangs:1
   constexpr std::uint64_t kHungNs = 5'000'000'000;
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
   EXPECT_TRUE(turn_until([] {
-    const std::uint64_t since_ns = flush_running_since();
+    const std::uint64_t since_ns = flush_started_ns();
     return since_ns != 0 && base::mono_ns() - since_ns > kHungNs;
   }));
   before_exit();
-  EXPECT_EQ(segment_.counter(Counter::kLastFlushMissed), 1u);
+  EXPECT_EQ(segment_.counter(Counter::kFinalFlushTimedOut), 1u);
 }
 
 TEST_F(SimRefusals, UnknownKindsAreCountedAndTold) {  // --scenario unknown-kind
   program();
-  record();
+  start_recording();
   program().launch(300);
   finish();
-  turn();
+  run_worker_tick();
   EXPECT_GT(segment_.counter(Counter::kCuptiUnknownKind), 0u);
   EXPECT_GE(segment_.counter(Counter::kCuptiUnknownBytes),
             40 * segment_.counter(Counter::kCuptiUnknownKind));
-  EXPECT_TRUE(said("iterator")) << everything_said();
+  EXPECT_TRUE(has_notice("iterator")) << all_notices();
 }
 
 TEST_F(SimRefusals, BadTimesAreCountedFlaggedAndTold) {  // --scenario zero-times,end-before-start
   program();
-  record();
+  start_recording();
   program().launch(100);
   finish();
-  turn();
+  run_worker_tick();
   std::size_t flagged = 0;
   for (const auto& kernel : segment_.all<wire::KernelExec>())
     if ((kernel.body.flags & wire::kGpuBadTime) != 0) ++flagged;
   EXPECT_EQ(kernels(), 100u);
   EXPECT_GT(flagged, 0u);
-  EXPECT_EQ(segment_.counter(Counter::kCuptiBadTime), flagged);
-  EXPECT_TRUE(said("valid times")) << everything_said();
+  EXPECT_EQ(segment_.counter(Counter::kCuptiBadTimestamp), flagged);
+  EXPECT_TRUE(has_notice("valid times")) << all_notices();
 }
 
 TEST_F(SimRefusals, DroppedRecordsAreCounted) {  // --scenario dropped:30
   program();
-  record();
+  start_recording();
   program().launch(100);
   finish();
   EXPECT_EQ(kernels(), 70u);
@@ -265,55 +266,55 @@ TEST_F(SimRefusals, DroppedRecordsAreCounted) {  // --scenario dropped:30
 
 TEST_F(SimRefusals, AForeignClockIsMarked) {  // --scenario tsc-clock:1
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   std::this_thread::sleep_for(20ms);
   program().launch(1);  // the clock changes with a record
   finish();
   EXPECT_TRUE(flush(false, kPatienceMs));
-  turn();
+  run_worker_tick();
   bool foreign = false;
   for (const auto& clock : segment_.all<wire::ClockSync>())
     foreign = foreign || (clock.body.flags & wire::kClockForeign) != 0;
   EXPECT_TRUE(foreign);
-  EXPECT_TRUE(said("clock")) << everything_said();
+  EXPECT_TRUE(has_notice("clock")) << all_notices();
 }
 
 TEST_F(SimRefusals, KindsAreKeptOnBelowCuda130Update1) {  // --layout 12.4
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
-  want(Wanted::kOff, settings_);
-  EXPECT_TRUE(kinds_kept());
-  EXPECT_TRUE(turn_until([] { return g_live.accept_until_ns.load() < base::mono_ns(); }));
-  segment_.forget();
+  set_mode(Mode::kOff, settings_);
+  EXPECT_TRUE(is_activity_left_enabled());
+  EXPECT_TRUE(turn_until([] { return g_callback_state.accept_until_ns.load() < base::mono_ns(); }));
+  segment_.discard_records();
   program().launch(10);
   program().wait();
   turn_for(1500ms);
   EXPECT_EQ(kernels(), 0u) << "recycled unread";
   EXPECT_EQ(segment_.counter(Counter::kCuptiAfterStop), 0u);
-  EXPECT_TRUE(said("stay on")) << everything_said();
+  EXPECT_TRUE(has_notice("stay on")) << all_notices();
 }
 
 TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   program();
   settings_.buffer_bytes = 64 << 10;
   settings_.buffer_count = 0;
-  record();
+  start_recording();
   program().launch(200);
   program().wait();
   flush(true, kPatienceMs);
-  turn();
-  EXPECT_GT(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
-  EXPECT_TRUE(said("all buffers for CUPTI were in use")) << everything_said();
+  run_worker_tick();
+  EXPECT_GT(segment_.counter(Counter::kCuptiNoBuffer), 0u);
+  EXPECT_TRUE(has_notice("all buffers for CUPTI were in use")) << all_notices();
 }
 
 TEST_F(SimRefusals, AGraphThatBeginsOnTheHostIsOnItsDevice) {  // --scenario graph-on-host
   program();
   settings_.graph_nodes = false;
-  record();
+  start_recording();
   program().graph(5, 3);
   finish();
   const auto graphs = segment_.all<wire::GraphExec>();
@@ -328,16 +329,16 @@ TEST_F(SimRefusals, AGraphThatBeginsOnTheHostIsOnItsDevice) {  // --scenario gra
 
 TEST_F(SimRefusals, AForkedChildTouchesNothing) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
   before_fork(0);
   const pid_t child = fork();
   if (child == 0) {
     alarm(300);
-    hot::g_state.alive.store(nullptr);
+    hot::g_state.owner_page.store(nullptr);
     after_fork_child();
-    want(Wanted::kRecording, settings_);
+    set_mode(Mode::kRecording, settings_);
     tick(base::mono_ns());
     before_exit();
     _exit(flush(true, 100) ? 1 : 0);

@@ -23,7 +23,7 @@ class SimSession : public SimTest {};
 
 TEST_F(SimSession, RecordsKernelsCopiesSetsAndTheirCallsWithOneCorrelationEach) {
   program();
-  record();
+  start_recording();
   program().launch(100);
   program().copy();
   program().set();
@@ -54,13 +54,13 @@ TEST_F(SimSession, RecordsKernelsCopiesSetsAndTheirCallsWithOneCorrelationEach) 
   EXPECT_EQ(segment_.all<wire::MemCopy>()[0].body.bytes, SimProgram::kBytes);
   ASSERT_EQ(segment_.all<wire::MemSet>().size(), 1u);
   EXPECT_GE(segment_.all<wire::Sync>().size(), 1u);
-  EXPECT_EQ(segment_.counter(Counter::kDroppedLaneFull), 0u);
+  EXPECT_EQ(segment_.counter(Counter::kDroppedRingFull), 0u);
 }
 
 TEST_F(SimSession, SaysWhichCuptiItUsesAndThatTheGpuIsSimulated) {
   program();
-  record();
-  turn();
+  start_recording();
+  run_worker_tick();
   EXPECT_EQ(fakes::g_facts["simulated"], "true");
   EXPECT_NE(fakes::g_facts["cupti_version"], "");
   EXPECT_NE(fakes::g_facts["cupti_path"], "");
@@ -68,8 +68,8 @@ TEST_F(SimSession, SaysWhichCuptiItUsesAndThatTheGpuIsSimulated) {
 
 TEST_F(SimSession, DescribesDevicesFromDriverAttributes) {
   program();
-  record();
-  turn();
+  start_recording();
+  run_worker_tick();
   const auto devices = segment_.all<wire::DeviceInfo>();
   ASSERT_FALSE(devices.empty());
   EXPECT_NE(segment_.text(devices[0].body.name_id).find("Simulated GPU"), std::string::npos);
@@ -81,8 +81,8 @@ TEST_F(SimSession, DescribesDevicesFromDriverAttributes) {
 
 TEST_F(SimSession, OwnDeviceQueriesAreNotRecorded) {
   program();
-  record();
-  turn(3);
+  start_recording();
+  run_worker_tick(3);
   finish();
   for (const auto& call : segment_.all<wire::ApiCall>())
     EXPECT_EQ(call.body.tid, static_cast<std::uint32_t>(gettid()))
@@ -91,7 +91,7 @@ TEST_F(SimSession, OwnDeviceQueriesAreNotRecorded) {
 
 TEST_F(SimSession, ClockPairsStandBeforeAndAfterEachFlush) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   finish();
   const auto clocks = segment_.all<wire::ClockSync>();
@@ -103,10 +103,10 @@ TEST_F(SimSession, ClockPairsStandBeforeAndAfterEachFlush) {
 
 TEST_F(SimSession, OffGivesTheSlotBack) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   program().wait();
-  want(Wanted::kOff, settings_);
+  set_mode(Mode::kOff, settings_);
   hot::g_state.on.store(0);
 
   // A client of its own can have the slot now.
@@ -124,9 +124,9 @@ TEST_F(SimSession, OffGivesTheSlotBack) {
 
 TEST_F(SimSession, RecordsOfTheWindowStillComeAfterItsEnd) {
   program();
-  record();
+  start_recording();
   program().launch(50);
-  want(Wanted::kOff, settings_);
+  set_mode(Mode::kOff, settings_);
   program().wait();
   EXPECT_TRUE(flush(true, kPatienceMs));
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 50u);
@@ -135,10 +135,10 @@ TEST_F(SimSession, RecordsOfTheWindowStillComeAfterItsEnd) {
 TEST_F(SimSession, ASecondWindowRecordsAgain) {
   program();
   for (int window = 0; window < 3; ++window) {
-    record();
+    start_recording();
     program().launch(20);
     program().wait();
-    want(Wanted::kOff, settings_);
+    set_mode(Mode::kOff, settings_);
     EXPECT_TRUE(flush(true, kPatienceMs));
   }
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 60u);
@@ -146,7 +146,7 @@ TEST_F(SimSession, ASecondWindowRecordsAgain) {
 
 TEST_F(SimSession, GraphNodesCarryTheLaunchesCorrelation) {
   program();
-  record();
+  start_recording();
   program().graph(5, 3);
   finish();
   std::set<std::uint32_t> correlations;
@@ -163,7 +163,7 @@ TEST_F(SimSession, GraphNodesCarryTheLaunchesCorrelation) {
 TEST_F(SimSession, GraphModeGivesOneRecordPerLaunch) {
   program();
   settings_.graph_nodes = false;
-  record();
+  start_recording();
   program().graph(5, 3);
   finish();
   EXPECT_EQ(segment_.all<wire::GraphExec>().size(), 3u);
@@ -176,16 +176,16 @@ TEST_F(SimSession, KernelStepsCountWithoutAnyRecord) {
   segment_.plan().mode.store(static_cast<std::uint32_t>(wire::AgentState::kCounting));
   segment_.plan().on_step.store(wire::kNever);
   hot::g_state.on.store(hot::kOnKernelSteps);
-  want(Wanted::kKernelSteps, settings_);
+  set_mode(Mode::kKernelSteps, settings_);
   program().launch(10);
-  turn();  // the worker answers for both names
+  run_worker_tick();  // the worker answers for both names
   program().launch(10);
   program().wait();
-  turn();
+  run_worker_tick();
 
-  const auto marks = segment_.all<wire::KernelMark>();
+  const auto marks = segment_.all<wire::UnmatchedLaunch>();
   EXPECT_EQ(marks.size(), 10u);  // both names, until answered
-  const auto answers = segment_.all<wire::NameMatch>();
+  const auto answers = segment_.all<wire::KernelNameMatch>();
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_NE(answers[0].body.matched, answers[1].body.matched);
   EXPECT_EQ(segment_.all<wire::StepMark>().size(), 5u);
@@ -198,13 +198,13 @@ TEST_F(SimSession, GraphStepsHearOfGraphsAlone) {
   program();
   segment_.plan().mode.store(static_cast<std::uint32_t>(wire::AgentState::kCounting));
   hot::g_state.on.store(hot::kOnOpSteps);
-  want(Wanted::kGraphSteps, settings_);
+  set_mode(Mode::kGraphSteps, settings_);
   program().launch(10);
   program().graph(5, 3);
   program().wait();
-  turn();
+  run_worker_tick();
   const auto of_this_thread = [] {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     return guard.block().graphs;
   };
   EXPECT_EQ(of_this_thread().launches, 3u);
@@ -212,15 +212,15 @@ TEST_F(SimSession, GraphStepsHearOfGraphsAlone) {
   EXPECT_FALSE(of_this_thread().capturing());
   EXPECT_EQ(segment_.all<wire::Launch>().size(), 0u);
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 0u);
-  want(Wanted::kOff, settings_);
+  set_mode(Mode::kOff, settings_);
   program().graph(5, 3);
   EXPECT_EQ(of_this_thread().launches, 3u);
 }
 
 TEST_F(SimSession, ManyThreadsLoseNothing) {
-  segment_.keep_draining();
+  segment_.start_drainer();
   program();
-  record();
+  start_recording();
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([] {
@@ -230,19 +230,19 @@ TEST_F(SimSession, ManyThreadsLoseNothing) {
       program().launch(400);
     });
   for (int i = 0; i < 25; ++i) {
-    turn();
+    run_worker_tick();
     std::this_thread::sleep_for(10ms);
   }
   for (auto& thread : threads) thread.join();
   finish();
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 3200u);
-  EXPECT_EQ(segment_.counter(Counter::kDroppedLaneFull), 0u);
-  EXPECT_EQ(segment_.counter(Counter::kCuptiDiscardBuffer), 0u);
+  EXPECT_EQ(segment_.counter(Counter::kDroppedRingFull), 0u);
+  EXPECT_EQ(segment_.counter(Counter::kCuptiNoBuffer), 0u);
 }
 
 TEST_F(SimSession, ExitFlushDeliversWhatIsThere) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
   before_exit();

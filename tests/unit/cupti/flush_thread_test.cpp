@@ -20,13 +20,13 @@ void spin(std::uint64_t ns) {
 
 // At any moment of its life: an end that it does not hear of would hold up a fork, and every later
 // one.
-TEST(Flusher, HearsThatItIsToEnd) {
-  constexpr std::uint64_t kTimes = 20'000, kLatest_ns = 60'000;
-  constexpr std::uint32_t kPatience_ms = 20'000;
+TEST(FlushThread, HearsThatItIsToEnd) {
+  constexpr std::uint64_t kTimes = 20'000, kLatestNs = 60'000;
+  constexpr std::uint32_t kPatienceMs = 20'000;
   for (std::uint64_t i = 0; i < kTimes; ++i) {
-    ASSERT_TRUE(start_flusher()) << i;
-    spin(i * 7919 % kLatest_ns);
-    ASSERT_TRUE(stop_flusher(kPatience_ms)) << i;
+    ASSERT_TRUE(start_flush_thread()) << i;
+    spin(i * 7919 % kLatestNs);
+    ASSERT_TRUE(stop_flush_thread(kPatienceMs)) << i;
   }
 }
 

@@ -12,15 +12,15 @@ namespace {
 
 TEST(GraphPlaces, AreKnownOfTheLastLaunches) {
   std::uint32_t device = 77, context = 77;
-  note_graph_launch(500, 3);
-  EXPECT_FALSE(place_of_graph(500, &device, &context)) << "no record of the context yet";
-  note_context(3, 1);
-  EXPECT_TRUE(place_of_graph(500, &device, &context));
+  record_graph_launch(500, 3);
+  EXPECT_FALSE(find_graph_device(500, &device, &context)) << "no record of the context yet";
+  record_context(3, 1);
+  EXPECT_TRUE(find_graph_device(500, &device, &context));
   EXPECT_EQ(device, 1u);
   EXPECT_EQ(context, 3u);
-  EXPECT_FALSE(place_of_graph(501, &device, &context));
-  for (std::uint32_t later = 501; later < 5000; ++later) note_graph_launch(later, 3);
-  EXPECT_FALSE(place_of_graph(500, &device, &context));
+  EXPECT_FALSE(find_graph_device(501, &device, &context));
+  for (std::uint32_t later = 501; later < 5000; ++later) record_graph_launch(later, 3);
+  EXPECT_FALSE(find_graph_device(500, &device, &context));
 }
 
 }  // namespace

@@ -47,11 +47,11 @@ TEST(Cbids, AreThoseThatHaveNeverChanged) {
   EXPECT_EQ(kRuntimeTable.of(211), CallClass::kKernel);  // cudaLaunchKernel
   EXPECT_EQ(kRuntimeTable.of(430), CallClass::kKernel);  // cudaLaunchKernelExC
   EXPECT_EQ(kRuntimeTable.of(311), CallClass::kGraph);
-  EXPECT_EQ(kRuntimeTable.of(41), CallClass::kWork);    // cudaMemcpyAsync
-  EXPECT_EQ(kRuntimeTable.of(165), CallClass::kWait);   // cudaDeviceSynchronize
-  EXPECT_EQ(kRuntimeTable.of(17), CallClass::kNone);    // cudaGetDevice
-  EXPECT_EQ(kDriverTable.of(307), CallClass::kKernel);  // cuLaunchKernel
-  EXPECT_EQ(kDriverTable.of(442), CallClass::kKernel);  // cuLaunchKernel_ptsz
+  EXPECT_EQ(kRuntimeTable.of(41), CallClass::kTransfer);  // cudaMemcpyAsync
+  EXPECT_EQ(kRuntimeTable.of(165), CallClass::kSync);     // cudaDeviceSynchronize
+  EXPECT_EQ(kRuntimeTable.of(17), CallClass::kNone);      // cudaGetDevice
+  EXPECT_EQ(kDriverTable.of(307), CallClass::kKernel);    // cuLaunchKernel
+  EXPECT_EQ(kDriverTable.of(442), CallClass::kKernel);    // cuLaunchKernel_ptsz
   EXPECT_EQ(kDriverTable.of(514), CallClass::kGraph);
   EXPECT_EQ(kDriverTable.of(304), CallClass::kNone);  // cuCtxGetCurrent
   EXPECT_EQ(kDriverTable.of(1u << 20), CallClass::kNone);

@@ -7,6 +7,6 @@
 
 namespace gpuprof::sample {
 
-std::uint64_t take_launch_stack(const hot::Guard&, std::uint64_t, std::uint64_t) { return 4711; }
+std::uint64_t capture_launch_stack(const hot::Guard&, std::uint64_t, std::uint64_t) { return 4711; }
 
 }  // namespace gpuprof::sample

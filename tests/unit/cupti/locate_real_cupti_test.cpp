@@ -26,24 +26,25 @@ class RealCupti : public ::testing::Test {
  protected:
   void SetUp() override {
     Driver none;
-    Copy copy;
-    if (!locate_cupti(none, &copy, &g_live.api)) GTEST_SKIP() << "no libcupti on this machine";
+    CuptiLibrary copy;
+    if (!locate_cupti(none, &copy, &g_callback_state.api))
+      GTEST_SKIP() << "no libcupti on this machine";
     if (copy.simulated) GTEST_SKIP() << "only the simulated libcupti is here";
     path_ = copy.path;
-    probe_layout(g_live.api, &g_live.layout);
+    probe_record_sizes(g_callback_state.api, &g_callback_state.layout);
   }
   std::string path_;
 };
 
 TEST_F(RealCupti, IsFoundAndLoadedWithoutADriver) {
-  EXPECT_GE(g_live.api.version, 13u);
+  EXPECT_GE(g_callback_state.api.version, 13u);
   EXPECT_EQ(path_.front(), '/');
 }
 
 TEST_F(RealCupti, SizesOfOurHeadersReleaseAreThoseOfItsStructs) {
-  if (g_live.api.version / 100 != CUPTI_API_VERSION / 100)
+  if (g_callback_state.api.version / 100 != CUPTI_API_VERSION / 100)
     GTEST_SKIP() << "another release than the headers";
-  const Layout& layout = g_live.layout;
+  const RecordSizes& layout = g_callback_state.layout;
   EXPECT_EQ(layout.of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), sizeof(CUpti_ActivityKernel10));
   EXPECT_EQ(layout.of(CUPTI_ACTIVITY_KIND_MEMCPY), sizeof(CUpti_ActivityMemcpy6));
   EXPECT_EQ(layout.of(CUPTI_ACTIVITY_KIND_MEMCPY2), sizeof(CUpti_ActivityMemcpyPtoP4));
@@ -61,16 +62,16 @@ TEST_F(RealCupti, SizesOfOurHeadersReleaseAreThoseOfItsStructs) {
 }
 
 TEST_F(RealCupti, NamesOfCallsAreKnown) {
-  const Text launch = api_name(wire::ApiDomain::kRuntime, 211);
+  const TextView launch = api_name(wire::ApiDomain::kRuntime, 211);
   EXPECT_EQ(std::string(launch.data, launch.bytes), "cudaLaunchKernel");
-  const Text driver = api_name(wire::ApiDomain::kDriver, 307);
+  const TextView driver = api_name(wire::ApiDomain::kDriver, 307);
   EXPECT_EQ(std::string(driver.data, driver.bytes), "cuLaunchKernel");
-  const Text unknown = api_name(wire::ApiDomain::kDriver, kProbedKinds + 1900);
+  const TextView unknown = api_name(wire::ApiDomain::kDriver, kProbedKinds + 1900);
   EXPECT_EQ(std::string(unknown.data, unknown.bytes), "unknown_api");
 }
 
 TEST_F(RealCupti, ItsClockIsRealtime) {
-  const wire::ClockSync sync = read_clocks(g_live.api);
+  const wire::ClockSync sync = read_clocks(g_callback_state.api);
   EXPECT_NE(sync.cupti_ns, 0u);
   EXPECT_EQ(sync.flags, 0u);
   EXPECT_TRUE(is_foreign(sync.real_ns + 2'000'000'000, sync.real_ns));
@@ -84,17 +85,17 @@ class RealIterator : public RealCupti {
     RealCupti::SetUp();
     if (IsSkipped()) return;
     ASSERT_TRUE(g_buffers.map(64 << 10, 8));
-    g_live.accept_until_ns.store(wire::kNever);
+    g_callback_state.accept_until_ns.store(wire::kNever);
     std::size_t max_records = 99;
     buffer_requested(&buffer_, &bytes_, &max_records);
     EXPECT_EQ(max_records, 0u);
   }
-  void TearDown() override { g_live.accept_until_ns.store(0); }
+  void TearDown() override { g_callback_state.accept_until_ns.store(0); }
 
   template <typename S>
   void append(const S& record) {
     std::memcpy(buffer_ + used_, &record, sizeof record);
-    used_ += g_live.layout.of(record.kind);
+    used_ += g_callback_state.layout.of(record.kind);
   }
   void append_call(std::uint32_t cbid, std::uint32_t tid) {
     CUpti_ActivityAPI call{};
@@ -112,7 +113,8 @@ class RealIterator : public RealCupti {
 };
 
 TEST_F(RealIterator, TurnsABufferIntoRecords) {
-  if (g_live.layout.of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) < sizeof(CUpti_ActivityKernel10))
+  if (g_callback_state.layout.of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) <
+      sizeof(CUpti_ActivityKernel10))
     GTEST_SKIP() << "older than the structs of our headers";
   CUpti_ActivityKernel10 kernel{};
   kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
@@ -132,7 +134,7 @@ TEST_F(RealIterator, TurnsABufferIntoRecords) {
   ASSERT_EQ(segment_.all<wire::ApiCall>().size(), 1u);
   EXPECT_EQ(segment_.text(segment_.all<wire::ApiCall>()[0].body.name_id), "cudaLaunchKernel");
   EXPECT_EQ(segment_.counter(wire::Counter::kCuptiRecords), 3u);
-  EXPECT_EQ(segment_.counter(wire::Counter::kCuptiBadTime), 1u);
+  EXPECT_EQ(segment_.counter(wire::Counter::kCuptiBadTimestamp), 1u);
   EXPECT_EQ(segment_.counter(wire::Counter::kCuptiBuffers), 1u);
 }
 
@@ -166,7 +168,7 @@ TEST_F(RealIterator, OurWorkersCallsAreDropped) {
 
 TEST_F(RealIterator, CompletionsAfterTheEndAreCountedAndNotRead) {
   append_call(211, 77);
-  g_live.accept_until_ns.store(1);
+  g_callback_state.accept_until_ns.store(1);
   complete();
   EXPECT_TRUE(segment_.all<wire::ApiCall>().empty());
   EXPECT_EQ(segment_.counter(wire::Counter::kCuptiAfterStop), 1u);

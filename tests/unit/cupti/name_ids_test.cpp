@@ -18,13 +18,13 @@ namespace gpuprof::cupti {
 namespace {
 
 std::string bare(const char* name) {
-  const Text text = bare_api_name(name);
+  const TextView text = strip_api_suffix(name);
   return {text.data, text.bytes};
 }
 std::string source(const char* mangled) {
   char buffer[256];
-  return {buffer, source_name(mangled, static_cast<std::uint32_t>(std::strlen(mangled)), buffer,
-                              sizeof buffer)};
+  return {buffer, qualified_name(mangled, static_cast<std::uint32_t>(std::strlen(mangled)), buffer,
+                                 sizeof buffer)};
 }
 
 TEST(ApiNames, LoseVersionAndStreamSuffix) {
@@ -60,9 +60,9 @@ class KernelSteps : public ::testing::Test {
   }
   void launch(const char* name, int times = 1) {
     for (int i = 0; i < times; ++i) {
-      const hot::Guard guard(hot::Role::kCallback);
+      const hot::Guard guard(hot::RingRole::kCallback);
       ASSERT_TRUE(guard);
-      see_kernel(guard, name, 1);
+      on_kernel_launch(guard, name, 1);
     }
   }
   fakes::InProcessSegment segment_;
@@ -71,11 +71,11 @@ class KernelSteps : public ::testing::Test {
 TEST_F(KernelSteps, LaunchesBeforeTheAnswerAreMarksForTheDaemonToNumber) {
   ASSERT_TRUE(set_expression("^fused_.*"));
   launch("fused_add", 3);
-  EXPECT_EQ(segment_.all<wire::KernelMark>().size(), 3u);
-  match_waiting(2);
-  ASSERT_EQ(segment_.all<wire::NameMatch>().size(), 1u);
-  EXPECT_EQ(segment_.all<wire::NameMatch>()[0].body.matched, 1u);
-  EXPECT_EQ(segment_.text(segment_.all<wire::NameMatch>()[0].body.name_id), "fused_add");
+  EXPECT_EQ(segment_.all<wire::UnmatchedLaunch>().size(), 3u);
+  match_pending(2);
+  ASSERT_EQ(segment_.all<wire::KernelNameMatch>().size(), 1u);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>()[0].body.matched, 1u);
+  EXPECT_EQ(segment_.text(segment_.all<wire::KernelNameMatch>()[0].body.name_id), "fused_add");
   launch("fused_add", 2);
   ASSERT_EQ(segment_.all<wire::StepMark>().size(), 2u);
   EXPECT_EQ(segment_.all<wire::StepMark>()[0].body.number, 0u) << "marks are not counted here";
@@ -84,52 +84,52 @@ TEST_F(KernelSteps, LaunchesBeforeTheAnswerAreMarksForTheDaemonToNumber) {
 TEST_F(KernelSteps, NamesThatDoNotMatchCostNothingMore) {
   ASSERT_TRUE(set_expression("optimizer"));
   launch("other", 2);
-  match_waiting(2);
-  segment_.forget();
+  match_pending(2);
+  segment_.discard_records();
   launch("other", 5);
-  EXPECT_TRUE(segment_.all<wire::KernelMark>().empty());
+  EXPECT_TRUE(segment_.all<wire::UnmatchedLaunch>().empty());
   EXPECT_TRUE(segment_.all<wire::StepMark>().empty());
 }
 
 TEST_F(KernelSteps, TheLastPartOfAMangledNameMayBeMeant) {
   ASSERT_TRUE(set_expression("^adam_kernel$"));
   launch("_ZN2at6native11adam_kernelIfEEvPT_");
-  match_waiting(2);
-  EXPECT_EQ(segment_.all<wire::NameMatch>()[0].body.matched, 1u);
+  match_pending(2);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>()[0].body.matched, 1u);
 }
 
 TEST_F(KernelSteps, AWrongExpressionLeavesTheOldOneAlone) {
   ASSERT_TRUE(set_expression("good"));
   EXPECT_FALSE(set_expression("bad(["));
   launch("good");
-  match_waiting(2);
-  EXPECT_EQ(segment_.all<wire::NameMatch>()[0].body.matched, 1u);
+  match_pending(2);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>()[0].body.matched, 1u);
 }
 
 TEST_F(KernelSteps, ANewExpressionAsksAgain) {
   ASSERT_TRUE(set_expression("alpha"));
   launch("beta_kernel");
-  match_waiting(2);
+  match_pending(2);
   ASSERT_TRUE(set_expression("beta"));
   launch("beta_kernel");
-  match_waiting(3);
-  ASSERT_EQ(segment_.all<wire::NameMatch>().size(), 2u);
-  EXPECT_EQ(segment_.all<wire::NameMatch>()[1].body.matched, 1u);
+  match_pending(3);
+  ASSERT_EQ(segment_.all<wire::KernelNameMatch>().size(), 2u);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>()[1].body.matched, 1u);
 }
 
 TEST_F(KernelSteps, MoreNewNamesThanPlacesAreAskedAboutLater) {
   ASSERT_TRUE(set_expression("name_99_"));
   for (int i = 0; i < 100; ++i) launch(("name_" + std::to_string(i) + "_").c_str());
-  match_waiting(2);
-  EXPECT_EQ(segment_.all<wire::NameMatch>().size(), kWaitingNames);
+  match_pending(2);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>().size(), kWaitingNames);
   for (int i = 0; i < 100; ++i) launch(("name_" + std::to_string(i) + "_").c_str());
-  match_waiting(3);
-  EXPECT_EQ(segment_.all<wire::NameMatch>().size(), 100u);
+  match_pending(3);
+  EXPECT_EQ(segment_.all<wire::KernelNameMatch>().size(), 100u);
 }
 
 TEST(KernelNamesCache, SendsATextThatFoundNoRoomWithTheNextRecord) {
   fakes::InProcessSegment segment(1, 0);
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   ASSERT_TRUE(guard);
   KernelNames names;
   EXPECT_EQ(names.id_of(guard, nullptr, 1), 0u);
@@ -137,7 +137,7 @@ TEST(KernelNamesCache, SendsATextThatFoundNoRoomWithTheNextRecord) {
   while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
   const std::uint64_t id = names.id_of(guard, "kernel", 1);
-  segment.forget();
+  segment.discard_records();
   EXPECT_EQ(names.id_of(guard, "kernel", 2), id);
   EXPECT_EQ(segment.text(id), "kernel");
 }

@@ -66,15 +66,15 @@ class SimBetween : public SimTest {
   }
   void end_window() {
     hot::g_state.on.store(0);
-    want(Wanted::kOff, settings_);
+    set_mode(Mode::kOff, settings_);
   }
   // As where the process has let go and waits to be recorded again.
   void let_go() {
     end_window();
     release(kPatienceMs);
-    alive_ = hot::g_state.alive.exchange(nullptr);
+    alive_ = hot::g_state.owner_page.exchange(nullptr);
   }
-  void come_back() { hot::g_state.alive.store(alive_); }
+  void come_back() { hot::g_state.owner_page.store(alive_); }
 
   static void app_registers() {
     ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
@@ -93,8 +93,8 @@ class SimBetween : public SimTest {
   }
   bool turn_until_hands_off_are_over() {
     return turn_until([] {
-      const RoomLock lock(kPatienceMs);
-      return lock && !g_room.other.active;
+      const CuptiLock lock(kPatienceMs);
+      return lock && !g_cupti.program.active;
     });
   }
   void expect_app_had(int kernels) {
@@ -108,7 +108,7 @@ class SimBetween : public SimTest {
 
 TEST_F(SimBetween, RecordsOfAWindowThatHasJustEndedComeToUs) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   end_window();
   app_session(5);
@@ -118,7 +118,7 @@ TEST_F(SimBetween, RecordsOfAWindowThatHasJustEndedComeToUs) {
 
 TEST_F(SimBetween, InAPauseTheProgramGetsItsOwnBuffersAlone) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   end_window();
@@ -128,7 +128,7 @@ TEST_F(SimBetween, InAPauseTheProgramGetsItsOwnBuffersAlone) {
   app_session(5);
   expect_app_had(5);
   ASSERT_TRUE(turn_until_hands_off_are_over());
-  record();
+  start_recording();
   program().launch(6);
   finish();
   EXPECT_EQ(kernels(), 16u);
@@ -143,12 +143,12 @@ TEST_F(SimBetween, WhileThreadsLaunchTheProgramGetsItsOwnBuffersAlone) {
     for (; !over.load(); ++launched) program().launch(1);
   });
   for (int i = 0; i < 5; ++i) {
-    record();
-    turn();
+    start_recording();
+    run_worker_tick();
     end_window();
     app_registers();
     app_begins();
-    turn();
+    run_worker_tick();
     // One that is launched in its session: the first may have begun before.
     for (const int before = launched.load(); launched.load() < before + 2;)
       std::this_thread::yield();
@@ -163,7 +163,7 @@ TEST_F(SimBetween, WhileThreadsLaunchTheProgramGetsItsOwnBuffersAlone) {
 
 TEST_F(SimBetween, BetweenOurSessionsTheProgramGetsItsOwnBuffersAloneAndTheNextRecords) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   let_go();
@@ -172,7 +172,7 @@ TEST_F(SimBetween, BetweenOurSessionsTheProgramGetsItsOwnBuffersAloneAndTheNextR
   app_session(5);
   expect_app_had(5);
   come_back();
-  record();
+  start_recording();
   program().launch(6);
   finish();
   EXPECT_EQ(kernels(), 16u);
@@ -181,7 +181,7 @@ TEST_F(SimBetween, BetweenOurSessionsTheProgramGetsItsOwnBuffersAloneAndTheNextR
 
 TEST_F(SimBetween, ASessionThatBeganBetweenOursIsLeftAloneByTheNext) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   let_go();
@@ -189,8 +189,8 @@ TEST_F(SimBetween, ASessionThatBeganBetweenOursIsLeftAloneByTheNext) {
   app_begins();
   program().launch(2);
   come_back();
-  record();
-  turn();
+  start_recording();
+  run_worker_tick();
   program().launch(3);
   program().wait();
   app_ends();
@@ -199,18 +199,18 @@ TEST_F(SimBetween, ASessionThatBeganBetweenOursIsLeftAloneByTheNext) {
   program().launch(4);
   finish();
   EXPECT_EQ(kernels(), 14u);
-  EXPECT_TRUE(said("started its own CUPTI profiler")) << everything_said();
+  EXPECT_TRUE(has_notice("started its own CUPTI profiler")) << all_notices();
 }
 
 TEST_F(SimBetween, CuptiThatWasFinalizedBetweenOursIsSettledAnew) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   finish();
   let_go();
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
   come_back();
-  record();
+  start_recording();
   program().launch(4);
   finish();
   EXPECT_EQ(kernels(), 14u);
@@ -219,7 +219,7 @@ TEST_F(SimBetween, CuptiThatWasFinalizedBetweenOursIsSettledAnew) {
 TEST_F(SimBetween, AProgramThatRegisteredOnceFindsItsCallbacks) {
   program();
   app_registers();
-  record();
+  start_recording();
   ASSERT_TRUE(turn_until_hands_off_are_over());
   program().launch(10);
   finish();
@@ -230,12 +230,12 @@ TEST_F(SimBetween, AProgramThatRegisteredOnceFindsItsCallbacks) {
   app_ends();
   expect_app_had(5);
   ASSERT_TRUE(turn_until_hands_off_are_over());
-  record();
+  start_recording();
   program().launch(2);
   finish();
   let_go();
   // Not preloaded, as here, we would not see a later pair of its: this one is not kept.
-  if (kinds_kept()) return;
+  if (is_activity_left_enabled()) return;
   app_begins();
   program().launch(6);
   program().wait();

@@ -40,7 +40,7 @@ void CUPTIAPI app_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std:
 class SimHandOver : public SimTest {
  protected:
   bool turn_until_it_is_done(int sessions = 1) {
-    return turn_until([sessions] { return times_said("profiler is done") == sessions; });
+    return turn_until([sessions] { return notice_count("profiler is done") == sessions; });
   }
   void SetUp() override {
     SimTest::SetUp();
@@ -61,14 +61,14 @@ class SimHandOver : public SimTest {
     program().launch(launches);
     program().wait();
     ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
-    turn(3);  // we must not step in before it has read
+    run_worker_tick(3);  // we must not step in before it has read
     ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
   }
 };
 
 TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) {
   program();
-  record();
+  start_recording();
   program().launch(10);
   program().wait();
   app_session(5);
@@ -80,13 +80,13 @@ TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) 
   finish();
   EXPECT_EQ(kernels(), 17u);
   EXPECT_EQ(g_app_kernels.load(), 5);
-  EXPECT_TRUE(said("started its own CUPTI profiler")) << everything_said();
-  EXPECT_TRUE(said("is done")) << everything_said();
+  EXPECT_TRUE(has_notice("started its own CUPTI profiler")) << all_notices();
+  EXPECT_TRUE(has_notice("is done")) << all_notices();
 }
 
 TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
   program();
-  record();
+  start_recording();
   app_session(5);
   program().launch(4);
   program().wait();
@@ -95,15 +95,15 @@ TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
   finish();
   EXPECT_EQ(kernels(), 7u);
   EXPECT_EQ(g_app_kernels.load(), 5);
-  EXPECT_TRUE(said("(6 launches and waits): they are in its trace")) << everything_said();
+  EXPECT_TRUE(has_notice("(6 launches and waits): they are in its trace")) << all_notices();
   EXPECT_TRUE(
-      said("(5 launches and waits) from its end until gpuprof had CUPTI back is in neither"))
-      << everything_said();
+      has_notice("(5 launches and waits) from its end until gpuprof had CUPTI back is in neither"))
+      << all_notices();
 }
 
 TEST_F(SimHandOver, ASecondSessionOfTheProgramWorksToo) {
   program();
-  record();
+  start_recording();
   app_session(5);
   EXPECT_TRUE(turn_until_it_is_done());
   app_session(6);
@@ -116,7 +116,7 @@ TEST_F(SimHandOver, ASecondSessionOfTheProgramWorksToo) {
 
 TEST_F(SimHandOver, AOneShotSubscriberNeverSees39) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   program().wait();
   CUpti_SubscriberHandle handle{};
@@ -133,7 +133,7 @@ TEST_F(SimHandOver, AOneShotSubscriberNeverSees39) {
 // As PyTorch's profiler did until August 2026.
 TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   finish();
   CUpti_SubscriberHandle handle{};
@@ -146,7 +146,7 @@ TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
   EXPECT_EQ(kernels(), 10u);
   EXPECT_EQ(calls_of("cuLaunchKernel"), 10u);
   EXPECT_EQ(segment_.all<wire::Launch>().size(), 4u + 1) << "no callback";
-  EXPECT_EQ(times_said("keeps CUPTI's one subscriber slot"), 1) << everything_said();
+  EXPECT_EQ(notice_count("keeps CUPTI's one subscriber slot"), 1) << all_notices();
 
   app_session(7);
   EXPECT_EQ(g_app_kernels.load(), 12) << "its next session is its own";
@@ -157,7 +157,7 @@ TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
 
   ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
   ASSERT_TRUE(
-      turn_until([] { return times_said("kept CUPTI's one subscriber slot for a time") == 1; }));
+      turn_until([] { return notice_count("kept CUPTI's one subscriber slot for a time") == 1; }));
   program().launch(3);
   finish();
   EXPECT_EQ(kernels(), 15u);
@@ -168,7 +168,7 @@ TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsRecordedWithoutCallbacks) {
 // It may share the slot, and what it does by later calls is not seen.
 TEST_F(SimHandOver, ASlotTakenByTheLaterCallIsItsSessionUntilItIsGivenBack) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   program().wait();
   CUpti_SubscriberHandle handle{};
@@ -179,8 +179,8 @@ TEST_F(SimHandOver, ASlotTakenByTheLaterCallIsItsSessionUntilItIsGivenBack) {
   program().launch(4);
   program().wait();
   EXPECT_EQ(kernels(), 4u);
-  EXPECT_EQ(times_said("profiler is done"), 0) << everything_said();
-  EXPECT_EQ(g_room.kinds, 0u);
+  EXPECT_EQ(notice_count("profiler is done"), 0) << all_notices();
+  EXPECT_EQ(g_cupti.kinds, 0u);
   ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
   EXPECT_TRUE(turn_until_it_is_done());
   program().launch(4);
@@ -191,20 +191,20 @@ TEST_F(SimHandOver, ASlotTakenByTheLaterCallIsItsSessionUntilItIsGivenBack) {
 TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsLeftAloneWhileNothingIsRecorded) {
   program();
   CUpti_SubscriberHandle handle{};
-  record();
+  start_recording();
   ASSERT_EQ(cuptiSubscribe(&handle, nothing, nullptr), CUPTI_SUCCESS);
   app_session(5);
   ASSERT_TRUE(turn_until_it_is_done());
   program().launch(2);
   finish();
   EXPECT_EQ(kernels(), 2u);
-  want(Wanted::kOff, settings_);
-  turn(3);
-  EXPECT_EQ(g_room.kinds, 0u) << "the window is over";
+  set_mode(Mode::kOff, settings_);
+  run_worker_tick(3);
+  EXPECT_EQ(g_cupti.kinds, 0u) << "the window is over";
   app_session(6);
   EXPECT_EQ(g_app_kernels.load(), 11);
-  record();
-  ASSERT_TRUE(turn_until([] { return g_room.kinds != 0; }));
+  start_recording();
+  ASSERT_TRUE(turn_until([] { return g_cupti.kinds != 0; }));
   program().launch(3);
   finish();
   EXPECT_EQ(kernels(), 5u);
@@ -212,7 +212,7 @@ TEST_F(SimHandOver, AProgramThatKeepsTheSlotIsLeftAloneWhileNothingIsRecorded) {
 
 TEST_F(SimHandOver, FinalizeByTheProgramIsSurvived) {
   program();
-  record();
+  start_recording();
   program().launch(4);
   program().wait();
   app_session(2);
@@ -226,7 +226,7 @@ TEST_F(SimHandOver, FinalizeByTheProgramIsSurvived) {
 TEST_F(SimHandOver, AProgramThatRegisteredLongAgoGetsItsCallbacksBack) {
   program();
   ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
-  record();
+  start_recording();
   EXPECT_TRUE(turn_until_it_is_done());
   program().launch(4);
   program().wait();
@@ -243,7 +243,7 @@ TEST_F(SimHandOver, ArmedLeavesTheProgramAlone) {
   program();
   app_session(5);
   EXPECT_EQ(g_app_kernels.load(), 5);
-  EXPECT_TRUE(fakes::g_said.empty()) << everything_said();
+  EXPECT_TRUE(fakes::g_notices.empty()) << all_notices();
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class SimRelease : public SimTest {
   }
   void let_go() {
     hot::g_state.on.store(0);
-    want(Wanted::kOff, settings_);
+    set_mode(Mode::kOff, settings_);
     EXPECT_TRUE(release(kPatienceMs));
   }
   void expect_nothing_left() {
@@ -76,7 +76,7 @@ class SimRelease : public SimTest {
 
 TEST_F(SimRelease, NothingIsLeftInCuptiAndTheNextSessionRecords) {
   program();
-  record();
+  start_recording();
   program().launch(20);
   EXPECT_GT(kinds_on(), 5u) << "else nothing is proved";
   EXPECT_GT(callbacks_on(CUPTI_CB_DOMAIN_DRIVER_API), 5u);
@@ -88,7 +88,7 @@ TEST_F(SimRelease, NothingIsLeftInCuptiAndTheNextSessionRecords) {
 
   program().launch(5);
   program().wait();
-  record();
+  start_recording();
   program().launch(7);
   finish();
   EXPECT_EQ(kernels(), 27u) << "those of the first session and of the second, none between";
@@ -103,7 +103,7 @@ TEST_F(SimRelease, WhileTheProgramLaunches) {
     while (!over.load()) program().launch(1);
   });
   for (int i = 0; i < 10; ++i) {
-    record();
+    start_recording();
     turn_for(20ms);
     let_go();
   }
@@ -117,7 +117,7 @@ TEST_F(SimRelease, AHundredTimesNothingGrows) {
   program();
   std::size_t first = 0;
   for (int i = 0; i < 100; ++i) {
-    record();
+    start_recording();
     program().launch(3);
     finish();
     let_go();
@@ -131,13 +131,13 @@ TEST_F(SimRelease, AHundredTimesNothingGrows) {
 
 TEST_F(SimRelease, TheThreadEndsWithTheWorker) {
   program();
-  record();
+  start_recording();
   program().launch(3);
   finish();
   let_go();
-  EXPECT_TRUE(helper_is_kept()) << "the next session may need it";
-  worker_ends();
-  EXPECT_FALSE(helper_is_kept());
+  EXPECT_TRUE(is_flush_thread_kept()) << "the next session may need it";
+  on_worker_exit();
+  EXPECT_FALSE(is_flush_thread_kept());
 }
 
 }  // namespace

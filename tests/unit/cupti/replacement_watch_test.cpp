@@ -28,7 +28,7 @@ class Replacement : public ::testing::Test {
   }
 
   ReplacementWatch watch_;
-  Delivery seen_;
+  DeliveryCounts seen_;
   std::uint64_t now_ns_ = 77 * kSecondNs;
 };
 

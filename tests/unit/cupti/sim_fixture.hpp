@@ -29,15 +29,15 @@ class SimTest : public ::testing::Test {
       GTEST_SKIP() << "not on the simulated GPU: start with gpusim-run";
     // The agent's worker: its calls are not recorded. This thread is the program's.
     hot::g_state.worker_tid.store(1);
-    driver_seen();
+    on_driver_initialised();
   }
 
-  void record() {
+  void start_recording() {
     hot::g_state.on.store(hot::kOnCuda | hot::kOnLaunchStacks);
-    want(Wanted::kRecording, settings_);
+    set_mode(Mode::kRecording, settings_);
   }
   // One turn of the worker, on a thread of its own as in the agent.
-  void turn(int times = 1) {
+  void run_worker_tick(int times = 1) {
     for (int i = 0; i < times; ++i) {
       std::thread(turn_once).join();
       segment_.drain();
@@ -47,7 +47,7 @@ class SimTest : public ::testing::Test {
   template <typename F>
   bool turn_until(F has_come) {
     for (int i = 0; i < 2400 && !has_come(); ++i) {
-      turn();
+      run_worker_tick();
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
     }
     return has_come();
@@ -55,7 +55,7 @@ class SimTest : public ::testing::Test {
   void turn_for(std::chrono::milliseconds time) {
     const auto until = std::chrono::steady_clock::now() + time;
     while (std::chrono::steady_clock::now() < until) {
-      turn();
+      run_worker_tick();
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
     }
   }
@@ -70,16 +70,16 @@ class SimTest : public ::testing::Test {
     static SimProgram program;
     return program;
   }
-  static int times_said(const std::string& part) {
+  static int notice_count(const std::string& part) {
     int count = 0;
-    for (const auto& sentence : fakes::g_said)
+    for (const auto& sentence : fakes::g_notices)
       count += sentence.text.find(part) != std::string::npos ? 1 : 0;
     return count;
   }
-  static bool said(const std::string& part) { return times_said(part) != 0; }
-  static std::string everything_said() {
+  static bool has_notice(const std::string& part) { return notice_count(part) != 0; }
+  static std::string all_notices() {
     std::string all;
-    for (const auto& sentence : fakes::g_said) all += sentence.text + "\n";
+    for (const auto& sentence : fakes::g_notices) all += sentence.text + "\n";
     return all;
   }
 
@@ -93,7 +93,7 @@ class SimTest : public ::testing::Test {
     // A helper that got no processor in time goes on by itself; what it says then, the next one
     // sends.
     bool late = false;
-    while (helper_is_kept() && flush_running_since() == 0 && !run_on_helper([] {}, 100)) {
+    while (is_flush_thread_kept() && flush_started_ns() == 0 && !run_on_flush_thread([] {}, 100)) {
       late = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -58,7 +58,7 @@ TYPED_TEST(KernelVersions, GiveTheSameFields) {
   const TypeParam from = some_kernel<TypeParam>();
   wire::KernelExec to;
   const char* name = nullptr;
-  EXPECT_EQ(translate_kernel(raw(from), &to, &name), Times::kGood);
+  EXPECT_EQ(translate_kernel(raw(from), &to, &name), TimestampState::kGood);
   EXPECT_STREQ(name, "_Z6kernelv");
   EXPECT_EQ(to.start_ns, 1000u);
   EXPECT_EQ(to.end_ns, 2500u);
@@ -101,18 +101,18 @@ TEST(Translate, ALongerRecordOfTheFutureIsReadByItsPrefix) {
   std::memcpy(bytes, &from, sizeof from);
   wire::KernelExec to;
   const char* name;
-  EXPECT_EQ(translate_kernel({bytes, sizeof bytes, 140000}, &to, &name), Times::kGood);
+  EXPECT_EQ(translate_kernel({bytes, sizeof bytes, 140000}, &to, &name), TimestampState::kGood);
   EXPECT_EQ(to.correlation, 4444u);
   EXPECT_EQ(to.graph, 5u);
 }
 
 TEST(Translate, TimesAreJudged) {
-  EXPECT_EQ(judge_times(5, 9), Times::kGood);
-  EXPECT_EQ(judge_times(5, 5), Times::kGood);
-  EXPECT_EQ(judge_times(0, 0), Times::kBad);
-  EXPECT_EQ(judge_times(9, 5), Times::kBad);
-  EXPECT_EQ(judge_times(0, 5), Times::kBad);
-  EXPECT_EQ(judge_times(5, 0), Times::kIncomplete);
+  EXPECT_EQ(classify_timestamps(5, 9), TimestampState::kGood);
+  EXPECT_EQ(classify_timestamps(5, 5), TimestampState::kGood);
+  EXPECT_EQ(classify_timestamps(0, 0), TimestampState::kBad);
+  EXPECT_EQ(classify_timestamps(9, 5), TimestampState::kBad);
+  EXPECT_EQ(classify_timestamps(0, 5), TimestampState::kBad);
+  EXPECT_EQ(classify_timestamps(5, 0), TimestampState::kIncomplete);
 }
 
 TEST(Translate, BadTimesAreFlaggedNotChanged) {
@@ -121,7 +121,7 @@ TEST(Translate, BadTimesAreFlaggedNotChanged) {
   from.end = 1000;
   wire::KernelExec to;
   const char* name;
-  EXPECT_EQ(translate_kernel(raw(from), &to, &name), Times::kBad);
+  EXPECT_EQ(translate_kernel(raw(from), &to, &name), TimestampState::kBad);
   EXPECT_EQ(to.flags, wire::kGpuBadTime);
   EXPECT_EQ(to.start_ns, 2500u);
 }
@@ -145,7 +145,7 @@ TYPED_TEST(CopyVersions, GiveTheSameFields) {
   if constexpr (requires { from.graphNodeId; }) from.graphNodeId = 77;
   if constexpr (requires { from.graphId; }) from.graphId = 88;
   wire::MemCopy to;
-  EXPECT_EQ(translate_memcpy(raw(from), &to), Times::kGood);
+  EXPECT_EQ(translate_memcpy(raw(from), &to), TimestampState::kGood);
   EXPECT_EQ(to.copy_kind, CUPTI_ACTIVITY_MEMCPY_KIND_HTOD);
   EXPECT_EQ(to.src_kind, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
   EXPECT_EQ(to.dst_kind, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
@@ -178,7 +178,7 @@ TYPED_TEST(PeerVersions, GiveBothDevicesAndTheirOwnCorrelationPlace) {
   if constexpr (requires { from.graphNodeId; }) from.graphNodeId = 77;
   if constexpr (requires { from.graphId; }) from.graphId = 88;
   wire::MemCopy to;
-  EXPECT_EQ(translate_memcpy_peer(raw(from), &to), Times::kGood);
+  EXPECT_EQ(translate_memcpy_peer(raw(from), &to), TimestampState::kGood);
   EXPECT_EQ(to.device, 0u);
   EXPECT_EQ(to.dst_device, 2u);
   EXPECT_EQ(to.correlation, 66u);
@@ -204,7 +204,7 @@ TYPED_TEST(SetVersions, GiveTheSameFields) {
   if constexpr (requires { from.graphNodeId; }) from.graphNodeId = 77;
   if constexpr (requires { from.graphId; }) from.graphId = 88;
   wire::MemSet to;
-  EXPECT_EQ(translate_memset(raw(from), &to), Times::kGood);
+  EXPECT_EQ(translate_memset(raw(from), &to), TimestampState::kGood);
   EXPECT_EQ(to.value, 0xABu);
   EXPECT_EQ(to.bytes, 512u);
   EXPECT_EQ(to.device, 3u);
@@ -298,7 +298,7 @@ TEST(Translate, GraphLaunchOfBothLengths) {
   from.correlationId = 1, from.start = 10, from.end = 20, from.deviceId = 2;
   from.graphId = 3, from.contextId = 4, from.streamId = 5;
   wire::GraphExec to;
-  EXPECT_EQ(translate_graph(raw(from), &to), Times::kGood);
+  EXPECT_EQ(translate_graph(raw(from), &to), TimestampState::kGood);
   EXPECT_EQ(to.graph, 3u);
   EXPECT_EQ(to.device, 2u);
   EXPECT_EQ(to.stream, 5u);
@@ -306,7 +306,7 @@ TEST(Translate, GraphLaunchOfBothLengths) {
 
 TEST(Translate, AGraphThatBeginsOnTheHostIsWhereItEnds) {
   CUpti_ActivityGraphTrace2 from{};
-  from.deviceId = from.contextId = kOnHost;
+  from.deviceId = from.contextId = kNoDevice;
   from.endDeviceId = 2, from.endContextId = 4;
   wire::GraphExec to;
   translate_graph(raw(from), &to);
@@ -314,7 +314,7 @@ TEST(Translate, AGraphThatBeginsOnTheHostIsWhereItEnds) {
   EXPECT_EQ(to.context, 4u);
   // Before CUDA 12.3 nothing tells where it ends.
   translate_graph({reinterpret_cast<const std::byte*>(&from), 48, 20}, &to);
-  EXPECT_EQ(to.device, kOnHost);
+  EXPECT_EQ(to.device, kNoDevice);
 }
 
 TEST(Translate, DeviceUsesTheMigSlicesOwnId) {
@@ -351,7 +351,7 @@ TEST(Translate, JitOfBothLengths) {
   from.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
   from.start = 10, from.end = 20, from.deviceId = 1, from.correlationId = 9;
   from.threadId = 55;
-  wire::Jit to;
+  wire::JitActivity to;
   translate_jit(raw(from), &to);
   EXPECT_EQ(to.entry_type, static_cast<std::uint32_t>(CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN));
   EXPECT_EQ(to.tid, 55u);
@@ -377,7 +377,7 @@ TEST(Translate, NeverReadsBeyondTheRecord) {
     translate_memset(from, &set);
     wire::DeviceInfo device;
     translate_device(from, &device, &name);
-    wire::Jit jit;
+    wire::JitActivity jit;
     translate_jit(from, &jit);
     if (bytes < 112) {
       EXPECT_EQ(name, nullptr) << "a pointer that was not in the record";

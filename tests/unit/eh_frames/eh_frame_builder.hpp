@@ -11,9 +11,9 @@
 namespace gpuprof::frames {
 
 /// At its place in memory: addresses in it are relative. As large as its memory from the first.
-class Section {
+class EhFrameBuilder {
  public:
-  Section() { bytes_.reserve(1u << 16); }
+  EhFrameBuilder() { bytes_.reserve(1u << 16); }
 
   std::uintptr_t at() const { return reinterpret_cast<std::uintptr_t>(bytes_.data()); }
   std::uintptr_t here() const { return at() + bytes_.size(); }

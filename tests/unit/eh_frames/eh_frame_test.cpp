@@ -16,7 +16,7 @@ struct Reading {
   std::uintptr_t low, high;  // what can be read
   std::size_t wanted = SIZE_MAX;
   std::size_t reads = 0;
-  std::vector<FrameEntry> entries{};
+  std::vector<Fde> entries{};
 };
 
 bool read(std::uintptr_t at, Reading* reading) {
@@ -29,7 +29,7 @@ bool read(std::uintptr_t at, Reading* reading) {
              std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
              return true;
            },
-           [](void* from, const FrameEntry& entry) {
+           [](void* from, const Fde& entry) {
              auto& here = *static_cast<Reading*>(from);
              here.entries.push_back(entry);
              return here.entries.size() < here.wanted;
@@ -37,10 +37,10 @@ bool read(std::uintptr_t at, Reading* reading) {
            reading});
 }
 
-Reading all_of(const Section& section) { return {section.at(), section.here()}; }
+Reading all_of(const EhFrameBuilder& section) { return {section.at(), section.here()}; }
 
 TEST(EhFrame, TellsOfEachEntryWhatItIsAbout) {
-  Section section;
+  EhFrameBuilder section;
   const std::uintptr_t code = section.at() + 0x10000;
   const std::uintptr_t common = section.common();
   const std::uintptr_t first = section.entry(common, code, 0x40);
@@ -52,13 +52,13 @@ TEST(EhFrame, TellsOfEachEntryWhatItIsAbout) {
   EXPECT_EQ(code, reading.entries[0].begin);
   EXPECT_EQ(code + 0x40, reading.entries[0].end);
   EXPECT_EQ(first, reading.entries[0].at);
-  EXPECT_EQ(common, reading.entries[0].common);
+  EXPECT_EQ(common, reading.entries[0].cie);
   EXPECT_EQ(second, reading.entries[1].at);
   EXPECT_EQ(code + 0x140, reading.entries[1].end);
 }
 
 TEST(EhFrame, KnowsWholeAddressesAndHandlers) {
-  Section section;
+  EhFrameBuilder section;
   const std::uintptr_t common = section.here();
   section.value<std::uint32_t>(36);
   section.value<std::uint32_t>(0);
@@ -79,7 +79,7 @@ TEST(EhFrame, KnowsWholeAddressesAndHandlers) {
 }
 
 TEST(EhFrame, PassesOverWhatItDoesNotKnow) {
-  Section section;
+  EhFrameBuilder section;
   const std::uintptr_t code = section.at() + 0x10000;
   section.entry(section.common(0x1b, 0), code, 0x40);  // says nothing about the frame
   section.entry(section.common(0x9b), code, 0x40);     // an address of an address
@@ -94,7 +94,7 @@ TEST(EhFrame, PassesOverWhatItDoesNotKnow) {
 }
 
 TEST(EhFrame, EndsWhereItCannotBeReadAndWhereNoMoreIsWanted) {
-  Section section;
+  EhFrameBuilder section;
   const std::uintptr_t common = section.common();
   for (int i = 0; i < 10; ++i) section.entry(common, section.at() + 0x10000 + 64 * i, 64);
   Reading reading = all_of(section);  // without an end mark
@@ -108,7 +108,7 @@ TEST(EhFrame, EndsWhereItCannotBeReadAndWhereNoMoreIsWanted) {
 TEST(EhFrame, OfAnyBytesComesToAnEnd) {
   std::mt19937 random(7);
   for (int i = 0; i < 20000; ++i) {
-    Section section;
+    EhFrameBuilder section;
     const std::uintptr_t common = section.common();
     for (int k = 0; k < 6; ++k) section.entry(common, section.at() + 0x10000 + 64 * k, 64);
     section.end();
@@ -118,7 +118,7 @@ TEST(EhFrame, OfAnyBytesComesToAnEnd) {
     Reading reading = all_of(section);
     read(section.at(), &reading);
     EXPECT_LT(reading.reads, 4 * bytes);
-    for (const FrameEntry& entry : reading.entries) EXPECT_LT(entry.begin, entry.end);
+    for (const Fde& entry : reading.entries) EXPECT_LT(entry.begin, entry.end);
   }
 }
 

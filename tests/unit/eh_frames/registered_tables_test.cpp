@@ -24,15 +24,15 @@ void retire(SharedMapping* mapping) {
 // A time that is later each time, by more than any pause.
 bool refresh() {
   static std::uint64_t now_ns = 0;
-  return refresh_registered(now_ns += 1'000'000'000'000, retire);
+  return rebuild_index(now_ns += 1'000'000'000'000, retire);
 }
 
 class Registered : public testing::Test {
  protected:
-  void TearDown() override { forget_registered(retire); }
+  void TearDown() override { drop_index(retire); }
 
   struct Module {
-    Section section;
+    EhFrameBuilder section;
     std::uintptr_t code, entry;
   };
   Module make(std::uintptr_t offset = 0x10000) {
@@ -42,53 +42,53 @@ class Registered : public testing::Test {
     module.section.end();
     return module;
   }
-  static void enter(Module& module) { note_registered(module.section.data()); }
-  static void leave(Module& module) { note_deregistered(module.section.data()); }
+  static void enter(Module& module) { on_register_frame(module.section.data()); }
+  static void leave(Module& module) { on_deregister_frame(module.section.data()); }
 };
 
 TEST_F(Registered, IsKnownAfterTheNextLook) {
   Module module = make();
-  FrameEntry found;
+  Fde found;
   enter(module);
-  EXPECT_FALSE(find_registered(module.code, &found));
+  EXPECT_FALSE(find_fde(module.code, &found));
   EXPECT_TRUE(refresh());
-  ASSERT_TRUE(find_registered(module.code + 0x3f, &found));
+  ASSERT_TRUE(find_fde(module.code + 0x3f, &found));
   EXPECT_EQ(module.entry, found.at);
-  EXPECT_FALSE(find_registered(module.code + 0x40, &found));
-  EXPECT_FALSE(find_registered(module.code - 1, &found));
+  EXPECT_FALSE(find_fde(module.code + 0x40, &found));
+  EXPECT_FALSE(find_fde(module.code - 1, &found));
   EXPECT_FALSE(refresh()) << "nothing is new";
   leave(module);
 }
 
 TEST_F(Registered, IsNotUsedFromTheMomentItIsTakenBack) {
   Module module = make();
-  FrameEntry found;
+  Fde found;
   enter(module);
   refresh();
-  ASSERT_TRUE(find_registered(module.code, &found));
+  ASSERT_TRUE(find_fde(module.code, &found));
   leave(module);
-  EXPECT_FALSE(find_registered(module.code, &found)) << "without a look in between";
+  EXPECT_FALSE(find_fde(module.code, &found)) << "without a look in between";
   enter(module);  // at the same place, perhaps with something else in it
-  EXPECT_FALSE(find_registered(module.code, &found));
+  EXPECT_FALSE(find_fde(module.code, &found));
   EXPECT_TRUE(refresh());
-  EXPECT_TRUE(find_registered(module.code, &found));
+  EXPECT_TRUE(find_fde(module.code, &found));
   leave(module);
 }
 
 TEST_F(Registered, OfTwoForOneAddressTheNewerCounts) {
   Module old = make();
   Module young = make();
-  young.section = Section();
+  young.section = EhFrameBuilder();
   young.entry = young.section.entry(young.section.common(), old.code + 0x10, 0x10);
   young.section.end();
-  FrameEntry found;
+  Fde found;
   enter(old);
   refresh();
   enter(young);
   refresh();
-  ASSERT_TRUE(find_registered(old.code + 0x18, &found));
+  ASSERT_TRUE(find_fde(old.code + 0x18, &found));
   EXPECT_EQ(young.entry, found.at);
-  EXPECT_FALSE(find_registered(old.code, &found));
+  EXPECT_FALSE(find_fde(old.code, &found));
   leave(old);
   leave(young);
 }
@@ -97,27 +97,27 @@ TEST_F(Registered, MemoryThatHasGoneIsNoTable) {
   constexpr std::size_t kBytes = 8192;
   void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   munmap(memory, kBytes);
-  FrameEntry found;
-  note_registered(memory);
-  note_registered(nullptr);
+  Fde found;
+  on_register_frame(memory);
+  on_register_frame(nullptr);
   EXPECT_TRUE(refresh());
-  EXPECT_FALSE(find_registered(reinterpret_cast<std::uintptr_t>(memory), &found));
-  note_deregistered(memory);
-  note_deregistered(memory);  // once too often
-  note_deregistered(nullptr);
+  EXPECT_FALSE(find_fde(reinterpret_cast<std::uintptr_t>(memory), &found));
+  on_deregister_frame(memory);
+  on_deregister_frame(memory);  // once too often
+  on_deregister_frame(nullptr);
 }
 
 TEST_F(Registered, IsReadAgainAfterItWasForgotten) {
   Module module = make();
-  FrameEntry found;
+  Fde found;
   enter(module);
   refresh();
   const int before = g_retired;
-  forget_registered(retire);
+  drop_index(retire);
   EXPECT_EQ(before + 1, g_retired);
-  EXPECT_FALSE(find_registered(module.code, &found));
+  EXPECT_FALSE(find_fde(module.code, &found));
   EXPECT_TRUE(refresh());
-  EXPECT_TRUE(find_registered(module.code, &found));
+  EXPECT_TRUE(find_fde(module.code, &found));
   leave(module);
 }
 
@@ -135,11 +135,11 @@ TEST_F(Registered, MayComeAndGoInManyThreads) {
     });
   for (std::thread& one : threads) one.join();
   refresh();
-  FrameEntry found;
+  Fde found;
   for (Module& module : modules) {
-    EXPECT_TRUE(find_registered(module.code, &found));
+    EXPECT_TRUE(find_fde(module.code, &found));
     leave(module);
-    EXPECT_FALSE(find_registered(module.code, &found));
+    EXPECT_FALSE(find_fde(module.code, &found));
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Value = rapidjson::Value;
 
-TEST_F(Modules, BackwardNodesPointToTheOperatorTheyComeFrom) {
+TEST_F(ModulesTest, BackwardNodesPointToTheOperatorTheyComeFrom) {
   record([](model::EventSink& sink) {
     define(sink);
     auto outer = op(1, 10, 40, 3, 0, 3), inner = op(2, 20, 30, 3, 1, 3);
@@ -40,7 +40,7 @@ TEST_F(Modules, BackwardNodesPointToTheOperatorTheyComeFrom) {
 }
 
 // Autograd's thread may be read before the one that called it.
-TEST_F(Modules, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
+TEST_F(ModulesTest, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
   record([](model::EventSink& sink) {
     define(sink);
     const auto backward = [&](model::RangeId id, std::int64_t sequence, std::int64_t from_us) {
@@ -81,10 +81,10 @@ TEST_F(Modules, BackwardNodesThatComeBeforeTheirOperatorsFindThem) {
 }
 
 // Its evaluation is read after the forward thread went on, while another thread's node still waits.
-TEST(ForwardFirst, AnEvaluationThatComesLateWaitsForNothing) {
+TEST(BackwardReorderer, AnEvaluationThatComesLateWaitsForNothing) {
   const ModulePaths paths;
   const BackwardLinks links(paths);
-  ForwardFirst order(links);
+  BackwardReorderer order(links);
   std::vector<model::RangeId> taken;
   const auto add = [&](const model::Operator& op, OpKind kind) {
     order.add(op, kind, [&](const model::Operator& one) { taken.push_back(one.id); });
@@ -104,12 +104,12 @@ TEST(ForwardFirst, AnEvaluationThatComesLateWaitsForNothing) {
   add(forward, OpKind::kPlain);
   model::Operator around{};
   around.id = 12, around.tid = 9, around.end_ns = 120;
-  add(around, OpKind::kEvaluate);
+  add(around, OpKind::kEvaluateFunction);
   EXPECT_EQ(taken, (std::vector<model::RangeId>{5, 11, 12}));
 }
 
 // The installed plugin fails on a module without backward, and on gradients added up first.
-TEST_F(Modules, ArrowsAreLeftOutWhereTheViewerWouldLoseTheFile) {
+TEST_F(ModulesTest, ArrowsAreLeftOutWhereTheViewerWouldLoseTheFile) {
   for (const bool accumulates : {false, true}) {
     session_.processes.clear();
     std::filesystem::remove(folder_ + "/4000.spool");

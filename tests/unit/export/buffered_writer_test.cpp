@@ -25,19 +25,19 @@ TEST(Escaped, KeepsValidTextWhateverItHolds) {
   for (const std::string text :
        {"plain", "quote \" back \\ slash /", "line\nfeed\ttab\rreturn", "\x01\x1f\x7f",
         "käse 日本 😀 \xf4\x8f\xbf\xbf", "traceEvents\": [", ""})
-    EXPECT_EQ(parsed(escaped(text, kAll)), text);
+    EXPECT_EQ(parsed(escape_json(text, kAll)), text);
 }
 
 TEST(Escaped, RepairsWhatIsNotUtf8) {
   const std::string r = "\xef\xbf\xbd";
-  EXPECT_EQ(parsed(escaped("a\xff"
-                           "b",
-                           kAll)),
+  EXPECT_EQ(parsed(escape_json("a\xff"
+                               "b",
+                               kAll)),
             "a" + r + "b");
-  EXPECT_EQ(parsed(escaped("\xc0\xaf", kAll)), r + r);                  // overlong
-  EXPECT_EQ(parsed(escaped("\xed\xa0\x80", kAll)), r + r + r);          // surrogate
-  EXPECT_EQ(parsed(escaped("\xf4\x90\x80\x80", kAll)), r + r + r + r);  // beyond U+10FFFF
-  EXPECT_EQ(parsed(escaped("\xe6\x97", kAll)), r + r);                  // cut short
+  EXPECT_EQ(parsed(escape_json("\xc0\xaf", kAll)), r + r);                  // overlong
+  EXPECT_EQ(parsed(escape_json("\xed\xa0\x80", kAll)), r + r + r);          // surrogate
+  EXPECT_EQ(parsed(escape_json("\xf4\x90\x80\x80", kAll)), r + r + r + r);  // beyond U+10FFFF
+  EXPECT_EQ(parsed(escape_json("\xe6\x97", kAll)), r + r);                  // cut short
 }
 
 TEST(Escaped, IsJsonForAnyBytes) {
@@ -45,14 +45,14 @@ TEST(Escaped, IsJsonForAnyBytes) {
   for (int i = 0; i < 5000; ++i) {
     std::string text(random() % 40, '\0');
     for (char& c : text) c = static_cast<char>(random());
-    parsed(escaped(text, kAll));
+    parsed(escape_json(text, kAll));
   }
 }
 
 TEST(Escaped, CutsAtACharacter) {
-  EXPECT_EQ(escaped("ab日本", 6), "ab日");
-  EXPECT_EQ(escaped("ab日本", 5), "ab日");
-  EXPECT_EQ(escaped("ab日本", 4), "ab");
+  EXPECT_EQ(escape_json("ab日本", 6), "ab日");
+  EXPECT_EQ(escape_json("ab日本", 5), "ab日");
+  EXPECT_EQ(escape_json("ab日本", 4), "ab");
 }
 
 TEST(Number, IsNeverNaNOrInfinity) {
@@ -71,9 +71,9 @@ TEST_F(GzipText, IsOneMemberAndComesBackWhole) {
   std::string expected;
   {
     auto file = GzipFile::create(path).take();
-    JsonText json(*file);
+    BufferedWriter json(*file);
     for (std::uint64_t i = 0; i < 1'500'000; ++i) {
-      json.need(64);
+      json.reserve(64);
       json.number(i * 7919).raw(",").us(i).raw("\n");
       if (i % 1000 == 0) json.string(std::string(i % 5000, 'x'));
     }

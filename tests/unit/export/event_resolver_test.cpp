@@ -15,25 +15,26 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// One line an event.
-class Lines final : public ShownSink {
+class Lines final : public ResolvedSink {
  public:
-  explicit Lines(StackText& stacks) : stacks_(stacks) {}
+  explicit Lines(StackFormatter& stacks) : stacks_(stacks) {}
 
-  void on(const ShownStep& s) override { add("step " + std::to_string(s.e.label), s.e); }
-  void on(const ShownOp& o) override {
+  void on(const ResolvedStep& s) override { add("step " + std::to_string(s.event.label), s.event); }
+  void on(const ResolvedOperator& o) override {
     add("op " + std::string(o.name) + " in " + std::to_string(o.parent) +
-            (o.nesting == Nesting::kApart ? " apart" : ""),
-        o.drawn);
+            (o.nesting == Nesting::kOverlapping ? " apart" : ""),
+        o.interval);
   }
-  void on(const ShownRange& r) override { add("range " + std::string(r.name), r.drawn); }
-  void on(const ShownCall& c) override { add("call of " + std::to_string(c.owner), c.e); }
-  void on(const ShownGpu<model::Kernel>& k) override {
-    add("kernel " + std::string(k.name) + " of " + std::to_string(k.owner), k.e);
+  void on(const ResolvedRange& r) override { add("range " + std::string(r.name), r.interval); }
+  void on(const ResolvedApiCall& c) override { add("call of " + std::to_string(c.owner), c.event); }
+  void on(const ResolvedGpuEvent<model::Kernel>& k) override {
+    add("kernel " + std::string(k.name) + " of " + std::to_string(k.owner), k.event);
   }
-  void on(const ShownGpu<model::MemCopy>& c) override { add(std::string(c.name), c.e); }
-  void on(const ShownSample& s) override {
-    std::string text = s.e.state == 0 ? "ran" : "waited";
-    for (const StackText::Frame frame : s.frames) text += " " + std::string(stacks_.name(frame));
+  void on(const ResolvedGpuEvent<model::MemCopy>& c) override { add(std::string(c.name), c.event); }
+  void on(const ResolvedSample& s) override {
+    std::string text = s.event.state == 0 ? "ran" : "waited";
+    for (const StackFormatter::Frame frame : s.frames)
+      text += " " + std::string(stacks_.name(frame));
     lines.push_back(text);
   }
 
@@ -48,7 +49,7 @@ class Lines final : public ShownSink {
     return std::to_string((static_cast<std::int64_t>(ns) - 1'000'000'000) / 1000);
   }
 
-  StackText& stacks_;
+  StackFormatter& stacks_;
 };
 
 class ShownTest : public ExportTest {
@@ -56,14 +57,14 @@ class ShownTest : public ExportTest {
   std::vector<std::string> lines() {
     const FileRequest request{session_, window_, session_.processes.at(0), "", "host_4000", false,
                               0,        {}};
-    auto shown = Shown::open(request);
+    auto shown = EventResolver::open(request);
     EXPECT_TRUE(shown.ok());
     Lines sink(shown.value()->stacks());
     EXPECT_TRUE(shown.value()->replay(sink).ok());
-    written_ = shown.value()->written("test", 1);
+    written_ = shown.value()->make_written_file("test", 1);
     return sink.lines;
   }
-  FileWritten written_;
+  WrittenFile written_;
 };
 
 TEST_F(ShownTest, EventsAreCutNamedAndOwnedAsInTheJsonFiles) {

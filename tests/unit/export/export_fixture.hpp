@@ -72,7 +72,7 @@ class ExportTest : public testing::Test {
   /// Writes the window's file and parses it.
   rapidjson::Document& trace() {
     const auto files = exporter::write_window(session_, window_, {kPid}, {});
-    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().sentence);
+    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().message);
     if (files.ok()) {
       written_ = files.value().at(0);
       text_ = unpack_one_member(read_file(written_.path));
@@ -147,7 +147,7 @@ class ExportTest : public testing::Test {
   std::string folder_, text_;
   spool::SessionView session_;
   model::Window window_;
-  exporter::FileWritten written_;
+  exporter::WrittenFile written_;
   rapidjson::Document document_;
 };
 

@@ -16,16 +16,16 @@ bool same(const Intervals& a, const Intervals& b) {
 
 TEST(Intervals, MergedSetsNeitherTouchNorOverlap) {
   Intervals set{{30, 40}, {0, 10}, {5, 12}, {12, 15}, {20, 20}, {32, 35}};
-  merge(set);
+  normalize(set);
   EXPECT_TRUE(same(set, {{0, 15}, {30, 40}}));
 }
 
 TEST(Intervals, DifferencesAndSumsAreExact) {
   const Intervals a{{0, 10}, {20, 40}}, b{{5, 22}, {30, 31}, {39, 50}};
-  EXPECT_TRUE(same(minus(a, b), {{0, 5}, {22, 30}, {31, 39}}));
-  EXPECT_TRUE(same(plus(a, b), {{0, 50}}));
-  EXPECT_EQ(15u, time_in(a, 5, 30));
-  EXPECT_EQ(0u, time_in(a, 10, 20));
+  EXPECT_TRUE(same(subtract(a, b), {{0, 5}, {22, 30}, {31, 39}}));
+  EXPECT_TRUE(same(unite(a, b), {{0, 50}}));
+  EXPECT_EQ(15u, overlap_ns(a, 5, 30));
+  EXPECT_EQ(0u, overlap_ns(a, 10, 20));
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ constexpr char kOneBefore[] = "1 GPU event launched before the window is not in 
 constexpr char kTwoBefore[] = "2 GPU events launched before the window are not in the file";
 
 TEST_F(LostCalls, AtTheBeginOfAWindowThatFollowsAnotherTheirKernelsAreDrawn) {
-  record_border(model::LossReason::kLaneFull);
+  record_border(model::LossReason::kRingFull);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kLost, kKept));
   EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kOneBefore}));
@@ -128,20 +128,20 @@ TEST_F(LostCalls, AtTheBeginOfAWindowThatFollowsAnotherTheirKernelsAreDrawn) {
 
 TEST_F(LostCalls, AllOfAWindowsTheirKernelsAreDrawn) {
   window_.start_ns += 95'000;
-  record_border(model::LossReason::kLaneFull);
+  record_border(model::LossReason::kRingFull);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kLost)) << "the other two came before it";
   EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kTwoBefore}));
 }
 
 TEST_F(LostCalls, BeforeARecordingBeganAreNotCalledLost) {
-  record_border(model::LossReason::kLaneFull);
+  record_border(model::LossReason::kRingFull);
   EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
   EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
 }
 
 TEST_F(LostCalls, AreNoneWhereNoRecordWasLost) {
-  record_border(model::LossReason::kNameCut);
+  record_border(model::LossReason::kNameTruncated);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
   EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
@@ -286,9 +286,9 @@ TEST_F(Shortfalls, WithoutSamplingNoSamplesAreMissing) {
 
 TEST_F(Shortfalls, AClosingNoticeTakesThePlaceOfItsOpeningOne) {
   record([](model::EventSink& sink) {
-    const std::uint32_t subject = base::kNoticeHandOver;
-    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeOpening, "it goes on"});
-    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeClosing, "it is over"});
+    const std::uint32_t subject = base::kNoticeCuptiYielded;
+    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeProvisional, "it goes on"});
+    sink.on(model::Notice{kStart, 1, 1, subject | base::kNoticeFinal, "it is over"});
     sink.on(model::Notice{kStart, 1, 1, 39, "something else"});
   });
   trace();
@@ -306,7 +306,7 @@ TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
         "2 threads are missing: thread blocks our signal (b 2, c 3)",
         "1 range reaches over the border of the window and is cut there",
         "1 range reaches over the border of the window and is cut there"})
-    add_sentence(all, sentence);
+    merge_message(all, sentence);
   EXPECT_THAT(
       all, testing::ElementsAre("3 records are missing: ring full", "no steps: none",
                                 "1 record is missing: dropped by CUPTI",

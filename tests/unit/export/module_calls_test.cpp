@@ -18,7 +18,7 @@ using Value = rapidjson::Value;
 
 using Names = std::vector<std::string>;
 
-TEST_F(Modules, AreLeftByAnOperatorWithoutAStackWhereNoneIsRecorded) {
+TEST_F(ModulesTest, AreLeftByAnOperatorWithoutAStackWhereNoneIsRecorded) {
   session_.options.with_stack = false;
   record([](model::EventSink& sink) {
     define(sink);
@@ -30,7 +30,7 @@ TEST_F(Modules, AreLeftByAnOperatorWithoutAStackWhereNoneIsRecorded) {
   EXPECT_EQ(modules(), (Names{"Net_0 10-20", "Linear_0 10-20", "Net_0 50-60", "Linear_0 50-60"}));
 }
 
-TEST_F(Modules, LastFromTheFirstToTheLastOperatorThatRanInThem) {
+TEST_F(ModulesTest, LastFromTheFirstToTheLastOperatorThatRanInThem) {
   record([](model::EventSink& sink) {
     define(sink);
     sink.on(op(1, 10, 20, 1));
@@ -53,7 +53,7 @@ TEST_F(Modules, LastFromTheFirstToTheLastOperatorThatRanInThem) {
   paths();
 }
 
-TEST_F(Modules, BelowVeryManyOthersAreNotDrawn) {
+TEST_F(ModulesTest, BelowVeryManyOthersAreNotDrawn) {
   record([](model::EventSink& sink) {
     define(sink);
     std::vector<model::PythonFrame> frames(60, {1, -1, model::kPyModule});
@@ -68,7 +68,7 @@ TEST_F(Modules, BelowVeryManyOthersAreNotDrawn) {
   EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(), says));
 }
 
-TEST_F(Modules, EndWithTheStepTheCallAndTheOperatorAround) {
+TEST_F(ModulesTest, EndWithTheStepTheCallAndTheOperatorAround) {
   record([](model::EventSink& sink) {
     define(sink);
     sink.on(op(1, 10, 20, 2));  // step 1
@@ -88,7 +88,7 @@ TEST_F(Modules, EndWithTheStepTheCallAndTheOperatorAround) {
 }
 
 // Each graph that torch.compile makes is of a class of its own, and all have one name.
-TEST_F(Modules, AreCountedForEachClassOfTheirName) {
+TEST_F(ModulesTest, AreCountedForEachClassOfTheirName) {
   record([](model::EventSink& sink) {
     define(sink);
     sink.on(model::TorchModule{4, 2, 0x4000, 0x40});
@@ -103,7 +103,7 @@ TEST_F(Modules, AreCountedForEachClassOfTheirName) {
 }
 
 // A call that began before a range and went on in it would lose the whole file.
-TEST_F(Modules, NestWithRangesThatBeginInTheMiddleOfThem) {
+TEST_F(ModulesTest, NestWithRangesThatBeginInTheMiddleOfThem) {
   record([](model::EventSink& sink) {
     define(sink);
     sink.on(op(1, 10, 20, 2));
@@ -118,7 +118,7 @@ TEST_F(Modules, NestWithRangesThatBeginInTheMiddleOfThem) {
 }
 
 // when trees of operators, ranges and steps are random, and stacks come and go
-TEST_F(Modules, NeverCrossAnything) {
+TEST_F(ModulesTest, NeverCrossAnything) {
   std::mt19937 random(7);
   record([&](model::EventSink& sink) {
     define(sink);
@@ -150,7 +150,7 @@ TEST_F(Modules, NeverCrossAnything) {
   paths();
 }
 
-TEST_F(Modules, ACollectivesKernelsNameItsRange) {
+TEST_F(ModulesTest, ACollectivesKernelsNameItsRange) {
   record([](model::EventSink& sink) {
     define(sink);
     const std::array<std::uint64_t, 17> words = {2 | 1 << 16 | 1ULL << 32,
@@ -210,7 +210,7 @@ TEST_F(Modules, ACollectivesKernelsNameItsRange) {
   EXPECT_EQ((*events("kernel")[0])["args"]["External id"].GetInt(), 1) << "the record";
 }
 
-TEST_F(Modules, TheFileForHtaHasWholeMicrosecondsAndOneFolderASpan) {
+TEST_F(ModulesTest, TheFileForHtaHasWholeMicrosecondsAndOneFolderASpan) {
   session_.options.formats = {"kineto"};
   record([](model::EventSink& sink) {
     define(sink);

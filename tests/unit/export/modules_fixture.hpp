@@ -12,9 +12,9 @@
 
 namespace gpuprof::exporter {
 
-class Modules : public test::ExportTest {
+class ModulesTest : public test::ExportTest {
  protected:
-  struct Drawn {
+  struct DrawnModule {
     std::uint64_t start, end;
     std::string name, category;
     const rapidjson::Value* event;
@@ -57,8 +57,8 @@ class Modules : public test::ExportTest {
   }
 
   /// What the plugin makes a tree of, in its order: by start, longest first, else as in the file.
-  std::vector<Drawn> tree() {
-    std::vector<Drawn> found;
+  std::vector<DrawnModule> tree() {
+    std::vector<DrawnModule> found;
     for (const auto& event : document_["traceEvents"].GetArray()) {
       if (std::string(event["ph"].GetString()) != "X") continue;
       const std::string category = event["cat"].GetString();
@@ -70,7 +70,7 @@ class Modules : public test::ExportTest {
       found.push_back(
           {ns("ts"), ns("ts") + ns("dur"), event["name"].GetString(), category, &event});
     }
-    std::stable_sort(found.begin(), found.end(), [](const Drawn& a, const Drawn& b) {
+    std::stable_sort(found.begin(), found.end(), [](const DrawnModule& a, const DrawnModule& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
     });
     return found;
@@ -78,8 +78,8 @@ class Modules : public test::ExportTest {
   /// Names around each event, as "outer/inner"; fails where one crosses another.
   std::vector<std::string> paths() {
     std::vector<std::string> out;
-    std::vector<Drawn> open;
-    for (const Drawn& one : tree()) {
+    std::vector<DrawnModule> open;
+    for (const DrawnModule& one : tree()) {
       while (!open.empty() && open.back().end <= one.start && open.back().end != open.back().start)
         open.pop_back();
       if (!open.empty()) {
@@ -87,14 +87,14 @@ class Modules : public test::ExportTest {
       }
       open.push_back(one);
       std::string path;
-      for (const Drawn& around : open) path += (path.empty() ? "" : "/") + around.name;
+      for (const DrawnModule& around : open) path += (path.empty() ? "" : "/") + around.name;
       out.push_back(path);
     }
     return out;
   }
   std::vector<std::string> modules() {
     std::vector<std::string> out;
-    for (const Drawn& one : tree())
+    for (const DrawnModule& one : tree())
       if (one.category == "python_function")
         out.push_back(one.name.substr(11) + " " + std::to_string((one.start - 1'000'000) / 1000) +
                       "-" + std::to_string((one.end - 1'000'000) / 1000));

@@ -26,13 +26,13 @@ void PrintTo(const Drawn& drawn, std::ostream* out) {
 }
 
 /// Perfetto's way: a stack; an end closes what is on top.
-class Reader final : public NestedSlices::Out {
+class Reader final : public NestedSlices::Sink {
  public:
   void begin(std::uint64_t ns, std::string_view body) override {
     events_.push_back({ns, std::string(body)});
   }
   void end(std::uint64_t ns) override { events_.push_back({ns, ""}); }
-  void stray(std::uint64_t, std::uint64_t, std::string_view body) override {
+  void overlapping(std::uint64_t, std::uint64_t, std::string_view body) override {
     strays.emplace_back(body);
   }
 
@@ -81,13 +81,13 @@ TEST(NestedSlices, WhatBeginsTogetherIsNestedByItsEnd) {
 
 TEST(NestedSlices, EqualOnesAreNestedByTheirOrder) {
   for (const auto equal :
-       {NestedSlices::Equal::kLaterIsOuter, NestedSlices::Equal::kLaterIsInner}) {
+       {NestedSlices::TieOrder::kLaterIsOuter, NestedSlices::TieOrder::kLaterIsInner}) {
     NestedSlices slices(equal);
     Reader reader;
     slices.add(10, 20, "first", false, reader);
     slices.add(10, 20, "second", false, reader);
     slices.flush(reader);
-    const bool later_is_outer = equal == NestedSlices::Equal::kLaterIsOuter;
+    const bool later_is_outer = equal == NestedSlices::TieOrder::kLaterIsOuter;
     EXPECT_EQ(later_is_outer ? 1u : 0u, reader.read().at("first").depth);
   }
 }
@@ -182,11 +182,11 @@ TEST(NestedSlices, WhatAThreadRanIsDrawnWhole) {
 }
 
 TEST(Lanes, TakeWhatBeginsAfterTheirLast) {
-  Lanes lanes;
-  EXPECT_EQ(0u, lanes.place(0, 10));
-  EXPECT_EQ(1u, lanes.place(5, 8));
-  EXPECT_EQ(1u, lanes.place(8, 20));
-  EXPECT_EQ(0u, lanes.place(10, 11));
+  OverlapTracks lanes;
+  EXPECT_EQ(0u, lanes.assign_track(0, 10));
+  EXPECT_EQ(1u, lanes.assign_track(5, 8));
+  EXPECT_EQ(1u, lanes.assign_track(8, 20));
+  EXPECT_EQ(0u, lanes.assign_track(10, 11));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using testing::SizeIs;
 /// The window is 0 to 1000 us.
 class OpenCopiesTest : public test::ExportTest {
  protected:
-  static constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeStillOpen;
+  static constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeOpenSnapshot;
 
   static model::Operator op(model::RangeId id, std::int64_t from_us, std::int64_t to_us,
                             std::uint32_t flags) {
@@ -124,7 +124,7 @@ TEST_F(OpenCopiesTest, LastNoLongerThanIsKnown) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
     sink.on(op(7, 100, 300, kCopy));
-    sink.on(op(7, 100, 400, kCopy | model::kRangeInDoubt));
+    sink.on(op(7, 100, 400, kCopy | model::kRangeEndUnknown));
   });
   trace();
   EXPECT_THAT(drawn(), testing::ElementsAre(testing::DoubleNear(300, 0.01)));
@@ -143,22 +143,22 @@ TEST_F(OpenCopiesTest, OwnTheCallsInside) {
 
 // The program goes on while its file is written.
 TEST_F(OpenCopiesTest, StandForWhatEndsBetweenThePasses) {
-  exporter::OpenCopies copies;
+  exporter::OpenSnapshots copies;
   const model::Operator copy = op(7, 100, 1100, kCopy), newer = op(7, 100, 2100, kCopy);
   const model::Operator end = op(7, 100, 1200, 0);
-  ASSERT_TRUE(copies.hold(copy));
-  EXPECT_FALSE(copies.replaces(copy));
-  EXPECT_TRUE(copies.replaces(newer));
-  EXPECT_TRUE(copies.replaces(end));
-  ASSERT_FALSE(copies.hold(end));
-  EXPECT_TRUE(copies.replaces(copy));
-  EXPECT_FALSE(copies.replaces(end));
+  ASSERT_TRUE(copies.add_snapshot(copy));
+  EXPECT_FALSE(copies.is_superseded(copy));
+  EXPECT_TRUE(copies.is_superseded(newer));
+  EXPECT_TRUE(copies.is_superseded(end));
+  ASSERT_FALSE(copies.add_snapshot(end));
+  EXPECT_TRUE(copies.is_superseded(copy));
+  EXPECT_FALSE(copies.is_superseded(end));
 }
 
 TEST_F(OpenCopiesTest, OfOtherWindowsAreNotDrawn) {
   record([](model::EventSink& sink) {
     sink.on(model::StringDef{1, "epoch"});
-    sink.on(op(7, -500, -100, kCopy | model::kRangeInDoubt));
+    sink.on(op(7, -500, -100, kCopy | model::kRangeEndUnknown));
     sink.on(op(8, 1500, 1600, kCopy));
   });
   trace();

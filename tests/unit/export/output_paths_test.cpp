@@ -22,7 +22,7 @@ TEST(Pattern, RefusesWhatItDoesNotKnow) {
   for (const char* bad : {"%x", "%", "%q", "%q{A", "%qA}"}) {
     const auto result = expand_pattern(bad, "h", 1, 1, "");
     ASSERT_FALSE(result.ok()) << bad;
-    EXPECT_NE(result.error().sentence.find(bad), std::string::npos);
+    EXPECT_NE(result.error().message.find(bad), std::string::npos);
   }
 }
 
@@ -38,7 +38,7 @@ class Naming : public test::ExportTest {
     session_.options.output_is_pattern = pattern;
     window_.index = index;
     return file_path(session_.options, *find_format(format),
-                     NameParts{"node", "2", 17, window_, many, image})
+                     OutputNameFields{"node", "2", 17, window_, many, image})
         .take();
   }
 };
@@ -92,7 +92,8 @@ TEST_F(Naming, OfAPatternEachFormatTakesItsOwnEnding) {
     for (const Format& format : formats()) {
       const std::string path = path_of(std::string(format.name), pattern, true);
       EXPECT_TRUE(paths.insert(path).second) << path;
-      EXPECT_TRUE(path.ends_with(plain_suffix(format.suffix)) || path.ends_with(format.suffix));
+      EXPECT_TRUE(path.ends_with(uncompressed_suffix(format.suffix)) ||
+                  path.ends_with(format.suffix));
       EXPECT_EQ(path.find("17."), path.rfind('/') + 1) << path;
     }
   }
@@ -100,7 +101,7 @@ TEST_F(Naming, OfAPatternEachFormatTakesItsOwnEnding) {
 
 TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {
   {
-    Staging staging(false);
+    StagedFiles staging(false);
     const std::string temporary = staging.add(folder_ + "/new/a.pt.trace.json.gz").take();
     std::ofstream(temporary) << "x";
     EXPECT_FALSE(temporary.ends_with(".gz") || temporary.ends_with(".json"));
@@ -111,7 +112,7 @@ TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {
   // and what was not published is gone
   std::string temporary;
   {
-    Staging staging(false);
+    StagedFiles staging(false);
     temporary = staging.add(folder_ + "/b").take();
     std::ofstream(temporary) << "x";
   }
@@ -120,13 +121,13 @@ TEST_F(Naming, StagingShowsNothingBeforeAllIsWritten) {
 
 TEST_F(Naming, StagingKeepsExistingFilesUnlessForced) {
   std::ofstream(folder_ + "/a") << "old";
-  EXPECT_FALSE(Staging(false).add(folder_ + "/a").ok());
-  Staging forced(true);
+  EXPECT_FALSE(StagedFiles(false).add(folder_ + "/a").ok());
+  StagedFiles forced(true);
   std::ofstream(forced.add(folder_ + "/a").take()) << "new";
   ASSERT_TRUE(forced.publish().ok());
   EXPECT_EQ(test::read_file(folder_ + "/a"), "new");
   // a file that appeared meanwhile is not overwritten either
-  Staging late(false);
+  StagedFiles late(false);
   std::ofstream(late.add(folder_ + "/c").take()) << "ours";
   std::ofstream(folder_ + "/c") << "theirs";
   EXPECT_FALSE(late.publish().ok());

@@ -99,7 +99,7 @@ class TraceReader {
   std::map<std::uint64_t, std::string> names_, categories_, keys_, values_, files_;
 };
 
-class Perfetto : public test::WrittenTest {
+class Perfetto : public test::WriterTest {
  protected:
   Read read() { return TraceReader().read(write("perfetto")); }
 };

@@ -12,11 +12,11 @@ namespace {
 
 using testing::ElementsAre;
 
-class FormatsTest : public test::WrittenTest {};
+class FormatsTest : public test::WriterTest {};
 
 TEST_F(FormatsTest, EachReadsAsOftenAsTheTableSays) {
   record(program);
-  const std::uint64_t events = events_of_pass(session_.processes[0], window_);
+  const std::uint64_t events = count_pass_events(session_.processes[0], window_);
   ASSERT_LT(0u, events);
   for (const Format& format : formats()) {
     std::uint64_t read = 0;
@@ -30,7 +30,7 @@ TEST_F(FormatsTest, EachReadsAsOftenAsTheTableSays) {
                               [&](std::uint64_t more) { read += more; }};
     ASSERT_TRUE(format.write(request).ok()) << format.name;
     // The last pass may be what it does with all it read.
-    EXPECT_TRUE(read == format.passes * events || read == (format.passes - 1) * events)
+    EXPECT_TRUE(read == format.event_passes * events || read == (format.event_passes - 1) * events)
         << format.name << " read " << read << " of " << events << " events";
   }
 }
@@ -56,9 +56,9 @@ TEST_F(FormatsTest, ProgressIsOneWholeForAllFormatsAndNeverGoesBack) {
       });
   ASSERT_TRUE(files.ok());
   std::uint64_t passes = 0;
-  for (const Format& format : formats()) passes += format.passes;
+  for (const Format& format : formats()) passes += format.event_passes;
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
-  EXPECT_EQ(passes * events_of_pass(session_.processes[0], window_), done.back());
+  EXPECT_EQ(passes * count_pass_events(session_.processes[0], window_), done.back());
   EXPECT_THAT(totals, testing::Each(done.back()));
 }
 
@@ -71,7 +71,7 @@ TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
       {"/o/b.pb.gz", "pprof"},
       {"/o/a.folded", "folded"}};
 
-  EXPECT_THAT(open_with(files, "/o"),
+  EXPECT_THAT(viewer_instructions(files, "/o"),
               ElementsAre("gpuprof report /o", "tensorboard --logdir /o",
                           testing::HasSubstr("TraceAnalysis(trace_dir=\"/o/kineto/span_0001\")"),
                           "go tool pprof -http=: /o/a.pb.gz",
@@ -79,17 +79,18 @@ TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
 }
 
 TEST(OpenWith, NamesNoReportOnFilesWithoutEvents) {
-  EXPECT_THAT(open_with({{"/o/a.pt.trace.json", "tensorboard"}}, "/o"),
+  EXPECT_THAT(viewer_instructions({{"/o/a.pt.trace.json", "tensorboard"}}, "/o"),
               ElementsAre("tensorboard --logdir /o"));
 }
 
 TEST(OpenWith, LeavesOutWhatWantsAFolderWhereAPatternNamesFiles) {
-  EXPECT_THAT(open_with({{"/o/a.pt.trace.json", "tensorboard"}, {"/o/a.sqlite", "sqlite"}}, ""),
-              ElementsAre("sqlite3 /o/a.sqlite"));
+  EXPECT_THAT(
+      viewer_instructions({{"/o/a.pt.trace.json", "tensorboard"}, {"/o/a.sqlite", "sqlite"}}, ""),
+      ElementsAre("sqlite3 /o/a.sqlite"));
 }
 
 TEST(OpenWith, QuotesPathsForAShell) {
-  EXPECT_THAT(open_with({{"/o o/a.sqlite", "sqlite"}}, "/o o"),
+  EXPECT_THAT(viewer_instructions({{"/o o/a.sqlite", "sqlite"}}, "/o o"),
               ElementsAre("sqlite3 '/o o/a.sqlite'"));
 }
 

@@ -24,7 +24,7 @@ class Windows : public test::ExportTest {
 
 TEST_F(Windows, AreOneForASmallRun) {
   record_run(5000, 0);
-  const auto windows = windows_by_size(session_, {kPid}).take();
+  const auto windows = split_by_event_count(session_, {kPid}).take();
   ASSERT_EQ(windows.size(), 1u);
   EXPECT_EQ(windows[0].start_ns, kStart);
   EXPECT_GT(windows[0].end_ns, kStart + 4'999'000);
@@ -34,14 +34,14 @@ TEST_F(Windows, AreOneForASmallRun) {
 TEST_F(Windows, FollowEachOtherAndHoldAboutTheSize) {
   record_run(50'000, 0);
   session_.options.span_size_events = 10'000;
-  const auto windows = windows_by_size(session_, {kPid}).take();
+  const auto windows = split_by_event_count(session_, {kPid}).take();
   ASSERT_EQ(windows.size(), 5u);
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     EXPECT_EQ(windows[i].index, i);
     EXPECT_EQ(windows[i].start_ns, i == 0 ? kStart : windows[i - 1].end_ns);
     const auto files = write_window(session_, windows[i], {kPid}, {});
-    ASSERT_TRUE(files.ok()) << files.error().sentence;
+    ASSERT_TRUE(files.ok()) << files.error().message;
     total += files.value()[0].events;
   }
   EXPECT_EQ(total, 50'000u);  // every event in exactly one file
@@ -50,7 +50,7 @@ TEST_F(Windows, FollowEachOtherAndHoldAboutTheSize) {
 TEST_F(Windows, MeetAtStepBorders) {
   record_run(50'000, 700);
   session_.options.span_size_events = 10'000;
-  const auto windows = windows_by_size(session_, {kPid}).take();
+  const auto windows = split_by_event_count(session_, {kPid}).take();
   ASSERT_GT(windows.size(), 3u);
   std::uint64_t steps = 0;
   for (std::size_t i = 0; i + 1 < windows.size(); ++i) {
@@ -77,7 +77,7 @@ TEST_F(Windows, HoldEachKernelOnceThoughCallsWereLost) {
   for (const std::uint64_t size : {1000, 1430, 2000}) {
     session_.options.span_size_events = size;
     session_.options.output = folder_ + "/of" + std::to_string(size);
-    const auto windows = windows_by_size(session_, {kPid}).take();
+    const auto windows = split_by_event_count(session_, {kPid}).take();
     ASSERT_GT(windows.size(), 8u);
     std::multiset<std::uint32_t> seen;
     for (const model::Window& window : windows) {
@@ -93,7 +93,7 @@ TEST_F(Windows, HoldEachKernelOnceThoughCallsWereLost) {
 
 TEST_F(Windows, OfAProcessWithoutEventsCoverItsLife) {
   record([](model::EventSink& sink) { sink.on(model::ProcessEnd{kStart + 5'000'000, 0, 0}); });
-  const auto windows = windows_by_size(session_, {kPid}).take();
+  const auto windows = split_by_event_count(session_, {kPid}).take();
   ASSERT_EQ(windows.size(), 1u);
   EXPECT_EQ(windows[0].end_ns, kStart + 5'000'000);
   window_ = windows[0];
@@ -113,7 +113,7 @@ TEST_F(Windows, AppearTogetherOrNotAtAll) {
   const auto files = write_window(session_, window_, {kPid, 5000}, {});
   // then neither appears and nothing is left behind
   ASSERT_FALSE(files.ok());
-  EXPECT_NE(files.error().sentence.find("-f to overwrite"), std::string::npos);
+  EXPECT_NE(files.error().message.find("-f to overwrite"), std::string::npos);
   std::size_t left = 0;
   for ([[maybe_unused]] const auto& entry :
        std::filesystem::directory_iterator(session_.options.output))

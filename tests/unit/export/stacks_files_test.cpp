@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-class StackFiles : public test::WrittenTest {};
+class StackFiles : public test::WriterTest {};
 
 /// A profile as its readers hold it: by stack, innermost first.
 struct Sums {

@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TableFiles : public test::WrittenTest {
+class TableFiles : public test::WriterTest {
  protected:
   /// Rows of a query, columns joined by '|'.
   std::vector<std::string> ask(const std::string& sql) {
@@ -85,7 +85,7 @@ TEST_F(TableFiles, SqliteThatFindsNoRoomSaysSo) {
   const auto files = exporter::write_window(session_, window_, {kPid}, {});
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(files.ok());
-  EXPECT_THAT(files.error().sentence, HasSubstr("cannot write"));
+  EXPECT_THAT(files.error().message, HasSubstr("cannot write"));
   EXPECT_FALSE(std::filesystem::exists(session_.options.output))
       << "something half written, or a folder that nobody had made";
 }

@@ -108,10 +108,10 @@ std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
 /// Of one input: its type and its value as text.
 std::string shown(std::vector<std::uint64_t> words) {
-  InputsText inputs;
+  InputsFormatter inputs;
   inputs.define({1, 0, words});
   rapidjson::Document parsed;
-  parsed.Parse(("{\"x\":0" + std::string(inputs.members(1)) + "}").c_str());
+  parsed.Parse(("{\"x\":0" + std::string(inputs.json_members(1)) + "}").c_str());
   if (parsed.HasParseError() || !parsed.HasMember("Input type")) return "?";
   return text(parsed["Input type"]) + " " + text(parsed["Concrete Inputs"]);
 }
@@ -147,9 +147,9 @@ TEST_F(Operators, InputsOfAnyBitsKeepTheirLengthsEqual) {
     std::vector<std::uint64_t> words(random() % 24);
     for (std::uint64_t& word : words)
       word = random() % 4 == 0 ? random() : head(random() % 16, random() % 40, random() % 5);
-    InputsText inputs;
+    InputsFormatter inputs;
     inputs.define({1, 0, words});
-    const std::string json = "{\"x\":0" + std::string(inputs.members(1)) + "}";
+    const std::string json = "{\"x\":0" + std::string(inputs.json_members(1)) + "}";
     rapidjson::Document parsed;
     parsed.Parse(json.c_str());
     ASSERT_FALSE(parsed.HasParseError()) << json;

@@ -374,7 +374,7 @@ TEST_F(TraceRules, AnUnknownFormatAndAnUnknownProcessAreSentences) {
   session_.options.formats = {"nonsense"};
   const auto files = write_window(session_, window_, {kPid}, {});
   ASSERT_FALSE(files.ok());
-  EXPECT_NE(files.error().sentence.find("nonsense"), std::string::npos);
+  EXPECT_NE(files.error().message.find("nonsense"), std::string::npos);
 }
 
 }  // namespace

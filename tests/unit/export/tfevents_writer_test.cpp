@@ -61,7 +61,7 @@ class TfeventsTest : public ExportTest {
 
   std::map<std::string, Curve> curves() {
     const auto files = write_window(session_, window_, {kPid}, {});
-    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().sentence);
+    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().message);
     const std::string bytes = test::read_file(files.value().at(0).path);
     std::map<std::string, Curve> found;
     std::size_t records = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kBytes = "caf\xc3\xa9 \xff\xfe cut \xe2\x82";
 
-class OddNames : public test::WrittenTest {
+class OddNames : public test::WriterTest {
  protected:
   /// The small program with bytes wherever a process can put them.
   static void odd_program(model::EventSink& to) {

@@ -9,7 +9,7 @@
 
 namespace gpuprof::test {
 
-class WrittenTest : public ExportTest {
+class WriterTest : public ExportTest {
  protected:
   enum Text : model::StringId { kOuter = 1, kInner, kKernel, kFile, kMain, kStep, kCall };
 
@@ -60,7 +60,7 @@ class WrittenTest : public ExportTest {
   std::string write(const std::string& format) {
     session_.options.formats = {format};
     const auto files = exporter::write_window(session_, window_, {kPid}, {});
-    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().sentence);
+    EXPECT_TRUE(files.ok()) << (files.ok() ? "" : files.error().message);
     if (!files.ok()) return {};
     written_ = files.value().at(0);
     return read_file(written_.path);

@@ -18,7 +18,7 @@
 namespace gpuprof::exporter {
 
 /// An event with its names looked up.
-struct Flat {
+struct FlatEvent {
   std::string plane, line, name, shown;
   std::uint64_t start_ps = 0, end_ps = 0;
   std::map<std::string, std::string> stats;
@@ -39,7 +39,7 @@ class XplaneTest : public test::ExportTest {
   /// Writes the window's file and reads it.
   void write() {
     const auto files = write_window(session_, window_, {kPid}, {});
-    ASSERT_TRUE(files.ok()) << files.error().sentence;
+    ASSERT_TRUE(files.ok()) << files.error().message;
     written_ = files.value().at(0);
     ASSERT_TRUE(space_.ParseFromString(test::read_file(written_.path)));
     events_.clear();
@@ -66,13 +66,13 @@ class XplaneTest : public test::ExportTest {
   void flatten(const xplane::XPlane& plane, const xplane::XLine& line,
                const xplane::XEvent& event) {
     const xplane::XEventMetadata& meta = plane.event_metadata().at(event.metadata_id());
-    Flat flat{plane.name(),
-              line.name(),
-              meta.name(),
-              meta.display_name(),
-              static_cast<std::uint64_t>(event.offset_ps()),
-              0,
-              {}};
+    FlatEvent flat{plane.name(),
+                   line.name(),
+                   meta.name(),
+                   meta.display_name(),
+                   static_cast<std::uint64_t>(event.offset_ps()),
+                   0,
+                   {}};
     flat.end_ps = flat.start_ps + static_cast<std::uint64_t>(event.duration_ps());
     for (const xplane::XStat& stat : event.stats())
       flat.stats[plane.stat_metadata().at(stat.metadata_id()).name()] = value_of(plane, stat);
@@ -92,9 +92,9 @@ class XplaneTest : public test::ExportTest {
       all[one.stat_metadata().at(stat.metadata_id()).name()] = value_of(one, stat);
     return all;
   }
-  std::vector<Flat> named(const std::string& name) {
-    std::vector<Flat> found;
-    for (const Flat& event : events_)
+  std::vector<FlatEvent> named(const std::string& name) {
+    std::vector<FlatEvent> found;
+    for (const FlatEvent& event : events_)
       if (event.name == name) found.push_back(event);
     return found;
   }
@@ -127,8 +127,8 @@ class XplaneTest : public test::ExportTest {
   }
 
   xplane::XSpace space_;
-  std::vector<Flat> events_;
-  FileWritten written_;
+  std::vector<FlatEvent> events_;
+  WrittenFile written_;
 };
 
 inline model::Device device() {

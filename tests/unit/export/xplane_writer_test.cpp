@@ -28,9 +28,9 @@ TEST_F(XplaneTest, WhatALaunchInheritsIsOnOneRowWithIt) {
   });
   write();
   expect_sorted_and_nested();
-  const Flat train = named("train").at(0), op = named("aten::mm").at(0),
-             launch = named("LaunchKernel").at(0), run = named("add(float*)").at(0);
-  for (const Flat& event : {op, launch}) EXPECT_EQ(event.line, train.line);
+  const FlatEvent train = named("train").at(0), op = named("aten::mm").at(0),
+                  launch = named("LaunchKernel").at(0), run = named("add(float*)").at(0);
+  for (const FlatEvent& event : {op, launch}) EXPECT_EQ(event.line, train.line);
   EXPECT_EQ(train.stat("_r"), "1");
   EXPECT_EQ(train.stat("step_num"), "12");
   EXPECT_EQ(launch.shown, "cudaLaunchKernel");
@@ -56,7 +56,7 @@ TEST_F(XplaneTest, AStepReachesIntoEachGpusPlaneAndOtherThreads) {
   });
   write();
   const std::string step = named("train").at(0).stat("_p");
-  const Flat window = named("step window").at(0);
+  const FlatEvent window = named("step window").at(0);
   EXPECT_EQ(window.plane, "/device:GPU:0");
   EXPECT_EQ(window.stat("_c"), step);
   EXPECT_EQ(window.stat("correlation_id"), "none");
@@ -77,7 +77,7 @@ TEST_F(XplaneTest, AWindowOnAGpuWaitsForTheWorkOfTheStepsBefore) {
   });
   write();
   std::vector<std::array<std::uint64_t, 2>> windows;
-  for (const Flat& event : named("step window"))
+  for (const FlatEvent& event : named("step window"))
     windows.push_back({event.start_ps / 1000, event.end_ps / 1000});
   // What step 2 was on the host, the GPU worked for step 1: its kernels alone make it.
   EXPECT_THAT(windows, ElementsAre(std::array<std::uint64_t, 2>{0, 100'000},
@@ -111,7 +111,7 @@ TEST_F(XplaneTest, OperatorsAreCalledByTheRangesAroundThem) {
   });
   write();
   std::set<std::string> ops;
-  for (const Flat& event : events_)
+  for (const FlatEvent& event : events_)
     if (event.plane == "/device:GPU:0") ops.insert(event.stat("tf_op"));
   EXPECT_THAT(
       ops, ElementsAre("fwd/ffn:nvtx_range", "layer1/att_n/BatchMatMul:aten_bmm",
@@ -156,7 +156,7 @@ TEST_F(XplaneTest, ACorrelationIdHasOneEventOfTheHost) {
   });
   write();
   std::vector<std::string> ids;
-  for (const Flat& event : events_)
+  for (const FlatEvent& event : events_)
     if (event.plane == "/host:CPU" && event.stat("correlation_id") != "none")
       ids.push_back(event.stat("correlation_id"));
   EXPECT_THAT(ids, ElementsAre("7"));

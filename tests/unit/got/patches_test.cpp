@@ -68,7 +68,7 @@ TEST_P(Got, CallsGoThroughUsAndBackAgain) {
   Patches patches(kRows);
   EXPECT_EQ(caller.call("got_test_call", 1), 200);
   const std::string before = protections_of(GetParam());
-  EXPECT_GE(patches.follow().slots, 1u);
+  EXPECT_GE(patches.apply().slots, 1u);
   EXPECT_EQ(caller.call("got_test_call", 1), 100100);
   EXPECT_EQ(protections_of(GetParam()), before);
   patches.restore();
@@ -81,7 +81,7 @@ TEST_P(Got, CallsGoThroughUsAndBackAgain) {
 TEST_P(Got, OfTheFirstModulesNoneCameByDlopen) {
   const Loaded caller(GetParam());
   Patches patches(kRows);
-  EXPECT_EQ(patches.follow_first().slots, 0u);
+  EXPECT_EQ(patches.apply_to_initial().slots, 0u);
   EXPECT_EQ(caller.call("got_test_call", 1), 200);
   patches.restore();
 }
@@ -89,17 +89,17 @@ TEST_P(Got, OfTheFirstModulesNoneCameByDlopen) {
 TEST_P(Got, AReferenceThatNobodyDefinesStaysEmpty) {
   const Loaded caller(GetParam());
   Patches patches(kRows);
-  patches.follow();
+  patches.apply();
   EXPECT_FALSE(caller.has_nobody());
   patches.restore();
 }
 
 TEST_P(Got, LibrariesThatComeLaterAreFollowed) {
   Patches patches(kRows);
-  const std::uint32_t first = patches.follow().slots;
+  const std::uint32_t first = patches.apply().slots;
   const Loaded caller(GetParam());
   EXPECT_EQ(caller.call("got_test_call", 1), 200);
-  EXPECT_GT(patches.follow().slots, first);
+  EXPECT_GT(patches.apply().slots, first);
   EXPECT_EQ(caller.call("got_test_call", 1), 100100);
   patches.restore();
   EXPECT_EQ(caller.call("got_test_call", 1), 200);
@@ -109,12 +109,12 @@ TEST_P(Got, ALibraryMayGoAndComeAgainMeanwhile) {
   Patches patches(kRows);
   for (int i = 0; i < 50; ++i) {
     Loaded caller(GetParam());
-    patches.follow();
+    patches.apply();
     ASSERT_EQ(caller.call("got_test_call", 1), 100100) << i;
     if (i % 3 == 0) patches.restore();
   }
   Loaded caller(GetParam());
-  patches.follow();
+  patches.apply();
   caller.close();
   patches.restore();
 }
@@ -132,7 +132,7 @@ TEST_P(Got, ManyTimesWhileOtherThreadsCall) {
   });
   Patches patches(kRows);
   for (int i = 0; i < 300; ++i) {
-    patches.follow();
+    patches.apply();
     patches.restore();
   }
   while (calls.load() < 1000) std::this_thread::yield();
@@ -141,7 +141,7 @@ TEST_P(Got, ManyTimesWhileOtherThreadsCall) {
   EXPECT_EQ(wrong.load(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bound, Got,
+INSTANTIATE_TEST_SUITE_P(BoundKind, Got,
                          ::testing::Values("libgot_lazy.so", "libgot_now.so",
                                            "libgot_versioned.so"),
                          [](const auto& library) {
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Bound, Got,
 TEST(GotSlots, ALazyReferenceThatWasNeverBoundIsReplacedToo) {
   const Loaded caller("libgot_lazy.so", RTLD_LAZY);
   Patches patches(kRows);
-  patches.follow();
+  patches.apply();
   EXPECT_EQ(caller.call("got_test_call", 1), 100100);
   patches.restore();
   EXPECT_EQ(caller.call("got_test_call", 1), 200) << "bound by the loader as if we had never been";
@@ -161,11 +161,11 @@ TEST(GotSlots, ALazyReferenceThatWasNeverBoundIsReplacedToo) {
 TEST(GotSlots, WhatALibraryCallsOfItsOwnGoesThroughUsOnlyIfAsked) {
   const Loaded callee("libgot_callee.so");
   Patches others(kOthersOnly);
-  others.follow();
+  others.apply();
   EXPECT_EQ(callee.call("got_test_inner", 1), 2);
   others.restore();
   Patches all(kRows);
-  all.follow();
+  all.apply();
   EXPECT_EQ(callee.call("got_test_inner", 1), 1001);
   all.restore();
   EXPECT_EQ(callee.call("got_test_inner", 1), 2);
@@ -179,7 +179,7 @@ struct Wanted {
 int find_slot(dl_phdr_info* info, std::size_t, void* data) {
   auto& wanted = *static_cast<Wanted*>(data);
   if (std::string(info->dlpi_name).find(wanted.file) == std::string::npos) return 0;
-  ModuleSlots(*info).for_each([&](const char* name, std::uintptr_t* at, bool) {
+  GotSlots(*info).for_each([&](const char* name, std::uintptr_t* at, bool) {
     if (std::string(name) == "got_test_answer") wanted.slot = at;
   });
   return 1;
@@ -192,7 +192,7 @@ TEST(GotSlots, WhatSomebodyElseWroteSinceIsLeftAlone) {
   ASSERT_NE(wanted.slot, nullptr);
   const std::uintptr_t real = *wanted.slot;
   Patches patches(kRows);
-  patches.follow();
+  patches.apply();
   const auto theirs = reinterpret_cast<std::uintptr_t>(+[](int n) { return n + 5; });
   ASSERT_TRUE(write_slot(wanted.slot, theirs, true));
   patches.restore();
@@ -202,7 +202,7 @@ TEST(GotSlots, WhatSomebodyElseWroteSinceIsLeftAlone) {
 
 TEST(GotSlots, NothingComesFromNothing) {
   Patches patches(kNothing);
-  EXPECT_EQ(patches.follow().slots, 0u);
+  EXPECT_EQ(patches.apply().slots, 0u);
   patches.restore();
   patches.restore();
 }
@@ -222,7 +222,7 @@ TEST(GotWrite, TheProtectionOfAPageIsRead) {
   EXPECT_EQ(protection_of(page), -1);
 }
 
-TEST(GotFront, ALibraryThatWasNotPreloadedIsNotInFront) { EXPECT_FALSE(in_front()); }
+TEST(GotFront, ALibraryThatWasNotPreloadedIsNotInFront) { EXPECT_FALSE(is_preloaded()); }
 
 }  // namespace
 }  // namespace gpuprof::got

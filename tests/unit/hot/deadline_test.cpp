@@ -33,7 +33,7 @@ char state_of(std::uint32_t tid) {
 class Sleeper {
  public:
   Sleeper() {
-    while (tid_ == 0 || is_at_work(tid_)) usleep(1000);
+    while (tid_ == 0 || is_runnable_or_blocked(tid_)) usleep(1000);
   }
   ~Sleeper() {
     done_ = true;
@@ -52,9 +52,9 @@ class Sleeper {
 };
 
 TEST(Patience, KnowsWhoWantsToRun) {
-  EXPECT_TRUE(is_at_work(own_tid()));
-  EXPECT_FALSE(is_at_work(Sleeper().tid()));
-  EXPECT_FALSE(is_at_work(0)) << "there is none";
+  EXPECT_TRUE(is_runnable_or_blocked(own_tid()));
+  EXPECT_FALSE(is_runnable_or_blocked(Sleeper().tid()));
+  EXPECT_FALSE(is_runnable_or_blocked(0)) << "there is none";
 }
 
 // As a membarrier that waits for a busy processor: vfork waits in the same way. By bare calls, for
@@ -76,34 +76,34 @@ TEST(Patience, KnowsWhoIsInsideTheKernel) {
   const auto sleeps = [&] { return state_of(tid) == 'D'; };
   for (int i = 0; i < 30'000 && !sleeps(); ++i) usleep(1000);
   EXPECT_TRUE(sleeps());
-  EXPECT_TRUE(is_at_work(tid));
+  EXPECT_TRUE(is_runnable_or_blocked(tid));
   EXPECT_EQ(1, ::write(ends[1], "", 1));
   inside.join();
 }
 
 TEST(Patience, OfOneThatSleepsOrWithoutMoreTimeEndsWithTheDeadline) {
   const Sleeper sleeper;
-  Patience with_more(2, 1'000'000), without(2, 0);
+  Deadline with_more(2, 1'000'000), without(2, 0);
   usleep(3000);
-  EXPECT_TRUE(with_more.over(sleeper.tid()));
-  EXPECT_TRUE(without.over(own_tid()));
+  EXPECT_TRUE(with_more.expired(sleeper.tid()));
+  EXPECT_TRUE(without.expired(own_tid()));
 }
 
 TEST(Patience, OfOneThatWaitsForAProcessorGoesOn) {
   const Sleeper sleeper;
-  Patience patience(2, 1'000'000);
+  Deadline patience(2, 1'000'000);
   usleep(3000);
-  EXPECT_FALSE(patience.over(own_tid()));
+  EXPECT_FALSE(patience.expired(own_tid()));
   usleep(3000);
-  EXPECT_TRUE(patience.over(sleeper.tid())) << "it has got one, and stands still";
+  EXPECT_TRUE(patience.expired(sleeper.tid())) << "it has got one, and stands still";
 }
 
 TEST(Patience, IsNotWithoutEnd) {
-  Patience patience(2, 2);
+  Deadline patience(2, 2);
   usleep(3000);
-  EXPECT_FALSE(patience.over(own_tid()));
+  EXPECT_FALSE(patience.expired(own_tid()));
   usleep(3000);
-  EXPECT_TRUE(patience.over(own_tid()));
+  EXPECT_TRUE(patience.expired(own_tid()));
 }
 
 }  // namespace

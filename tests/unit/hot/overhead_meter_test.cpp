@@ -17,15 +17,15 @@ namespace {
 std::uint64_t own_ns() {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < g_state.lane_count; ++i)
-    sum += g_state.lanes[i]
-               .lane.resolve<wire::LaneHeader>(g_state.segment, g_state.segment_bytes)
-               ->own_ns.load();
+    sum += g_state.rings[i]
+               .ring.resolve<wire::RingHeader>(g_state.segment, g_state.segment_bytes)
+               ->overhead_ns.load();
   return sum;
 }
 
 // Entries between two that are timed, over many.
 std::multiset<int> distances(bool rare) {
-  Cost cost;
+  OverheadMeter cost;
   cost.begin(rare, 12345);
   std::multiset<int> all;
   for (int since = 0, entry = 0; entry < 100'000; ++entry) {
@@ -40,7 +40,7 @@ std::multiset<int> distances(bool rare) {
 }
 
 TEST(Cost, IsOffAtFirst) {
-  Cost cost;
+  OverheadMeter cost;
   EXPECT_FALSE(cost.is_on());
   EXPECT_FALSE(cost.is_timed());
 }
@@ -62,11 +62,11 @@ TEST(Cost, TimesOneSignalInFourOrFive) {
 
 TEST(Cost, StandsForTheEntriesSinceTheLastOne) {
   g_state.clock_cost_ns = 0;
-  Cost cost;
+  OverheadMeter cost;
   cost.begin(false, 1);
   int entries = 0;
   while (!cost.is_timed()) cost.enter(false), ++entries;
-  cost.began_at(base::mono_ns() - 1'000);
+  cost.set_begin(base::mono_ns() - 1'000);
   const std::uint64_t told = cost.end();
   EXPECT_GE(told, static_cast<std::uint64_t>(entries) * 1'000);
   EXPECT_LT(told, static_cast<std::uint64_t>(entries) * 20'001 + 1'000'001);
@@ -74,20 +74,20 @@ TEST(Cost, StandsForTheEntriesSinceTheLastOne) {
 
 TEST(Cost, AThreadThatLostItsProcessorIsNoCostOfAllTheEntriesBefore) {
   g_state.clock_cost_ns = 0;
-  Cost cost;
+  OverheadMeter cost;
   cost.begin(false, 1);
   while (!cost.is_timed()) cost.enter(false);
-  cost.began_at(base::mono_ns() - 50'000'000);
+  cost.set_begin(base::mono_ns() - 50'000'000);
   EXPECT_LE(cost.end(), 96u * 20'000 + 1'000'000);
 }
 
 TEST(Cost, ADeliveryStandsForItself) {
   g_state.clock_cost_ns = 0;
-  Cost cost;
+  OverheadMeter cost;
   cost.begin(false, 1);
   cost.enter(true);
   ASSERT_TRUE(cost.is_timed());
-  cost.began_at(base::mono_ns() - 2'000'000);
+  cost.set_begin(base::mono_ns() - 2'000'000);
   const std::uint64_t told = cost.end();
   EXPECT_GE(told, 2'000'000u);
   EXPECT_LE(told, 10'000'000u);
@@ -95,10 +95,10 @@ TEST(Cost, ADeliveryStandsForItself) {
 
 TEST(Cost, WhatACallerSpentOnTellingUsIsInIt) {
   g_state.clock_cost_ns = 0;
-  Cost cost;
+  OverheadMeter cost;
   cost.begin(true, 1);
   while (!cost.is_timed()) cost.enter(false);
-  cost.add(5'000);
+  cost.add_caller_cost(5'000);
   EXPECT_GE(cost.end(), 5'000u);
 }
 
@@ -106,12 +106,12 @@ TEST(Cost, WhatACallerSpentOnTellingUsIsInIt) {
 template <typename F>
 void in_a_thread(F f) {
   std::thread(f).join();
-  retire_threads([](std::uint32_t tid, void*) { return thread_has_ended(tid); }, nullptr);
+  retire_threads([](std::uint32_t tid, void*) { return thread_exited(tid); }, nullptr);
 }
 
 void many_entries() {
   for (int i = 0; i < 1'000; ++i) {
-    const Guard guard(Role::kCallback);
+    const Guard guard(RingRole::kCallback);
     ASSERT_TRUE(guard);
     for (const std::uint64_t until = base::mono_ns() + 5'000; base::mono_ns() < until;) {
     }
@@ -120,29 +120,29 @@ void many_entries() {
 
 TEST(Guard, MeasuresNothingWhereNobodyAskedForIt) {
   fakes::InProcessSegment segment;
-  g_state.measures_itself = false;
+  g_state.measures_overhead = false;
   in_a_thread(many_entries);
   EXPECT_EQ(0u, own_ns());
 }
 
 TEST(Guard, MeasuresWhatHappensInside) {
   fakes::InProcessSegment segment;
-  g_state.measures_itself = true;
+  g_state.measures_overhead = true;
   in_a_thread(many_entries);
-  g_state.measures_itself = false;
+  g_state.measures_overhead = false;
   EXPECT_GE(own_ns(), 4'000'000u);   // of 5 ms, the last entries are not told yet
   EXPECT_LE(own_ns(), 60'000'000u);  // also on a machine that is busy with other things
 }
 
 TEST(Guard, DoesNotMeasureThreadsThatOnlyDeliver) {
   fakes::InProcessSegment segment;
-  g_state.measures_itself = true;
+  g_state.measures_overhead = true;
   in_a_thread([] {
-    const Guard guard(Role::kCallback, true);
+    const Guard guard(RingRole::kCallback, true);
     ASSERT_TRUE(guard);
-    EXPECT_FALSE(guard.outlet().cost.is_on());
+    EXPECT_FALSE(guard.producer().overhead.is_on());
   });
-  g_state.measures_itself = false;
+  g_state.measures_overhead = false;
 }
 
 }  // namespace

@@ -19,12 +19,12 @@ struct Got {
   std::uint64_t bytes = 0;
 };
 
-Got lane_of_a_new_thread(Role role, bool delivers) {
+Got lane_of_a_new_thread(RingRole role, bool delivers) {
   Got got;
   std::thread([&] {
     const Guard guard(role, delivers);
     ASSERT_TRUE(guard);
-    got = {guard.outlet().entry, guard.outlet().lane.capacity_bytes()};
+    got = {guard.producer().entry, guard.producer().ring.capacity_bytes()};
   }).join();
   return got;
 }
@@ -32,23 +32,23 @@ Got lane_of_a_new_thread(Role role, bool delivers) {
 TEST(Claim, WhoDeliversGetsTheLargestLanesAndNobodyElseDoes) {
   const fakes::InProcessSegment segment(kLarge, kSmall);
   std::set<std::uint32_t> kept;
-  for (std::uint32_t i = 0; i < wire::delivery_lanes(kLarge); ++i) {
-    const Got other = lane_of_a_new_thread(Role::kCallback, false);
-    EXPECT_GE(other.lane, wire::delivery_lanes(kLarge));
-    EXPECT_EQ(other.bytes, wire::kLargeLaneBytes);
-    const Got got = lane_of_a_new_thread(Role::kCallback, true);
-    EXPECT_EQ(got.bytes, wire::kDeliveryLaneBytes);
+  for (std::uint32_t i = 0; i < wire::delivery_rings(kLarge); ++i) {
+    const Got other = lane_of_a_new_thread(RingRole::kCallback, false);
+    EXPECT_GE(other.lane, wire::delivery_rings(kLarge));
+    EXPECT_EQ(other.bytes, wire::kLargeRingBytes);
+    const Got got = lane_of_a_new_thread(RingRole::kCallback, true);
+    EXPECT_EQ(got.bytes, wire::kDeliveryRingBytes);
     kept.insert(got.lane);
   }
   EXPECT_EQ(kept, (std::set<std::uint32_t>{0, 1, 2}));
-  EXPECT_EQ(lane_of_a_new_thread(Role::kCallback, true).bytes, wire::kLargeLaneBytes);
+  EXPECT_EQ(lane_of_a_new_thread(RingRole::kCallback, true).bytes, wire::kLargeRingBytes);
 }
 
 TEST(Claim, SignalsTakeSmallLanesFirst) {
   const fakes::InProcessSegment segment(kLarge, kSmall);
   for (std::uint32_t i = 0; i < kSmall; ++i)
-    EXPECT_EQ(lane_of_a_new_thread(Role::kSignal, false).bytes, wire::kSmallLaneBytes);
-  EXPECT_EQ(lane_of_a_new_thread(Role::kSignal, false).bytes, wire::kLargeLaneBytes);
+    EXPECT_EQ(lane_of_a_new_thread(RingRole::kSignal, false).bytes, wire::kSmallRingBytes);
+  EXPECT_EQ(lane_of_a_new_thread(RingRole::kSignal, false).bytes, wire::kLargeRingBytes);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@
 namespace gpuprof::hot {
 namespace {
 
+using fakes::count_mappings;
 using fakes::DaemonSegment;
-using fakes::lines_of_maps;
 using std::chrono::milliseconds;
 
 constexpr char kName[] = "daemon_segment";
@@ -39,7 +39,7 @@ constexpr int kOwnLines = 0;
 constexpr std::uint32_t kDeadlineMs = 20'000;
 
 bool push(std::uint64_t ts_ns = 1) {
-  const Guard guard(Role::kCallback);
+  const Guard guard(RingRole::kCallback);
   return guard && record(guard, wire::RangePop{ts_ns, 0, 0}, ts_ns);
 }
 
@@ -48,7 +48,7 @@ class Inside {
  public:
   void enter() {
     thread_ = std::thread([this] {
-      const Guard guard(Role::kCallback);
+      const Guard guard(RingRole::kCallback);
       inside_ = static_cast<bool>(guard);
       entered_ = true;
       while (!leave_) std::this_thread::sleep_for(milliseconds(1));
@@ -57,7 +57,7 @@ class Inside {
         record(guard, wire::RangePop{i, 0, 0}, i);
         count(wire::Counter::kFlushes);
         step_begin(guard, wire::StepSource::kNvtx, i);
-        const Guard first(Role::kSignal);  // claims a lane, if there is a session
+        const Guard first(RingRole::kSignal);  // claims a lane, if there is a session
       }
     });
     while (!entered_) std::this_thread::sleep_for(milliseconds(1));
@@ -94,7 +94,7 @@ class Recording {
       recording_wanted(i);
       if (i % 64 == 0) wake_worker();
       {
-        const Guard guard(Role::kSignal);
+        const Guard guard(RingRole::kSignal);
         if (guard) intern(guard, "a text", 6, i);
       }
       if (i % 4096 == 0) std::this_thread::yield();
@@ -106,26 +106,26 @@ class Recording {
 };
 
 TEST(Reclaim, NothingIsMappedAfterwardsAndNobodyRecords) {
-  const int before = lines_of_maps();
+  const int before = count_mappings();
   DaemonSegment segment;
-  const int with_daemon = lines_of_maps();
+  const int with_daemon = count_mappings();
   ASSERT_TRUE(segment.publish());
-  EXPECT_EQ(lines_of_maps(kName), kPublished);
+  EXPECT_EQ(count_mappings(kName), kPublished);
   EXPECT_TRUE(push());
   count(wire::Counter::kFlushes);
-  EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
-  EXPECT_EQ(lines_of_maps(kName), 1);
-  EXPECT_LE(lines_of_maps(), with_daemon + kOwnLines);
+  EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
+  EXPECT_EQ(count_mappings(kName), 1);
+  EXPECT_LE(count_mappings(), with_daemon + kOwnLines);
   EXPECT_GT(with_daemon, before);
-  const std::uint64_t contents = segment.contents();
+  const std::uint64_t contents = segment.content_hash();
   EXPECT_FALSE(push());
   count(wire::Counter::kFlushes);
   wake_worker();
   EXPECT_FALSE(recording_wanted(0));
-  EXPECT_EQ(segment.contents(), contents);
+  EXPECT_EQ(segment.content_hash(), contents);
   EXPECT_EQ(segment.counter(wire::Counter::kFlushes), 1u);
-  EXPECT_EQ(segment.drained<wire::RangePop>(), 1u);
-  EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kNothing);
+  EXPECT_EQ(segment.drain_count<wire::RangePop>(), 1u);
+  EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kNothing);
 }
 
 TEST(Reclaim, AThreadInsideIsWaitedFor) {
@@ -137,53 +137,55 @@ TEST(Reclaim, AThreadInsideIsWaitedFor) {
   std::atomic<bool> left{false};
   std::thread later([&] {
     std::this_thread::sleep_for(milliseconds(100));
-    EXPECT_EQ(lines_of_maps(kName), kPublished) << "unmapped under a thread that is inside";
-    EXPECT_FALSE(nobody_inside());
+    EXPECT_EQ(count_mappings(kName), kPublished) << "unmapped under a thread that is inside";
+    EXPECT_FALSE(no_thread_inside());
     left = true;
     other.leave();
   });
-  EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
+  EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
   EXPECT_TRUE(left);
   later.join();
-  EXPECT_TRUE(nobody_inside());
-  EXPECT_EQ(segment.drained<wire::RangePop>(), 10u) << "what it was about to push is whole";
+  EXPECT_TRUE(no_thread_inside());
+  EXPECT_EQ(segment.drain_count<wire::RangePop>(), 10u) << "what it was about to push is whole";
 }
 
 TEST(Reclaim, WhoStaysInsideIsLeftAPlaceThatIsNoSegment) {
-  const int before = lines_of_maps();
+  const int before = count_mappings();
   {
     DaemonSegment segment, next;
     ASSERT_TRUE(segment.publish());
     Inside other;
     other.enter();
-    EXPECT_EQ(withdraw(50), Withdrawn::kKept);
-    EXPECT_EQ(lines_of_maps(kName), 2) << "the daemons'";
-    const std::uint64_t contents = segment.contents();
+    EXPECT_EQ(unpublish_segment(50), UnpublishResult::kLeaked);
+    EXPECT_EQ(count_mappings(kName), 2) << "the daemons'";
+    const std::uint64_t contents = segment.content_hash();
     // A session in between, in which the thread has no part.
     ASSERT_TRUE(next.publish());
     EXPECT_TRUE(push());
-    EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
+    EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
     ASSERT_TRUE(next.publish());
     other.leave();
-    EXPECT_EQ(segment.contents(), contents);
-    EXPECT_EQ(next.drained<wire::RangePop>(), 1u) << "not those of an earlier session";
-    EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
+    EXPECT_EQ(segment.content_hash(), contents);
+    EXPECT_EQ(next.drain_count<wire::RangePop>(), 1u) << "not those of an earlier session";
+    EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
   }
-  EXPECT_LE(lines_of_maps(), before + kOwnLines);
+  EXPECT_LE(count_mappings(), before + kOwnLines);
 }
 
 TEST(Reclaim, SaysOnceThatSomebodyStayedInside) {
   static int said = 0;
-  g_outbox.notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char*) { ++said; };
-  report_kept_segments();
+  g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char*) {
+    ++said;
+  };
+  report_leaked_segments();
   said = 0;
   DaemonSegment segment;
   ASSERT_TRUE(segment.publish());
   Inside other;
   other.enter();
-  EXPECT_EQ(withdraw(1), Withdrawn::kKept);
-  report_kept_segments();
-  report_kept_segments();
+  EXPECT_EQ(unpublish_segment(1), UnpublishResult::kLeaked);
+  report_leaked_segments();
+  report_leaked_segments();
   EXPECT_EQ(said, 1);
   g_outbox = {};
 }
@@ -198,15 +200,15 @@ TEST(Reclaim, AThreadThatDiedInsideHoldsNobodyUp) {
   pthread_create(
       &thread, nullptr,
       [](void*) -> void* {
-        const Guard guard(Role::kCallback);
-        *told = this_tid();
+        const Guard guard(RingRole::kCallback);
+        *told = current_tid();
         ::syscall(SYS_exit, 0);
         return nullptr;
       },
       nullptr);
   pthread_detach(thread);
-  while (tid == 0 || !thread_has_ended(tid)) std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
+  while (tid == 0 || !thread_exited(tid)) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
 }
 
 TEST(Reclaim, AnotherSessionIsSentDefinitionsAgain) {
@@ -214,12 +216,12 @@ TEST(Reclaim, AnotherSessionIsSentDefinitionsAgain) {
     DaemonSegment segment;
     ASSERT_TRUE(segment.publish());
     for (int i = 0; i < 3; ++i) {
-      const Guard guard(Role::kCallback);
+      const Guard guard(RingRole::kCallback);
       ASSERT_TRUE(guard);
       intern(guard, "name", 4, 1);
     }
-    EXPECT_EQ(segment.drained<wire::StringDef>(), 1u) << session;
-    EXPECT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
+    EXPECT_EQ(segment.drain_count<wire::StringDef>(), 1u) << session;
+    EXPECT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
   }
 }
 
@@ -229,10 +231,10 @@ TEST(Reclaim, LanesOfTwoSessionsNeverHaveOneEpoch) {
     DaemonSegment segment;
     ASSERT_TRUE(segment.publish());
     {
-      const Guard guard(Role::kCallback);
-      epoch = guard.outlet().lane.epoch();
+      const Guard guard(RingRole::kCallback);
+      epoch = guard.producer().ring.epoch();
     }
-    withdraw(kDeadlineMs);
+    unpublish_segment(kDeadlineMs);
   }
   EXPECT_NE(epochs[0], epochs[1]);
 }
@@ -241,24 +243,24 @@ TEST(Reclaim, AForkedChildTouchesNothingAndMayHaveASegmentOfItsOwn) {
   DaemonSegment segment;
   ASSERT_TRUE(segment.publish());
   EXPECT_TRUE(push());
-  const std::uint64_t contents = segment.contents();
+  const std::uint64_t contents = segment.content_hash();
   const pid_t child = fork();
   if (child == 0) {
-    bool good = !push() && lines_of_maps(kName) == kPublished;
-    forget_segment_after_fork();
+    bool good = !push() && count_mappings(kName) == kPublished;
+    drop_segment_after_fork();
     count(wire::Counter::kFlushes);
-    good = good && !push() && lines_of_maps(kName) == 1;
+    good = good && !push() && count_mappings(kName) == 1;
     DaemonSegment own;
-    good = good && own.publish() && push() && own.drained<wire::RangePop>() == 1;
-    good = good && withdraw(kDeadlineMs) == Withdrawn::kUnmapped;
+    good = good && own.publish() && push() && own.drain_count<wire::RangePop>() == 1;
+    good = good && unpublish_segment(kDeadlineMs) == UnpublishResult::kUnmapped;
     _exit(good ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(segment.contents(), contents);
+  EXPECT_EQ(segment.content_hash(), contents);
   EXPECT_TRUE(push());
-  withdraw(kDeadlineMs);
+  unpublish_segment(kDeadlineMs);
 }
 
 TEST(Reclaim, HundredSessionsUnderThreadsThatAlwaysRecord) {
@@ -273,18 +275,18 @@ TEST(Reclaim, HundredSessionsUnderThreadsThatAlwaysRecord) {
     const std::uint64_t before = recording.pushed();
     ASSERT_TRUE(segment->publish());
     while (recording.pushed() < before + 20) std::this_thread::yield();
-    ASSERT_EQ(withdraw(kDeadlineMs), Withdrawn::kUnmapped);
-    told += segment->drained<wire::RangePop>();
-    EXPECT_EQ(lines_of_maps(kName), earlier == nullptr ? 1 : 2);
+    ASSERT_EQ(unpublish_segment(kDeadlineMs), UnpublishResult::kUnmapped);
+    told += segment->drain_count<wire::RangePop>();
+    EXPECT_EQ(count_mappings(kName), earlier == nullptr ? 1 : 2);
     // A record in a dead segment would be seen here, a session later.
     if (earlier != nullptr) {
-      EXPECT_EQ(earlier->contents(), earlier_contents);
+      EXPECT_EQ(earlier->content_hash(), earlier_contents);
     }
     earlier = std::move(segment);
-    earlier_contents = earlier->contents();
-    if (session == 3) lines = lines_of_maps();
+    earlier_contents = earlier->content_hash();
+    if (session == 3) lines = count_mappings();
     if (session > 3) {
-      EXPECT_LE(lines_of_maps(), lines + 2 + kOwnLines) << session;
+      EXPECT_LE(count_mappings(), lines + 2 + kOwnLines) << session;
     }
   }
   EXPECT_EQ(told, recording.pushed()) << "records between two sessions";

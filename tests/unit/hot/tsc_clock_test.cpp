@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kOff = 50'000;
 
 /// Asks for `ms`, each time between two looks at the clock.
-void compare(Ticks& ticks, std::uint64_t ms) {
+void compare(TscClock& ticks, std::uint64_t ms) {
   const std::uint64_t end = base::mono_ns() + ms * 1'000'000;
   std::uint64_t last = 0, before = 0;
   while ((before = base::mono_ns()) < end) {
@@ -30,19 +30,19 @@ void compare(Ticks& ticks, std::uint64_t ms) {
 class Counter : public testing::Test {
  protected:
   void SetUp() override {
-    look_for_ticks();
-    if (!g_ticks_are_time.load())
+    check_clocksource();
+    if (!g_tsc_is_trusted.load())
       GTEST_SKIP() << "SKIPPED: the kernel does not keep time by the processor's counter";
   }
 };
 
 TEST_F(Counter, TellsTheTimeOfTheClock) {
-  Ticks ticks{};
+  TscClock ticks{};
   compare(ticks, 50);
 }
 
 TEST_F(Counter, GoesOnAfterTheThreadSlept) {
-  Ticks ticks{};
+  TscClock ticks{};
   for (int i = 0; i < 5; ++i) {
     compare(ticks, 10);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -51,19 +51,19 @@ TEST_F(Counter, GoesOnAfterTheThreadSlept) {
 }
 
 TEST(Clock, IsAskedWhereTheCounterIsNotTrusted) {
-  g_ticks_are_time.store(false);
-  Ticks ticks{};
+  g_tsc_is_trusted.store(false);
+  TscClock ticks{};
   compare(ticks, 20);
 }
 
 // The kernel would know, but a thread may be somewhere else before it does.
 TEST_F(Counter, NeverGoesBackWhenTrustEnds) {
   for (int i = 0; i < 50; ++i) {
-    g_ticks_are_time.store(true);
-    Ticks ticks{};
+    g_tsc_is_trusted.store(true);
+    TscClock ticks{};
     compare(ticks, 3);
     std::uint64_t last = ticks.now_ns();
-    g_ticks_are_time.store(false);
+    g_tsc_is_trusted.store(false);
     for (int k = 0; k < 50'000; ++k) {
       const std::uint64_t now = ticks.now_ns();
       ASSERT_GE(now, last);

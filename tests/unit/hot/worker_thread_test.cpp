@@ -61,7 +61,7 @@ class WorkerThread : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     ASSERT_TRUE(worker_start(body));
-    worker_wait_for_hand_over();
+    worker_wait_for_clone();
   }
   void SetUp() override {
     worker_allow_resume();
@@ -114,7 +114,7 @@ TEST_F(WorkerThread, ThatStandsStillIsPausedAtOnce) {
   ASSERT_TRUE(worker_pause(60'000));
   EXPECT_TRUE(worker_pause(0)) << "by a handler that forks, amid a fork";
   const std::uint64_t turns = g_turns;
-  worker_go_on();
+  worker_unpause();
   EXPECT_TRUE(turns_again());
   EXPECT_GT(g_turns, turns);
 }
@@ -203,7 +203,7 @@ TEST_F(WorkerThread, PausedThreadStandsStillAndGoesOn) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(g_turns, turns);
   EXPECT_EQ(kernel_threads(), before);
-  worker_go_on();
+  worker_unpause();
   EXPECT_TRUE(turns_again());
 }
 
@@ -217,7 +217,7 @@ TEST_F(WorkerThread, RunsInAForkedChildFromThePausedState) {
     for (int i = 0; i < 300'000 && g_turns == before; ++i) usleep(1000);
     _exit(g_turns > before ? 0 : 2);
   }
-  worker_go_on();
+  worker_unpause();
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));
@@ -258,7 +258,7 @@ TEST_F(WorkerThread, CpuTimerResumesWithoutInterruptingSleep) {
   // Working does
   work_while(worker_parked);
   EXPECT_FALSE(worker_parked());
-  worker_resume_timer_done();
+  worker_clear_resume_timer();
 }
 
 TEST_F(WorkerThread, CpuTimerStartsAnewAfterAnotherFork) {
@@ -272,7 +272,7 @@ TEST_F(WorkerThread, CpuTimerStartsAnewAfterAnotherFork) {
   worker_allow_resume();
   work_while(worker_parked);
   EXPECT_FALSE(worker_parked());
-  worker_resume_timer_done();
+  worker_clear_resume_timer();
 }
 
 }  // namespace

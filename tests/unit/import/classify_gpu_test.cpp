@@ -13,7 +13,7 @@ std::string gpu(const std::string& more) {
 
 TEST_F(GpuEvents, KernelsBelongToTheOperatorOfTheirLaunch) {
   for (const char* launch : {"runtime", "cuda_runtime", "Runtime", "cuda_driver"}) {
-    const auto told = told_of(
+    const auto told = import_events(
         complete(
             "kernel", "k", 20, 10,
             gpu(R"("correlation":9,"grid":[1,2,3],"block":[32,1,1],"registers per thread":40,"shared memory":1024)"),
@@ -52,7 +52,7 @@ TEST_F(GpuEvents, KernelsFindTheirLaunchHoweverFarApartTheNumbersAre) {
                 complete("kernel", "k", at + 50'000, 1, gpu(number), 7, 1) + ",";
     }
     events.pop_back();
-    const auto told = told_of(events);
+    const auto told = import_events(events);
     ASSERT_EQ(told->kernels.size(), kLaunches + 0u);
     for (const model::Kernel& k : told->kernels) {
       EXPECT_NE(k.range, 0u) << apart << ": " << k.correlation;
@@ -72,7 +72,7 @@ TEST_F(GpuEvents, NumbersOfMoreThan32BitsAreToldApart) {
               complete("kernel", number, at + 100, 1, gpu(told), 7, 1) + ",";
   }
   events.pop_back();
-  const auto told = told_of(events);
+  const auto told = import_events(events);
   ASSERT_EQ(told->kernels.size(), 4u);
   for (const model::Kernel& k : told->kernels) EXPECT_EQ(told->names[k.name], told->named[k.range]);
   EXPECT_EQ(told->notices.size(), 0u);
@@ -86,7 +86,7 @@ TEST_F(GpuEvents, ANumberThatComesAgainMuchLaterIsAnotherCalls) {
               complete("cuda_driver", "cuLaunchKernel", at + 1, 5, number) + "," +
               complete("kernel", "k", at + 20, 1, gpu(number), 7, 1) + ",";
   events.pop_back();
-  const auto told = told_of(events);
+  const auto told = import_events(events);
   ASSERT_EQ(told->kernels.size(), 2u);
   ASSERT_EQ(told->calls.size(), 4u);
   EXPECT_NE(told->kernels[0].correlation, told->kernels[1].correlation);
@@ -101,25 +101,25 @@ TEST_F(GpuEvents, AFileThatTellsNoLaunchesSaysSo) {
   const std::string other = complete("kernel", "k", 30, 1, gpu("\"x\":0"), 7, 1);
   for (const std::string& events :
        {op + "," + first + "," + other, call + "," + first + "," + other, first + "," + other}) {
-    const auto told = told_of(events);
+    const auto told = import_events(events);
     ASSERT_EQ(told->notices.size(), 1u) << events;
     EXPECT_EQ(told->notices[0],
               "2 GPU events are drawn without the host call that launched them: the file does not "
               "link them to a launch");
   }
   // Where it tells others, whoever draws them counts.
-  const auto told = told_of(
+  const auto told = import_events(
       complete("cuda_runtime", "cudaLaunchKernel", 2, 1, "\"correlation\":4") + "," + first);
   EXPECT_EQ(told->notices.size(), 0u);
 }
 
-TEST(Recent, RemembersTheLastOnesByNumberAndProcess) {
-  constexpr std::uint64_t kMost = 100, kFar = 1'000'003;
-  importer::Recent<std::uint64_t> recent(kMost);
+TEST(TwoGenerationMap, RemembersTheLastOnesByNumberAndProcess) {
+  constexpr std::uint64_t kMax = 100, kFar = 1'000'003;
+  importer::TwoGenerationMap<std::uint64_t> recent(kMax);
   for (std::uint64_t i = 0; i < 1000; ++i) {
     recent.put(1, i * kFar, i);
     recent.put(2, i * kFar, i + 1);
-    for (std::uint64_t back = 0; back < kMost / 2 && back <= i; ++back) {
+    for (std::uint64_t back = 0; back < kMax / 2 && back <= i; ++back) {
       ASSERT_NE(recent.find(1, (i - back) * kFar), nullptr) << i << " " << back;
       EXPECT_EQ(*recent.find(1, (i - back) * kFar), i - back);
       EXPECT_EQ(*recent.find(2, (i - back) * kFar), i - back + 1);
@@ -132,19 +132,20 @@ TEST(Recent, RemembersTheLastOnesByNumberAndProcess) {
 }
 
 TEST_F(GpuEvents, AnIdOfZeroIsNobodysAndAMissingOneTheInnermosts) {
-  const auto told = told_of(complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
-                            complete("runtime", "a", 3, 1, R"("External id":0,"correlation":1)") +
-                            "," + complete("runtime", "b", 5, 1, R"("correlation":2)"));
+  const auto told =
+      import_events(complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
+                    complete("runtime", "a", 3, 1, R"("External id":0,"correlation":1)") + "," +
+                    complete("runtime", "b", 5, 1, R"("correlation":2)"));
   ASSERT_EQ(told->calls.size(), 2u);
   EXPECT_EQ(told->calls[0].range, 0u);
   EXPECT_EQ(told->calls[1].range, told->op("aten::mm").id);
 }
 
 TEST_F(GpuEvents, AKernelOfUnknownLaunchKeepsWhatItSays) {
-  const auto told =
-      told_of(complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
-              complete("Kernel", "k", 20, 10, gpu(R"("external id":5,"correlation":77)"), 7, 1) +
-              "," + complete("Kernel", "lone", 40, 10, "", 7, 1));
+  const auto told = import_events(
+      complete("cpu_op", "aten::mm", 1, 9, R"("External id":5)") + "," +
+      complete("Kernel", "k", 20, 10, gpu(R"("external id":5,"correlation":77)"), 7, 1) + "," +
+      complete("Kernel", "lone", 40, 10, "", 7, 1));
   ASSERT_EQ(told->kernels.size(), 2u);
   EXPECT_EQ(told->kernels[0].range, told->op("aten::mm").id);
   EXPECT_EQ(told->kernels[0].launch_tid, 0u);
@@ -153,16 +154,16 @@ TEST_F(GpuEvents, AKernelOfUnknownLaunchKeepsWhatItSays) {
 }
 
 TEST_F(GpuEvents, ClocksThatDisagreeALittleStillLink) {
-  const auto told =
-      told_of(complete("runtime", "cudaLaunchKernel", 30, 1, R"("External id":0,"correlation":9)") +
-              "," + complete("kernel", "k", 20, 5, gpu(R"("correlation":9)"), 7, 1));
+  const auto told = import_events(
+      complete("runtime", "cudaLaunchKernel", 30, 1, R"("External id":0,"correlation":9)") + "," +
+      complete("kernel", "k", 20, 5, gpu(R"("correlation":9)"), 7, 1));
   ASSERT_EQ(told->kernels.size(), 1u);
   EXPECT_EQ(told->kernels[0].launch_tid, 100u);
 }
 
 TEST_F(GpuEvents, CopiesAndSetsKeepTheirKinds) {
   for (const bool older : {false, true}) {
-    const auto told = told_of(
+    const auto told = import_events(
         complete(older ? "Memcpy" : "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 1, 2,
                  gpu("\"bytes\":100")) +
         "," +
@@ -184,19 +185,19 @@ TEST_F(GpuEvents, SizesThatCannotBeAreNotKnownAndTold) {
     std::string events = complete(kind, "Memcpy HtoD", 1, 2, gpu("\"bytes\":200000000"));
     for (const std::string& bytes : sizes)
       events += "," + complete(kind, "Memcpy HtoD", 10, 2, gpu("\"bytes\":" + bytes));
-    const auto told = told_of(events);
+    const auto told = import_events(events);
     std::uint64_t known = 0;
     for (const model::MemCopy& copy : told->copies) known += copy.bytes;
     for (const model::MemSet& set : told->sets) known += set.bytes;
     EXPECT_EQ(known, 200'000'000u) << kind;
-    const importer::Account& account = imported_->files.at(0).account;
-    EXPECT_EQ(account.mended(importer::Mending::kAbsurdBytes), 5u);
-    EXPECT_TRUE(remarked("5 sizes of copies or sets that cannot be"));
+    const importer::ImportStats& account = imported_->files.at(0).account;
+    EXPECT_EQ(account.count_repairs(importer::RepairKind::kImplausibleBytes), 5u);
+    EXPECT_TRUE(has_note("5 sizes of copies or sets that cannot be"));
   }
 }
 
 TEST_F(GpuEvents, WaitsAndOverheadKeepTheirKinds) {
-  const auto told = told_of(
+  const auto told = import_events(
       complete("cuda_sync", "Stream Sync", 1, 2, gpu("\"correlation\":4"), 1'000'007, 0) + "," +
       complete("cuda_sync", "Context Sync", 4, 2, "\"stream\":-1,\"context\":3", 0, 0) + "," +
       complete("overhead", "Buffer Flush", 4, 2, "", 100, -1) + "," +
@@ -211,7 +212,7 @@ TEST_F(GpuEvents, WaitsAndOverheadKeepTheirKinds) {
 }
 
 TEST_F(GpuEvents, DevicesAndRanksAreTold) {
-  const auto told = told_of(
+  const auto told = import_events(
       complete("cpu_op", "a", 1, 2),
       R"("deviceProperties":[{"id":0,"name":"A","totalGlobalMem":64,"numSms":3},{"name":"B","computeMajor":9}],
          "distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"host_name":"box")");
@@ -227,8 +228,8 @@ TEST_F(GpuEvents, DevicesAndRanksAreTold) {
 
 TEST_F(GpuEvents, GpuRowsAloneAreAProcess) {
   const auto all =
-      told({file("host_4711.123.pt.trace.json",
-                 trace(complete("kernel", "k", 1, 2, gpu("\"correlation\":1"), 7, 0)))});
+      import_all({file("host_4711.123.pt.trace.json",
+                       trace(complete("kernel", "k", 1, 2, gpu("\"correlation\":1"), 7, 0)))});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0]->process.pid, 4711u);
   EXPECT_EQ(all[0]->kernels.size(), 1u);

@@ -10,14 +10,14 @@ class PathKind : public ImportTest {
  protected:
   const std::string json_ = "{\"traceEvents\":[]}";
 
-  importer::Found found(const std::string& path) {
-    auto result = importer::look_at(path);
-    EXPECT_TRUE(result.ok()) << (result ? "" : result.error().sentence);
-    return result ? result.take() : importer::Found{};
+  importer::DetectedInput found(const std::string& path) {
+    auto result = importer::detect_input(path);
+    EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
+    return result ? result.take() : importer::DetectedInput{};
   }
   std::string sentence(const std::string& path) {
-    const auto result = importer::look_at(path);
-    return result ? "" : result.error().sentence;
+    const auto result = importer::detect_input(path);
+    return result ? "" : result.error().message;
   }
 };
 

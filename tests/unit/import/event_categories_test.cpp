@@ -8,32 +8,32 @@
 namespace gpuprof::test {
 namespace {
 
-using importer::Kind;
-using importer::Role;
+using importer::EventCategory;
+using importer::TrackRole;
 using Kinds = ImportTest;
 
 std::string device(const std::string& more) { return "\"device\":2,\"stream\":7," + more; }
 
 TEST_F(Kinds, CategoriesAreKnownInAnyCase) {
-  EXPECT_EQ(importer::kind_of_category("XPU_Driver"), Kind::kDriver);
-  EXPECT_EQ(importer::kind_of_category("collective_comm"), Kind::kCollective);
-  EXPECT_EQ(importer::kind_of_category("something"), Kind::kUnknown);
-  EXPECT_EQ(importer::kind_by_ending("something_runtime"), Kind::kRuntime);
-  EXPECT_EQ(importer::kind_by_ending("something"), Kind::kUnknown);
+  EXPECT_EQ(importer::find_category("XPU_Driver"), EventCategory::kDriver);
+  EXPECT_EQ(importer::find_category("collective_comm"), EventCategory::kCollective);
+  EXPECT_EQ(importer::find_category("something"), EventCategory::kUnknown);
+  EXPECT_EQ(importer::guess_category("something_runtime"), EventCategory::kRuntime);
+  EXPECT_EQ(importer::guess_category("something"), EventCategory::kUnknown);
 }
 
 TEST_F(Kinds, NamesOfCallsAreALibraryAndWhatItDoes) {
   for (const char* call :
        {"cudaMalloc", "cuLaunchKernel", "hipLaunchKernel", "zeFenceHostSynchronize",
         "AscendCL@aclrtMalloc", "Node@launch", "hsa_queue_create"})
-    EXPECT_TRUE(importer::is_call_name(call)) << call;
+    EXPECT_TRUE(importer::is_api_call_name(call)) << call;
   for (const char* other : {"cudnn_convolution", "aten::mm", "hippo", "zeros", "urgent", ""})
-    EXPECT_FALSE(importer::is_call_name(other)) << other;
+    EXPECT_FALSE(importer::is_api_call_name(other)) << other;
 }
 
 TEST_F(Kinds, RowsAreTakenApart) {
   const auto parts = [](std::string_view text) {
-    const importer::RowName name = importer::row_name(text);
+    const importer::PidLabel name = importer::parse_pid_label(text);
     return std::string(name.label) + "|" + std::to_string(name.pid);
   };
   EXPECT_EQ(parts("[TP0] 10"), "[TP0]|10");
@@ -48,15 +48,16 @@ TEST_F(Kinds, RowsAreTakenApart) {
   EXPECT_EQ(importer::rank_of_label("[TP12]"), 12);
   EXPECT_EQ(importer::rank_of_label("[TP0-DP1]"), std::nullopt);
   EXPECT_EQ(importer::rank_of_label(""), std::nullopt);
-  EXPECT_EQ(importer::role_named("Ascend Hardware"), Role::kDevice);
-  EXPECT_EQ(importer::role_named("GPU 3"), Role::kDevice);
-  EXPECT_EQ(importer::role_named("GPUs and I"), Role::kUnknown);
-  EXPECT_EQ(importer::role_named("CANN"), Role::kCalls);
+  EXPECT_EQ(importer::role_of_name("Ascend Hardware"), TrackRole::kDevice);
+  EXPECT_EQ(importer::role_of_name("GPU 3"), TrackRole::kDevice);
+  EXPECT_EQ(importer::role_of_name("GPUs and I"), TrackRole::kUnknown);
+  EXPECT_EQ(importer::role_of_name("CANN"), TrackRole::kApiCalls);
 }
 
 TEST_F(Kinds, AWaitOfItsOwnRowIsACallOfItsThread) {
-  const auto told = told_of(complete("cpu_op", "aten::item", 1, 9) + "," +
-                            complete("xpu_sync", "zeEventHostSynchronize", 3, 5, "", 100, -1));
+  const auto told =
+      import_events(complete("cpu_op", "aten::item", 1, 9) + "," +
+                    complete("xpu_sync", "zeEventHostSynchronize", 3, 5, "", 100, -1));
   ASSERT_EQ(told->calls.size(), 1u);
   EXPECT_EQ(told->calls[0].api, model::kApiWait);
   EXPECT_EQ(told->calls[0].range, told->op("aten::item").id);
@@ -65,9 +66,9 @@ TEST_F(Kinds, AWaitOfItsOwnRowIsACallOfItsThread) {
 }
 
 TEST_F(Kinds, ACollectiveIsOneWhereverItRuns) {
-  const auto told =
-      told_of(complete("cpu_op", "a", 1, 2) + "," + complete("collective_comm", "sum", 5, 2) + "," +
-              complete("collective_comm", "sum", 5, 2, device("\"correlation\":0"), 7, 2));
+  const auto told = import_events(
+      complete("cpu_op", "a", 1, 2) + "," + complete("collective_comm", "sum", 5, 2) + "," +
+      complete("collective_comm", "sum", 5, 2, device("\"correlation\":0"), 7, 2));
   EXPECT_NE(told->op("sum").flags & model::kOpCollective, 0u);
   ASSERT_EQ(told->kernels.size(), 1u);
   EXPECT_EQ(told->kernels[0].channel, model::kChannelOfCollective);
@@ -76,8 +77,8 @@ TEST_F(Kinds, ACollectiveIsOneWhereverItRuns) {
 
 TEST_F(Kinds, QueuesAreStreams) {
   const auto stream = [&](const std::string& args) {
-    const auto told = told_of(complete("cpu_op", "a", 1, 2) + "," +
-                              complete("kernel", "k", 5, 2, "\"device\":0," + args, 9, 0));
+    const auto told = import_events(complete("cpu_op", "a", 1, 2) + "," +
+                                    complete("kernel", "k", 5, 2, "\"device\":0," + args, 9, 0));
     return told->kernels.at(0).stream;
   };
   EXPECT_EQ(stream("\"sycl queue\":64,\"l0 queue\":\"0x55\""), 64u);
@@ -87,13 +88,13 @@ TEST_F(Kinds, QueuesAreStreams) {
 }
 
 TEST_F(Kinds, WhatTellsNoWorkIsLeftOutAndTold) {
-  told_of(
+  import_events(
       complete("cpu_op", "a", 1, 2) + "," +
       complete("cuda_event", "e", 5, 0, device("\"event_id\":1"), 7, 0) +
       R"(,{"ph":"C","cat":"hardware_counters","name":"sm","pid":"GPU 0 Counters","tid":1,"ts":3,"args":{"":1}})");
-  EXPECT_TRUE(remarked("2 events of"));
-  EXPECT_TRUE(remarked("1 of 'cuda_event'"));
-  EXPECT_TRUE(remarked("1 of 'hardware_counters'"));
+  EXPECT_TRUE(has_note("2 events of"));
+  EXPECT_TRUE(has_note("1 of 'cuda_event'"));
+  EXPECT_TRUE(has_note("1 of 'hardware_counters'"));
 }
 
 TEST_F(Kinds, NamesThatComeLateAreKnownFromTheBeginning) {
@@ -102,7 +103,7 @@ TEST_F(Kinds, NamesThatComeLateAreKnownFromTheBeginning) {
   const std::string kernel =
       R"({"ph":"X","name":"MatMul","pid":70,"tid":3,"ts":5,"dur":2,"args":{"Task Type":"AI_CORE"}})";
   for (const std::string& events : {names + "," + kernel, kernel + "," + names}) {
-    const auto told = told_of(complete("cpu_op", "a", 1, 2) + "," + events);
+    const auto told = import_events(complete("cpu_op", "a", 1, 2) + "," + events);
     ASSERT_EQ(told->kernels.size(), 1u) << events;
     EXPECT_EQ(told->operators.size(), 1u) << events;
   }
@@ -112,9 +113,9 @@ TEST_F(Kinds, ArrowsLinkWhereNothingElseDoes) {
   const std::string arrows =
       R"({"ph":"s","cat":"ac2g","name":"ac2g","id":4,"pid":4000,"tid":100,"ts":3},)"
       R"({"ph":"f","cat":"ac2g","name":"ac2g","id":4,"pid":0,"tid":7,"ts":20})";
-  const auto told = told_of(complete("cpu_op", "aten::mm", 1, 9) + "," +
-                            complete("privateuse1_runtime", "launch", 2, 3) + "," +
-                            complete("kernel", "k", 20, 5, "\"streamId\":7", 7, 0) + "," + arrows);
+  const auto told = import_events(
+      complete("cpu_op", "aten::mm", 1, 9) + "," + complete("privateuse1_runtime", "launch", 2, 3) +
+      "," + complete("kernel", "k", 20, 5, "\"streamId\":7", 7, 0) + "," + arrows);
   ASSERT_EQ(told->kernels.size(), 1u);
   EXPECT_EQ(told->kernels[0].range, told->op("aten::mm").id);
   EXPECT_EQ(told->kernels[0].launch_tid, 100u);
@@ -124,7 +125,7 @@ TEST_F(Kinds, ArrowsLinkWhereNothingElseDoes) {
 
 TEST_F(Kinds, MemoryOfOtherDevicesIsMemoryOfADevice) {
   for (const char* type : {"1", "6", "12", "18", "19", "20"}) {
-    const auto told = told_of(
+    const auto told = import_events(
         complete("cpu_op", "a", 1, 2) +
         R"(,{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":4000,"tid":100,"ts":1,"args":{"Bytes":64,"Device Id":0,"Device Type":)" +
         std::string(type) + "}}");

@@ -16,7 +16,7 @@ class Files : public ImportTest {
 };
 
 TEST_F(Files, SpansOfOneProcessAreItsWindows) {
-  const auto all = told({one("h_4000.2.pt.trace.json", 5), one("h_4000.1.pt.trace.json", 1)});
+  const auto all = import_all({one("h_4000.2.pt.trace.json", 5), one("h_4000.1.pt.trace.json", 1)});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0]->operators.size(), 2u);
   ASSERT_EQ(session_.windows.size(), 2u);
@@ -28,7 +28,7 @@ TEST_F(Files, SpansOfOneProcessAreItsWindows) {
 
 // Two windows would each draw what lies in both.
 TEST_F(Files, SpansOfOneProcessThatOverlapALittleAreOneWindow) {
-  const auto all = told({one("a.json", 1), one("b.json", 1.3)});
+  const auto all = import_all({one("a.json", 1), one("b.json", 1.3)});
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0]->operators.size(), 2u);
   ASSERT_EQ(session_.windows.size(), 1u);
@@ -36,11 +36,11 @@ TEST_F(Files, SpansOfOneProcessThatOverlapALittleAreOneWindow) {
 }
 
 TEST_F(Files, ACopyOfAFileIsTold) {
-  ASSERT_EQ(told({one("a.json", 1), one("b.json", 1)}).size(), 2u);
-  EXPECT_TRUE(remarked("both hold a process 4000 at the same time"));
-  EXPECT_FALSE(remarked("files in all"));
-  ASSERT_EQ(told({one("a.json", 1), one("b.json", 1), one("c.json", 1)}).size(), 3u);
-  EXPECT_TRUE(remarked("(2 files in all hold one that another file holds)"));
+  ASSERT_EQ(import_all({one("a.json", 1), one("b.json", 1)}).size(), 2u);
+  EXPECT_TRUE(has_note("both hold a process 4000 at the same time"));
+  EXPECT_FALSE(has_note("files in all"));
+  ASSERT_EQ(import_all({one("a.json", 1), one("b.json", 1), one("c.json", 1)}).size(), 3u);
+  EXPECT_TRUE(has_note("(2 files in all hold one that another file holds)"));
 }
 
 TEST_F(Files, OfSeveralRecordingsAreTold) {
@@ -56,43 +56,44 @@ TEST_F(Files, OfSeveralRecordingsAreTold) {
                   R"("first_step":0,"steps":0,"why":"x"}}}})",
                   1'700'000'000'000'000'000 + second * 1'000'000'000LL, host, pid, index)));
   };
-  told({recorded("c.json", 20, 4002), recorded("b.json", 1, 4001), recorded("a.json", 1, 4000),
-        recorded("d.json", 24, 4002, 1)});
-  EXPECT_TRUE(remarked("the files are of 2 recordings one after the other"));
-  EXPECT_TRUE(remarked(folder_ + "/c.json begin the first two)"));
+  import_all({recorded("c.json", 20, 4002), recorded("b.json", 1, 4001),
+              recorded("a.json", 1, 4000), recorded("d.json", 24, 4002, 1)});
+  EXPECT_TRUE(has_note("the files are of 2 recordings one after the other"));
+  EXPECT_TRUE(has_note(folder_ + "/c.json begin the first two)"));
   // Windows of one recording, one process recorded again, and two machines.
-  told({recorded("a.json", 1, 4000), recorded("b.json", 1, 4001), recorded("c.json", 20, 4002, 1)});
-  EXPECT_FALSE(remarked("recordings"));
-  told({recorded("a.json", 1, 4000), recorded("b.json", 20, 4000)});
-  EXPECT_FALSE(remarked("recordings"));
-  told({recorded("a.json", 1, 4000), recorded("b.json", 20, 4001, 0, "b")});
-  EXPECT_FALSE(remarked("recordings"));
+  import_all(
+      {recorded("a.json", 1, 4000), recorded("b.json", 1, 4001), recorded("c.json", 20, 4002, 1)});
+  EXPECT_FALSE(has_note("recordings"));
+  import_all({recorded("a.json", 1, 4000), recorded("b.json", 20, 4000)});
+  EXPECT_FALSE(has_note("recordings"));
+  import_all({recorded("a.json", 1, 4000), recorded("b.json", 20, 4001, 0, "b")});
+  EXPECT_FALSE(has_note("recordings"));
 }
 
 TEST_F(Files, RanksAtOnceAreProcessesOfOneWindow) {
-  const auto all = told({one("r0.json", 1, "\"distributedInfo\":{\"rank\": 0}"),
-                         one("r1.json", 1.1, "\"distributedInfo\":{\"rank\": 1}", 4001)});
+  const auto all = import_all({one("r0.json", 1, "\"distributedInfo\":{\"rank\": 0}"),
+                               one("r1.json", 1.1, "\"distributedInfo\":{\"rank\": 1}", 4001)});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(session_.windows.size(), 1u);
-  EXPECT_EQ(session_.chosen.size(), 2u);
-  EXPECT_FALSE(remarked("both hold"));
+  EXPECT_EQ(session_.selected.size(), 2u);
+  EXPECT_FALSE(has_note("both hold"));
 }
 
 TEST_F(Files, EqualNumbersOfTwoMachinesAreTwoProcesses) {
-  const auto all =
-      told({one("a.json", 1, "\"host_name\":\"a\""), one("b.json", 1, "\"host_name\":\"b\"")});
+  const auto all = import_all(
+      {one("a.json", 1, "\"host_name\":\"a\""), one("b.json", 1, "\"host_name\":\"b\"")});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_NE(session_.processes[0].pid, session_.processes[1].pid);
-  EXPECT_TRUE(remarked("process 4000"));
+  EXPECT_TRUE(has_note("process 4000"));
 }
 
 TEST_F(Files, OneFileNamedTwiceIsOne) {
   const std::string path = one("a.json", 1);
-  EXPECT_EQ(told({path, folder_ + "/./a.json"}).at(0)->operators.size(), 1u);
+  EXPECT_EQ(import_all({path, folder_ + "/./a.json"}).at(0)->operators.size(), 1u);
 }
 
 TEST_F(Files, SeveralProcessesInAFileAreTold) {
-  const auto all = told({file(
+  const auto all = import_all({file(
       "a.json",
       trace(complete("cpu_op", "a", 1, 2, R"("External id":1)", 1, 4000) + "," +
             complete("runtime", "l", 1.5, 0.2, R"("External id":1,"correlation":1)", 1, 4000) +

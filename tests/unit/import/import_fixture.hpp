@@ -23,7 +23,7 @@
 namespace gpuprof::test {
 
 /// Everything a spool tells, by kind; texts by id.
-struct Told : model::IgnoringSink {
+struct CollectedSession : model::IgnoringSink {
   using model::IgnoringSink::on;
   void on(const model::StringDef& e) override {
     names[e.id] = e.text;
@@ -69,11 +69,11 @@ struct Told : model::IgnoringSink {
     static const model::Operator kNone{};
     return kNone;
   }
-  std::string stack(model::StackId id) { return std::string(texts.line(id, 0)); }
+  std::string stack(model::StackId id) { return std::string(texts.joined_frames(id, 0)); }
 
   std::map<model::StringId, std::string> names{{0, ""}};
-  exporter::StackText texts;
-  exporter::InputsText inputs;
+  exporter::StackFormatter texts;
+  exporter::InputsFormatter inputs;
   std::vector<model::StackId> stacks;
   std::vector<model::TorchModule> modules;
   model::Process process{};
@@ -149,40 +149,41 @@ class ImportTest : public testing::Test {
   /// The sentence of the failure; "" where there was none.
   std::string failure_of(const std::vector<std::string>& paths) {
     auto imported = importer::import_traces(paths, {});
-    if (!imported) return imported.error().sentence;
+    if (!imported) return imported.error().message;
     imported_ = imported.take();
     return "";
   }
   /// Imports, and reads the session's processes; fails the test where that does not work.
-  std::vector<std::unique_ptr<Told>> told(const std::vector<std::string>& paths) {
-    std::vector<std::unique_ptr<Told>> all;
+  std::vector<std::unique_ptr<CollectedSession>> import_all(const std::vector<std::string>& paths) {
+    std::vector<std::unique_ptr<CollectedSession>> all;
     const std::string failure = failure_of(paths);
     EXPECT_EQ(failure, "");
     if (!failure.empty()) return all;
     auto view = spool::open_session(imported_->folder);
-    EXPECT_TRUE(view.ok()) << (view ? "" : view.error().sentence);
+    EXPECT_TRUE(view.ok()) << (view ? "" : view.error().message);
     session_ = view.take();
     for (const spool::ProcessEntry& process : session_.processes) {
-      all.push_back(std::make_unique<Told>());
+      all.push_back(std::make_unique<CollectedSession>());
       const auto end = spool::replay(process.spool_path, {}, *all.back());
       EXPECT_TRUE(end.ok() && end.value().complete);
       EXPECT_TRUE(all.back()->ended);
     }
     return all;
   }
-  std::unique_ptr<Told> told_of(const std::string& events, const std::string& head = "") {
-    auto all = told({file("a.json", trace(events, head))});
+  std::unique_ptr<CollectedSession> import_events(const std::string& events,
+                                                  const std::string& head = "") {
+    auto all = import_all({file("a.json", trace(events, head))});
     EXPECT_EQ(all.size(), 1u);
-    return all.size() == 1 ? std::move(all[0]) : std::make_unique<Told>();
+    return all.size() == 1 ? std::move(all[0]) : std::make_unique<CollectedSession>();
   }
-  bool remarked(const std::string& part) const {
-    for (const std::string& sentence : imported_->remarks)
+  bool has_note(const std::string& part) const {
+    for (const std::string& sentence : imported_->notes)
       if (sentence.find(part) != sentence.npos) return true;
     return false;
   }
 
   std::string folder_;
-  std::unique_ptr<importer::Imported> imported_;
+  std::unique_ptr<importer::ImportedSession> imported_;
   spool::SessionView session_;
 };
 

@@ -13,7 +13,7 @@ std::string with(const std::string& member) {
 }
 
 TEST_F(OddInput, ControlCharactersInTextsAreBlanks) {
-  const auto told = told_of(
+  const auto told = import_events(
       "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\tb\nc\x01 d\",\"pid\":1,"
       "\"tid\":1,\"ts\":1,\"dur\":2}");
   ASSERT_EQ(told->operators.size(), 1u);
@@ -23,7 +23,7 @@ TEST_F(OddInput, ControlCharactersInTextsAreBlanks) {
 TEST_F(OddInput, HalvesOfPairsAreTakenAsUnknownCharacters) {
   const std::string unknown = "\xef\xbf\xbd";
   const auto name = [this](const std::string& escaped) {
-    const auto told = told_of(complete("cpu_op", escaped, 1, 2));
+    const auto told = import_events(complete("cpu_op", escaped, 1, 2));
     return told->operators.size() == 1 ? told->names[told->operators[0].name] : "?";
   };
   EXPECT_EQ(name("a\\ud800"), "a" + unknown);
@@ -41,7 +41,7 @@ TEST_F(OddInput, HalvesOfPairsMayStandAnywhere) {
         "{\"traceEvents\":[" + one + "],\"distributedInfo\":{\"backend\":\"\\ud800\"}}",
         "[" + complete("cpu_op", "a", 1, 2, "\"a\":\"b\",\"\\ud800\":1") + "]",
         std::string("[{\"dur\":1,\"cat\":\"cpu_op\",\"\\udc00\":\"b\",\"ph\":\"X\",\"ts\":1}]")}) {
-    const auto all = told({file("a.json", text)});
+    const auto all = import_all({file("a.json", text)});
     ASSERT_EQ(all.size(), 1u) << text;
     EXPECT_EQ(all[0]->operators.size(), 1u);
   }
@@ -52,7 +52,7 @@ TEST_F(OddInput, HalvesOfPairsMayStandAnywhere) {
         "," + complete("cpu_op",
                        std::string(static_cast<std::size_t>(i % 90), 'x') + "\\ud83d\\ude00\\udbff",
                        10 * i, 5);
-  const auto told = told_of(events);
+  const auto told = import_events(events);
   EXPECT_EQ(told->operators.size(), 40'000u);
   EXPECT_TRUE(told->names[told->operators[1].name].ends_with("\xf0\x9f\x98\x80\xef\xbf\xbd"));
 }
@@ -60,8 +60,9 @@ TEST_F(OddInput, HalvesOfPairsMayStandAnywhere) {
 TEST_F(OddInput, WordsForNoNumberAreNone) {
   for (const char* word :
        {"N/A", "NaN", "-Infinity", "Infinity", "inf", "-inf", "nan", "-nan", "null"}) {
-    const auto told = told_of(with("\"External id\": " + std::string(word) +
-                                   ",\"Sequence number\":" + word + ",\"blocks per SM\":" + word));
+    const auto told =
+        import_events(with("\"External id\": " + std::string(word) +
+                           ",\"Sequence number\":" + word + ",\"blocks per SM\":" + word));
     ASSERT_EQ(told->operators.size(), 1u) << word;
     EXPECT_EQ(told->operators[0].sequence, -1) << word;
   }
@@ -73,35 +74,37 @@ TEST_F(OddInput, WrongTypesAreAsIfNotThere) {
     for (const char* key :
          {"External id", "Input Dims", "Input type", "Concrete Inputs", "Call stack",
           "Sequence number", "Fwd thread id", "correlation", "grid"}) {
-      const auto told = told_of(with("\"" + std::string(key) + "\":" + value));
+      const auto told = import_events(with("\"" + std::string(key) + "\":" + value));
       EXPECT_EQ(told->operators.size(), 1u) << key << value;
     }
 }
 
 TEST_F(OddInput, EventsWithoutTimesAreCounted) {
-  told_of(complete("cpu_op", "good", 1, 2) +
-          ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1}"
-          ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"dur\":1}"
-          ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1e300,\"dur\":1}"
-          ",{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":\"a\",\"ts\":\"x\",\"dur\":1}");
-  EXPECT_TRUE(remarked("4 events of")) << imported_->remarks.at(0);
-  EXPECT_EQ(imported_->files.at(0).account.all_left_out(), 4u);
+  import_events(complete("cpu_op", "good", 1, 2) +
+                ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1}"
+                ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"dur\":1}"
+                ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"ts\":1e300,\"dur\":1}"
+                ",{\"ph\":\"X\",\"cat\":\"runtime\",\"name\":\"a\",\"ts\":\"x\",\"dur\":1}");
+  EXPECT_TRUE(has_note("4 events of")) << imported_->notes.at(0);
+  EXPECT_EQ(imported_->files.at(0).account.total_skipped(), 4u);
 }
 
 TEST_F(OddInput, UnknownCategoriesAreCountedAndNamed) {
-  told_of(complete("cpu_op", "good", 1, 2) + "," + complete("new_op", "a", 1, 2) + "," +
-          complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{},17,null,[1]");
-  EXPECT_TRUE(remarked("2 events of")) << imported_->remarks.at(0);
-  EXPECT_TRUE(remarked("kind 'new_op', which gpuprof does not know: read as calls of the host"));
-  const importer::Account& account = imported_->files.at(0).account;
-  EXPECT_EQ(importer::Account::sum(account.left_out(importer::Reason::kUnknownKind)), 2u);
-  EXPECT_EQ(importer::Account::sum(account.left_out(importer::Reason::kNoEvent)), 3u);
+  import_events(complete("cpu_op", "good", 1, 2) + "," + complete("new_op", "a", 1, 2) + "," +
+                complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{},17,null,[1]");
+  EXPECT_TRUE(has_note("2 events of")) << imported_->notes.at(0);
+  EXPECT_TRUE(has_note("kind 'new_op', which gpuprof does not know: read as calls of the host"));
+  const importer::ImportStats& account = imported_->files.at(0).account;
+  EXPECT_EQ(importer::ImportStats::sum(account.count_skipped(importer::SkipReason::kUnknownKind)),
+            2u);
+  EXPECT_EQ(importer::ImportStats::sum(account.count_skipped(importer::SkipReason::kNotAnObject)),
+            3u);
   EXPECT_EQ(account.events(), 8u);
 }
 
 TEST_F(OddInput, NegativeTimesAndLengthsAreTaken) {
-  const auto told =
-      told_of(complete("cpu_op", "before", -50, 20) + "," + complete("cpu_op", "short", 1, -5));
+  const auto told = import_events(complete("cpu_op", "before", -50, 20) + "," +
+                                  complete("cpu_op", "short", 1, -5));
   ASSERT_EQ(told->operators.size(), 2u);
   EXPECT_EQ(told->op("before").end_ns - told->op("before").start_ns, 20'000u);
   EXPECT_EQ(told->op("short").end_ns, told->op("short").start_ns);
@@ -112,7 +115,7 @@ TEST_F(OddInput, TheArrayFormMayLackItsEnd) {
   const std::string one = complete("cpu_op", "a", 1, 2);
   for (const std::string& text :
        {"[" + one + "]", "[" + one + ",\n", "[" + one, "\xef\xbb\xbf[" + one + "]"}) {
-    const auto all = told({file("a.json", text)});
+    const auto all = import_all({file("a.json", text)});
     ASSERT_EQ(all.size(), 1u) << text;
     EXPECT_EQ(all[0]->operators.size(), 1u);
   }
@@ -120,11 +123,11 @@ TEST_F(OddInput, TheArrayFormMayLackItsEnd) {
 
 TEST_F(OddInput, GzipIsKnownByItsContent) {
   const std::string text = trace(complete("cpu_op", "a", 1, 2));
-  EXPECT_EQ(told({file("packed.json", gzipped(text))}).at(0)->operators.size(), 1u);
-  EXPECT_EQ(told({file("plain.json.gz", text)}).at(0)->operators.size(), 1u);
+  EXPECT_EQ(import_all({file("packed.json", gzipped(text))}).at(0)->operators.size(), 1u);
+  EXPECT_EQ(import_all({file("plain.json.gz", text)}).at(0)->operators.size(), 1u);
   // Several members, as tools that join files make.
   const std::string half = gzipped(text.substr(0, 20)) + gzipped(text.substr(20));
-  EXPECT_EQ(told({file("two.json.gz", half)}).at(0)->operators.size(), 1u);
+  EXPECT_EQ(import_all({file("two.json.gz", half)}).at(0)->operators.size(), 1u);
 }
 
 TEST_F(OddInput, AnEventOverTheBordersOfBlocksIsWhole) {
@@ -136,13 +139,13 @@ TEST_F(OddInput, AnEventOverTheBordersOfBlocksIsWhole) {
                        "\"Call stack\":\"a\\nb.py(" + std::to_string(i) + "): " + filler + "\"");
   const std::string huge(3'000'000, 'z');
   events += "," + complete("cpu_op", "huge", 1000, 5, "\"Call stack\":\"" + huge + "\"");
-  const auto told = told_of(events);
+  const auto told = import_events(events);
   EXPECT_EQ(told->operators.size(), 61u);
   EXPECT_TRUE(told->stack(told->op("op7").stack).starts_with("a\\nb.py(7): yyy"));
 }
 
 TEST_F(OddInput, ThreadsAndProcessesMayBeTexts) {
-  const auto all = told(
+  const auto all = import_all(
       {file("a.json", trace("{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"a\",\"pid\":\"4000\","
                             "\"tid\":\"4001\",\"ts\":1,\"dur\":2},"
                             "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"b\",\"pid\":4000,"

@@ -32,7 +32,8 @@ class Ranks : public ImportTest {
   }
 };
 
-void expect_own_kernels(const std::vector<std::unique_ptr<Told>>& all, const std::string& what) {
+void expect_own_kernels(const std::vector<std::unique_ptr<CollectedSession>>& all,
+                        const std::string& what) {
   ASSERT_EQ(all.size(), 2u) << what;
   for (const auto& told : all) {
     ASSERT_EQ(told->kernels.size(), 1u) << what;
@@ -52,19 +53,19 @@ TEST_F(Ranks, KernelsGoToTheirOwnLaunches) {
   for (const auto& form : forms) {
     const std::string one = one_rank(form[0].first, form[0].second, "a", 1);
     const std::string two = one_rank(form[1].first, form[1].second, "b", 1.5);
-    expect_own_kernels(told({file("a.json", trace(one + "," + two))}), form[0].first);
+    expect_own_kernels(import_all({file("a.json", trace(one + "," + two))}), form[0].first);
   }
 }
 
 TEST_F(Ranks, ALabelTellsTheRank) {
   const auto all =
-      told({file("a.json", trace(one_rank("\"[TP0] 10\"", "\"[TP0] 0\"", "a", 1) + "," +
-                                     one_rank("\"[TP1] 10\"", "\"[TP1] 0\"", "b", 1),
-                                 R"("distributedInfo":{"rank":0,"world_size":2})"))});
+      import_all({file("a.json", trace(one_rank("\"[TP0] 10\"", "\"[TP0] 0\"", "a", 1) + "," +
+                                           one_rank("\"[TP1] 10\"", "\"[TP1] 0\"", "b", 1),
+                                       R"("distributedInfo":{"rank":0,"world_size":2})"))});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]->facts["rank"], "0");
   EXPECT_EQ(all[1]->facts["rank"], "1");
-  EXPECT_TRUE(remarked("another one has that number"));
+  EXPECT_TRUE(has_note("another one has that number"));
 }
 
 TEST_F(Ranks, ALabelBehindTheNumberIsOneToo) {
@@ -75,8 +76,9 @@ TEST_F(Ranks, ALabelBehindTheNumberIsOneToo) {
     const auto label = [word = word, end = end](int pid, int rank) {
       return "\"" + std::to_string(pid) + word + std::to_string(rank) + end + "\"";
     };
-    const auto all = told({file("a.json", trace(one_rank(label(83, 3), label(0, 3), "a", 1) + "," +
-                                                one_rank(label(84, 4), label(0, 4), "b", 1.5)))});
+    const auto all =
+        import_all({file("a.json", trace(one_rank(label(83, 3), label(0, 3), "a", 1) + "," +
+                                         one_rank(label(84, 4), label(0, 4), "b", 1.5)))});
     expect_own_kernels(all, form);
     EXPECT_EQ(session_.processes[0].pid, 83u) << form;
     EXPECT_EQ(session_.processes[1].pid, 84u) << form;
@@ -86,38 +88,38 @@ TEST_F(Ranks, ALabelBehindTheNumberIsOneToo) {
 }
 
 TEST_F(Ranks, OneRankForAllIsNobodys) {
-  const auto all = told(
+  const auto all = import_all(
       {file("a.json", trace(one_rank("1000", "0", "a", 1) + "," + one_rank("1001", "1", "b", 1),
                             R"("distributedInfo":{"rank":0,"world_size":2})"))});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_FALSE(all[0]->facts.contains("rank"));
-  EXPECT_TRUE(remarked("tells one rank"));
+  EXPECT_TRUE(has_note("tells one rank"));
 }
 
 TEST_F(Ranks, AFrameIsOverWithItsCaller) {
-  const auto told =
-      told_of(frame("a.py(1): main", 1, 90, "") + "," + frame("a.py(2): load", 2, 10, "") + "," +
-              frame("<built-in acquire>", 3, 80, "") + "," + frame("a.py(9): step", 20, 10, "") +
-              "," + complete("cpu_op", "aten::mm", 21, 2));
+  const auto told = import_events(
+      frame("a.py(1): main", 1, 90, "") + "," + frame("a.py(2): load", 2, 10, "") + "," +
+      frame("<built-in acquire>", 3, 80, "") + "," + frame("a.py(9): step", 20, 10, "") + "," +
+      complete("cpu_op", "aten::mm", 21, 2));
   EXPECT_EQ(told->stack(told->op("aten::mm").stack), "a.py(9): step;a.py(1): main");
 }
 
 TEST_F(Ranks, IdsOfFramesTellWhoCalled) {
-  const auto told =
-      told_of(frame("a.py(1): main", 1, 90, R"("Python id":1,"Python parent id":null)") + "," +
-              frame("<built-in acquire>", 3, 80, R"("Python id":2,"Python parent id":1)") + "," +
-              frame("a.py(9): step", 20, 10, R"("Python id":3,"Python parent id":1)") + "," +
-              complete("cpu_op", "aten::mm", 21, 2) + "," +
-              frame("a.py(50): other", 40, 10, R"("Python id":4,"Python parent id":null)") + "," +
-              complete("cpu_op", "aten::add", 41, 2));
+  const auto told = import_events(
+      frame("a.py(1): main", 1, 90, R"("Python id":1,"Python parent id":null)") + "," +
+      frame("<built-in acquire>", 3, 80, R"("Python id":2,"Python parent id":1)") + "," +
+      frame("a.py(9): step", 20, 10, R"("Python id":3,"Python parent id":1)") + "," +
+      complete("cpu_op", "aten::mm", 21, 2) + "," +
+      frame("a.py(50): other", 40, 10, R"("Python id":4,"Python parent id":null)") + "," +
+      complete("cpu_op", "aten::add", 41, 2));
   EXPECT_EQ(told->stack(told->op("aten::mm").stack), "a.py(9): step;a.py(1): main");
   EXPECT_EQ(told->stack(told->op("aten::add").stack), "a.py(50): other");
 }
 
 TEST_F(Ranks, RoundedChildrenKeepTheirLength) {
   const auto told =
-      told_of(complete("cpu_op", "top", 10, 11) + "," + complete("cpu_op", "outer", 10, 10) + "," +
-              complete("cpu_op", "inner", 11, 10));
+      import_events(complete("cpu_op", "top", 10, 11) + "," + complete("cpu_op", "outer", 10, 10) +
+                    "," + complete("cpu_op", "inner", 11, 10));
   EXPECT_EQ(told->op("inner").parent, told->op("outer").id);
   EXPECT_EQ(told->op("inner").end_ns - told->op("inner").start_ns, 10'000u);
 }

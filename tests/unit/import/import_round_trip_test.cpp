@@ -15,20 +15,20 @@ using Lines = std::vector<std::string>;
 
 class RoundTrip : public ImportTest {
  protected:
-  std::unique_ptr<Told> original(const std::string& path) {
-    auto told = std::make_unique<Told>();
+  std::unique_ptr<CollectedSession> original(const std::string& path) {
+    auto told = std::make_unique<CollectedSession>();
     EXPECT_TRUE(spool::replay(path, {}, *told).ok());
     return told;
   }
   std::string exported(const spool::SessionView& session, const model::Window& window,
                        std::uint32_t pid) {
     auto files = exporter::write_window(session, window, {pid}, {});
-    EXPECT_TRUE(files.ok()) << (files ? "" : files.error().sentence);
+    EXPECT_TRUE(files.ok()) << (files ? "" : files.error().message);
     return files ? files.value().at(0).path : "";
   }
 };
 
-std::string name_of(Told& told, model::RangeId id) {
+std::string name_of(CollectedSession& told, model::RangeId id) {
   const auto found = told.named.find(id);
   return found != told.named.end() ? found->second : id == 0 ? "" : "?";
 }
@@ -42,18 +42,18 @@ Lines sorted(Lines lines) {
   return lines;
 }
 
-Lines operators(Told& told) {
+Lines operators(CollectedSession& told) {
   Lines lines;
   for (const model::Operator& o : told.operators)
     lines.push_back(times(o.start_ns, o.end_ns) + told.names[o.name] + " in " +
                     name_of(told, o.parent) + " seq " + std::to_string(o.sequence) + " fwd " +
                     std::to_string(o.forward_tid) + " tid " + std::to_string(o.tid) + " " +
-                    told.stack(o.stack) + std::string(told.inputs.members(o.inputs)));
+                    told.stack(o.stack) + std::string(told.inputs.json_members(o.inputs)));
   return sorted(lines);
 }
 
 /// Those whose row is not cut: a trace tells nested ranges from operators by what it says of them.
-Lines pushed(Told& told) {
+Lines pushed(CollectedSession& told) {
   Lines lines;
   for (const model::Range& r : told.ranges)
     if (r.kind == model::RangeKind::kPushPop && r.start_ns >= script_window().start_ns &&
@@ -62,7 +62,7 @@ Lines pushed(Told& told) {
   return sorted(lines);
 }
 
-Lines calls(Told& told) {
+Lines calls(CollectedSession& told) {
   Lines lines;
   for (const model::ApiCall& c : told.calls)
     lines.push_back(times(c.start_ns, c.end_ns) + told.names[c.name] + " " +
@@ -71,7 +71,7 @@ Lines calls(Told& told) {
   return sorted(lines);
 }
 
-Lines gpu(Told& told) {
+Lines gpu(CollectedSession& told) {
   Lines lines;
   for (const model::Kernel& k : told.kernels)
     lines.push_back(times(k.start_ns, k.end_ns) + "kernel of " + name_of(told, k.range) + " " +
@@ -89,7 +89,7 @@ Lines gpu(Told& told) {
   return sorted(lines);
 }
 
-Lines memory(Told& told) {
+Lines memory(CollectedSession& told) {
   Lines lines;
   for (const model::Allocation& a : told.allocations)
     lines.push_back(times(a.start_ns, a.end_ns) + std::to_string(a.address) + " " +
@@ -111,9 +111,9 @@ TEST_F(RoundTrip, OperatorsOfPyTorchComeBackWhole) {
   session.options.output = folder_ + "/out";
   session.options.span_size_events = ~0ULL;
   session.processes.push_back({4000, path});
-  const auto windows = exporter::windows_by_size(session, {4000}).take();
+  const auto windows = exporter::split_by_event_count(session, {4000}).take();
   const auto before = original(path);
-  const auto after = told({exported(session, windows.at(0), 4000)});
+  const auto after = import_all({exported(session, windows.at(0), 4000)});
   ASSERT_EQ(after.size(), 1u);
   EXPECT_GT(before->operators.size(), 5'000u);
   EXPECT_EQ(operators(*after[0]), operators(*before));
@@ -125,7 +125,7 @@ TEST_F(RoundTrip, TheScriptedSessionComesBackTwice) {
   std::filesystem::create_directories(folder_ + "/spool");
   auto session = write_script(folder_ + "/spool", folder_ + "/out").take();
   const std::string first = exported(session, script_window(), 4000);
-  const auto once = told({first});
+  const auto once = import_all({first});
   ASSERT_EQ(once.size(), 1u);
   ASSERT_EQ(session_.windows.size(), 1u);
   // The session's own line of time and its steps.
@@ -139,7 +139,7 @@ TEST_F(RoundTrip, TheScriptedSessionComesBackTwice) {
   again.options.output = folder_ + "/again";
   const std::string second = exported(again, session_.windows[0], 4000);
   const auto keep = std::move(imported_);
-  const auto twice = told({second});
+  const auto twice = import_all({second});
   ASSERT_EQ(twice.size(), 1u);
   const auto before = original(session.processes.at(0).spool_path);
   EXPECT_GT(pushed(*before).size(), 2u);
@@ -161,7 +161,7 @@ TEST_F(RoundTrip, TheScriptedSessionHasTheSpoolsKernelsAndCalls) {
   const auto before = original(session.processes.at(0).spool_path);
   for (const char* format : {"tensorboard", "kineto"}) {
     session.options.formats = {format};
-    const auto after = told({exported(session, script_window(), 4000)});
+    const auto after = import_all({exported(session, script_window(), 4000)});
     ASSERT_EQ(after.size(), 1u);
     const auto in_window = [](const auto& e) {
       return e.start_ns >= script_window().start_ns && e.start_ns < script_window().end_ns;

@@ -6,14 +6,16 @@
 namespace gpuprof::test {
 namespace {
 
-using importer::Account;
-using importer::Mending;
-using importer::Reason;
+using importer::ImportStats;
+using importer::RepairKind;
+using importer::SkipReason;
 
 class Counted : public ImportTest {
  protected:
-  const Account& account() const { return imported_->files.at(0).account; }
-  std::uint64_t left_out(Reason reason) const { return Account::sum(account().left_out(reason)); }
+  const ImportStats& account() const { return imported_->files.at(0).account; }
+  std::uint64_t left_out(SkipReason reason) const {
+    return ImportStats::sum(account().count_skipped(reason));
+  }
   /// A window of 100 us, which begins at 1000 us in the file.
   static std::string own() {
     return R"("gpuprof":{"version":"1","pid":4000,"window":{"index":0,"start_ns":5000000,)"
@@ -50,48 +52,48 @@ TEST_F(Counted, WhatLiesOutsideTheWindowOfOurOwnFile) {
       R"(,{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":4000,"tid":100,"ts":5,)"
       R"("args":{"Bytes":64,"Device Id":0,"Device Type":1}})" +
       "," + complete("user_annotation", "ProfilerStep#1", 500, 600, "\"source\":\"loop\"");
-  const auto told = told_of(inside + "," + outside, own());
-  EXPECT_EQ(left_out(Reason::kOutside), 11u);
-  EXPECT_EQ(account().left_out(Reason::kOutside).at("kernel"), 4u);
-  EXPECT_EQ(account().shown(), 5u);
+  const auto told = import_events(inside + "," + outside, own());
+  EXPECT_EQ(left_out(SkipReason::kOutsideWindow), 11u);
+  EXPECT_EQ(account().count_skipped(SkipReason::kOutsideWindow).at("kernel"), 4u);
+  EXPECT_EQ(account().count_imported(), 5u);
   EXPECT_EQ(account().events(), 16u);
   EXPECT_EQ(told->kernels.size(), 2u);
-  EXPECT_TRUE(remarked("outside the window that the file states")) << imported_->remarks.at(0);
+  EXPECT_TRUE(has_note("outside the window that the file states")) << imported_->notes.at(0);
 }
 
 TEST_F(Counted, AStepThatReachesABitOverTheWindowIsInIt) {
-  const auto told =
-      told_of(complete("cpu_op", "a", 1010, 5) + "," +
-                  complete("user_annotation", "ProfilerStep#1", 1010, 90.9, "\"source\":\"loop\""),
-              own());
-  EXPECT_EQ(left_out(Reason::kOutside), 0u);
+  const auto told = import_events(
+      complete("cpu_op", "a", 1010, 5) + "," +
+          complete("user_annotation", "ProfilerStep#1", 1010, 90.9, "\"source\":\"loop\""),
+      own());
+  EXPECT_EQ(left_out(SkipReason::kOutsideWindow), 0u);
   ASSERT_EQ(told->steps.size(), 1u);
 }
 
 TEST_F(Counted, ChangesOfSamplesThatFitNoOthers) {
-  told_of(complete("cpu_op", "a", 1, 2) + change('E', "lost", 10) + change('B', "f", 20) +
-          change('B', "g", 30) + change('E', "h", 35) + change('E', "g", 40) +
-          change('E', "f", 15) + change('E', "f", 50) + change('B', "open", 60) +
-          change('E', "waits", 70, "cpu_sample_blocked"));
-  EXPECT_EQ(account().left_out(Reason::kHalf).at("cpu_sample"), 3u);  // lost, h, open
-  EXPECT_EQ(account().left_out(Reason::kHalf).at("cpu_sample_blocked"), 1u);
-  EXPECT_EQ(left_out(Reason::kDisorder), 1u);
-  EXPECT_EQ(account().shown(), 5u);
+  import_events(complete("cpu_op", "a", 1, 2) + change('E', "lost", 10) + change('B', "f", 20) +
+                change('B', "g", 30) + change('E', "h", 35) + change('E', "g", 40) +
+                change('E', "f", 15) + change('E', "f", 50) + change('B', "open", 60) +
+                change('E', "waits", 70, "cpu_sample_blocked"));
+  EXPECT_EQ(account().count_skipped(SkipReason::kUnpaired).at("cpu_sample"), 3u);  // lost, h, open
+  EXPECT_EQ(account().count_skipped(SkipReason::kUnpaired).at("cpu_sample_blocked"), 1u);
+  EXPECT_EQ(left_out(SkipReason::kOutOfOrder), 1u);
+  EXPECT_EQ(account().count_imported(), 5u);
   EXPECT_EQ(account().events(), 10u);
 }
 
 TEST_F(Counted, WhatOnlyLooksLikeARepeat) {
-  told_of(complete("cpu_op", "a", 1010, 2) +
-              R"(,{"ph":"M","name":"gemm","cat":"kernel","pid":0,"tid":7,"ts":3,"dur":4})"
-              R"(,{"ph":"M","name":"process_name","pid":0,"args":{"name":"x"}})"
-              R"(,{"ph":"s","name":"process_labels","pid":0,"tid":7,"ts":3,"id":1})"
-              R"(,{"ph":"s","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"
-              R"(,{"ph":"b","cat":"async","name":"launch","pid":0,"tid":7,"ts":3,"id":1})"
-              R"(,{"ph":"C","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":3})",
-          own());
-  EXPECT_EQ(left_out(Reason::kUnknownKind), 3u);
-  EXPECT_EQ(left_out(Reason::kNoWork), 1u);
-  EXPECT_EQ(Account::sum(account().repeats()), 2u);
+  import_events(complete("cpu_op", "a", 1010, 2) +
+                    R"(,{"ph":"M","name":"gemm","cat":"kernel","pid":0,"tid":7,"ts":3,"dur":4})"
+                    R"(,{"ph":"M","name":"process_name","pid":0,"args":{"name":"x"}})"
+                    R"(,{"ph":"s","name":"process_labels","pid":0,"tid":7,"ts":3,"id":1})"
+                    R"(,{"ph":"s","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"
+                    R"(,{"ph":"b","cat":"async","name":"launch","pid":0,"tid":7,"ts":3,"id":1})"
+                    R"(,{"ph":"C","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":3})",
+                own());
+  EXPECT_EQ(left_out(SkipReason::kUnknownKind), 3u);
+  EXPECT_EQ(left_out(SkipReason::kUnsupportedInstant), 1u);
+  EXPECT_EQ(ImportStats::sum(account().count_duplicates()), 2u);
 }
 
 TEST_F(Counted, ArrowsThatLeadToNoOperator) {
@@ -100,19 +102,19 @@ TEST_F(Counted, ArrowsThatLeadToNoOperator) {
         R"(,{{"ph":"{}","cat":"fwdbwd","name":"fwdbwd","id":1,"pid":4000,"tid":100,"ts":{}}})",
         phase, us);
   };
-  told_of(complete("cpu_op", "a", 1, 2) + "," + complete("cpu_op", "b", 10, 2) + arrow('s', 1) +
-          arrow('f', 11));
-  EXPECT_EQ(account().left_out(Reason::kHalf).at("arrow"), 1u);
+  import_events(complete("cpu_op", "a", 1, 2) + "," + complete("cpu_op", "b", 10, 2) +
+                arrow('s', 1) + arrow('f', 11));
+  EXPECT_EQ(account().count_skipped(SkipReason::kUnpaired).at("arrow"), 1u);
 }
 
 TEST_F(Counted, AnArrayWithoutItsEndMayHaveBeenCut) {
   const std::string one = complete("cpu_op", "a", 1, 2);
   for (const std::string& text : {"[" + one, "[" + one + ",\n"}) {
-    told({file("a.json", text)});
-    EXPECT_EQ(account().mended(Mending::kNoEnd), 1u) << text;
+    import_all({file("a.json", text)});
+    EXPECT_EQ(account().count_repairs(RepairKind::kUnterminatedArray), 1u) << text;
   }
-  told({file("a.json", "[" + one + "]\n")});
-  EXPECT_EQ(account().mended(Mending::kNoEnd), 0u);
+  import_all({file("a.json", "[" + one + "]\n")});
+  EXPECT_EQ(account().count_repairs(RepairKind::kUnterminatedArray), 0u);
 }
 
 TEST_F(Counted, WhatFollowsATraceIsNotPassedOver) {
@@ -129,27 +131,28 @@ TEST_F(Counted, WhatFollowsATraceIsNotPassedOver) {
 
 TEST_F(Counted, HolesInATextAreTold) {
   const std::string nul(100, '\0');
-  told({file("a.json", trace(complete("cpu_op", "a" + nul + "b", 1, 2)) + nul)});
-  EXPECT_EQ(account().mended(Mending::kNulByte), 200u);
-  EXPECT_TRUE(remarked("200 NUL bytes"));
-  told({file("b.json.gz", gzipped(trace(complete("cpu_op", "a", 1, 2)) + nul))});
-  EXPECT_EQ(account().mended(Mending::kNulByte), 100u);
+  import_all({file("a.json", trace(complete("cpu_op", "a" + nul + "b", 1, 2)) + nul)});
+  EXPECT_EQ(account().count_repairs(RepairKind::kNulByte), 200u);
+  EXPECT_TRUE(has_note("200 NUL bytes"));
+  import_all({file("b.json.gz", gzipped(trace(complete("cpu_op", "a", 1, 2)) + nul))});
+  EXPECT_EQ(account().count_repairs(RepairKind::kNulByte), 100u);
 }
 
 TEST_F(Counted, NumbersBeyondAllAreNone) {
   for (const std::string& number : {std::string("1e999"), "-1" + std::string(400, '0')}) {
-    auto told = told_of(complete("cpu_op", "a", 1, 2, "\"External id\":" + number),
-                        R"("deviceProperties":[{"id":0,"name":"GPU","numSms":)" + number + "}]");
-    EXPECT_EQ(account().mended(Mending::kNoNumber), 2u);
+    auto told =
+        import_events(complete("cpu_op", "a", 1, 2, "\"External id\":" + number),
+                      R"("deviceProperties":[{"id":0,"name":"GPU","numSms":)" + number + "}]");
+    EXPECT_EQ(account().count_repairs(RepairKind::kNotANumber), 2u);
     EXPECT_EQ(told->devices.size(), 1u);
-    told_of(complete("cpu_op", "a", 1, 2) +
-            R"(,{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"dur":2,"ts":)" + number + "}");
-    EXPECT_EQ(left_out(Reason::kNoTime), 1u);
+    import_events(complete("cpu_op", "a", 1, 2) +
+                  R"(,{"ph":"X","cat":"cpu_op","pid":1,"tid":1,"dur":2,"ts":)" + number + "}");
+    EXPECT_EQ(left_out(SkipReason::kNoTime), 1u);
   }
 }
 
 TEST_F(Counted, NumbersOfTheHeadMayBeTexts) {
-  told_of(complete("cpu_op", "a", 1, 2), R"("baseTimeNanoseconds":"1700000000000000000")");
+  import_events(complete("cpu_op", "a", 1, 2), R"("baseTimeNanoseconds":"1700000000000000000")");
   EXPECT_EQ(session_.windows.at(0).stamp_real_ns, 1700000000000001000u);
 }
 

@@ -6,19 +6,19 @@
 namespace gpuprof::test {
 namespace {
 
-using importer::Damaged;
-using importer::Mended;
-using importer::Mending;
+using importer::DamagedValue;
+using importer::RepairKind;
+using importer::RepairResult;
 
 /// The value as it was meant; "?" and what is wrong where nothing is certain.
-std::string meant(const std::string& text, Damaged what = Damaged::kEvent) {
-  const Mended mended = importer::mend(text + ",", true, what);
-  if (mended.state != Mended::State::kMended) return "?" + std::string(mended.wrong);
+std::string meant(const std::string& text, DamagedValue what = DamagedValue::kEvent) {
+  const RepairResult mended = importer::repair_value(text + ",", true, what);
+  if (mended.state != RepairResult::State::kRepaired) return "?" + std::string(mended.wrong);
   EXPECT_EQ(mended.bytes, text.size());
   return mended.text;
 }
-std::uint32_t places(const std::string& text, Mending mending) {
-  return importer::mend(text + ",", true, Damaged::kEvent)
+std::uint32_t places(const std::string& text, RepairKind mending) {
+  return importer::repair_value(text + ",", true, DamagedValue::kEvent)
       .places[static_cast<std::size_t>(mending)];
 }
 
@@ -40,7 +40,7 @@ TEST(Mend, QuotesEndATextOnlyWhereOneCanEnd) {
             "{\"args\": {\"Collective name\": \"allreduce\", \"Seq\": 1}}");
   EXPECT_EQ(meant("{\"args\": {\"x\": [\"\", \"a \"b\" c\"]}}"),
             "{\"args\": {\"x\": [\"\", \"a \\\"b\\\" c\"]}}");
-  EXPECT_EQ(places("{\"name\": \"\"a\" \"b\"\", \"ts\": 1}", Mending::kQuote), 1u);
+  EXPECT_EQ(places("{\"name\": \"\"a\" \"b\"\", \"ts\": 1}", RepairKind::kQuote), 1u);
 }
 
 TEST(Mend, QuotesWithoutOneReadingAreLeft) {
@@ -67,7 +67,7 @@ TEST(Mend, BackslashesThatEscapeNothingAreMeant) {
             "{\"name\": \"D:\\\\data\\\\\", \"ts\": 1}");
   EXPECT_EQ(meant("{\"args\": {\"Call stack\": \"C:\\x.py(1): f\\nC:\\y.py(2): g\"}}"),
             "{\"args\": {\"Call stack\": \"C:\\\\x.py(1): f\\nC:\\\\y.py(2): g\"}}");
-  EXPECT_EQ(meant("\"C:\\tmp\\q\"", Damaged::kMember), "\"C:\\\\tmp\\\\q\"");
+  EXPECT_EQ(meant("\"C:\\tmp\\q\"", DamagedValue::kMember), "\"C:\\\\tmp\\\\q\"");
 }
 
 TEST(Mend, NumbersWithDecimalCommas) {
@@ -94,10 +94,11 @@ TEST(Mend, WordsForNoNumberAndWhatLacks) {
 TEST(Mend, MoreIsReadWhereTheTextEnds) {
   const std::string whole = "{\"name\": \"say \"hi\"\", \"ts\": 1,5, \"args\": {\"x\": nan}}";
   for (std::size_t bytes = 1; bytes < whole.size(); ++bytes) {
-    const auto mended = importer::mend(whole.substr(0, bytes), false, Damaged::kEvent);
-    EXPECT_EQ(mended.state, Mended::State::kMore) << whole.substr(0, bytes);
+    const auto mended = importer::repair_value(whole.substr(0, bytes), false, DamagedValue::kEvent);
+    EXPECT_EQ(mended.state, RepairResult::State::kNeedsMoreText) << whole.substr(0, bytes);
   }
-  EXPECT_EQ(importer::mend(whole, false, Damaged::kEvent).state, Mended::State::kMended);
+  EXPECT_EQ(importer::repair_value(whole, false, DamagedValue::kEvent).state,
+            RepairResult::State::kRepaired);
 }
 
 }  // namespace

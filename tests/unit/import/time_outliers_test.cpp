@@ -7,13 +7,13 @@
 namespace gpuprof::test {
 namespace {
 
-using importer::TimeSpread;
+using importer::TimeHistogram;
 
 constexpr std::int64_t kHour = 3'600'000'000'000, kDay = 24 * kHour, kYear = 365 * kDay;
 constexpr std::int64_t kNow = 50 * kYear;
 
 TEST(TimeSpread, LongRecordingsBelongTogether) {
-  TimeSpread spread;
+  TimeHistogram spread;
   // More stretches than are kept apart.
   for (std::int64_t i = 0; i < 100'000; ++i) spread.add(kNow + i * kHour, kNow + i * kHour + 5);
   EXPECT_FALSE(spread.bounds().has_value());
@@ -24,7 +24,7 @@ TEST(TimeSpread, LongRecordingsBelongTogether) {
 }
 
 TEST(TimeSpread, ANumberThatStandsForNothingIsOneHoweverFrequent) {
-  TimeSpread spread;
+  TimeHistogram spread;
   for (int i = 0; i < 1000; ++i) {
     spread.add(0, 0);
     spread.add(-1'000'000, -1'000'000);
@@ -39,7 +39,7 @@ TEST(TimeSpread, ANumberThatStandsForNothingIsOneHoweverFrequent) {
 }
 
 TEST(TimeSpread, ExtremesDoNotOverflow) {
-  TimeSpread spread;
+  TimeHistogram spread;
   for (const std::int64_t at : {importer::kEarliestNs, importer::kLatestNs, kNow, kNow + 1})
     spread.add(at, importer::kLatestNs);
   ASSERT_TRUE(spread.bounds().has_value());
@@ -54,20 +54,20 @@ TEST_F(FarTimes, AreSetAsideAcrossSortedParts) {
   constexpr int kGood = 150'000;
   for (int i = 0; i < kGood; ++i) events += "," + complete("cpu_op", "good", 1.6e15 + 10 * i, 5);
   events += "," + complete("cpu_op", "late", 3.2e15, 5);
-  const auto told = told_of(events);
+  const auto told = import_events(events);
   EXPECT_EQ(told->operators.size(), static_cast<std::size_t>(kGood));
   EXPECT_TRUE(told->kernels.empty());
   ASSERT_EQ(session_.windows.size(), 1u);
   EXPECT_EQ(session_.windows[0].end_ns - session_.windows[0].start_ns,
             10'000u * (kGood - 1) + 5'001);
-  EXPECT_TRUE(remarked("2 events of"));
-  EXPECT_TRUE(remarked("1 of 'kernel', 1 of 'operator'"));
+  EXPECT_TRUE(has_note("2 events of"));
+  EXPECT_TRUE(has_note("1 of 'kernel', 1 of 'operator'"));
   EXPECT_EQ(imported_->files.at(0).account.events(), kGood + 2u);
 }
 
 TEST_F(FarTimes, NegativeLengthsAreNoneAndTold) {
-  told_of(complete("cpu_op", "good", 1, 2) + "," + complete("cpu_op", "short", 3, -1));
-  EXPECT_TRUE(remarked("1 negative length, taken as 0"));
+  import_events(complete("cpu_op", "good", 1, 2) + "," + complete("cpu_op", "short", 3, -1));
+  EXPECT_TRUE(has_note("1 negative length, taken as 0"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ class Bounds : public AssemblerTest {
 
   /// A thread of PyTorch's number `number` and system's `tid` runs one operator.
   void run(std::uint32_t number, std::uint32_t tid, std::uint32_t forward_thread = 0) {
-    const Lane lane{0, tid, 1};
+    const RingInfo lane{0, tid, 1};
     ts_ += 10;
     put(wire::OpBegin{ts_, name("op"), 0, 0, -1, 1, 1, forward_thread, number, 0, 0}, {}, lane);
     put(wire::OpEnd{ts_ + 5, 1, 1, 0}, {}, lane);
@@ -44,7 +44,7 @@ TEST_F(Bounds, AThreadThatGoesOnStaysKnown) {
 }
 
 TEST(WhereaboutsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
-  Whereabouts places;
+  SamplePositions places;
   const wire::PyFrame none{};  // of no code
   const Tail tail{reinterpret_cast<const std::byte*>(&none), sizeof none};
   constexpr std::uint64_t kStacks = (1u << 20) + 1000;
@@ -60,21 +60,21 @@ TEST(WhereaboutsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
 }
 
 TEST(WhereaboutsBounds, OfThreadsThatEndedNoneKeepsALaterOneOut) {
-  Whereabouts places;
+  SamplePositions places;
   const auto sample = [&](std::uint32_t tid, std::uint64_t ts_ns) {
     wire::Sample one{};
     one.tid = tid, one.ts_ns = ts_ns, one.stack_id = 1;
     places.add(one);
-    return places.knows(tid);
+    return places.has_thread(tid);
   };
   constexpr std::uint64_t kOneSecond = 1'000'000'000;
   constexpr std::uint32_t kMany = 300;
   for (std::uint32_t tid = 1; tid <= kMany; ++tid) sample(tid, kOneSecond);
-  EXPECT_FALSE(places.knows(kMany)) << "bounded";
+  EXPECT_FALSE(places.has_thread(kMany)) << "bounded";
   EXPECT_TRUE(sample(1, 15 * kOneSecond)) << "it lives";
   EXPECT_TRUE(sample(kMany, 20 * kOneSecond));
-  EXPECT_TRUE(places.knows(1));
-  EXPECT_FALSE(places.knows(2));
+  EXPECT_TRUE(places.has_thread(1));
+  EXPECT_FALSE(places.has_thread(2));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string words(std::initializer_list<std::uint64_t> values) {
 TEST_F(AssemblerTest, DefinesAStringOnceHoweverOftenItComes) {
   const std::uint64_t id = name("step");
   name("step");
-  put(wire::MarkEvent{5, id, 0, 0, 0, 0, 0});
+  put(wire::NvtxMark{5, id, 0, 0, 0, 0, 0});
   ASSERT_THAT(sink_.ranges, SizeIs(1));
   EXPECT_EQ("step", sink_.strings[sink_.ranges[0].name]);
 }
@@ -37,7 +37,7 @@ TEST_F(AssemblerTest, DefinesStacksWithTheirCode) {
   std::string tail = words({0x1000, 0x2000});
   const wire::PyFrame frame{77, 16, wire::kPyEntry};
   tail.append(reinterpret_cast<const char*>(&frame), sizeof frame);
-  put(wire::StackDef{55, 2, 1, wire::kStackInCall}, tail);
+  put(wire::StackDef{55, 2, 1, wire::kStackInCallback}, tail);
   put(wire::Sample{9, 55, 100, 0, 10});
   ASSERT_THAT(sink_.stacks, SizeIs(1));
   EXPECT_THAT(sink_.stacks[0].native, ElementsAre(0x1000, 0x2000));
@@ -52,10 +52,10 @@ TEST_F(AssemblerTest, DefinesStacksWithTheirCode) {
 
 TEST_F(AssemblerTest, SampleWaitsForItsStackFromAnotherLane) {
   put(wire::Sample{9, 55, 100, 0, 10});
-  rounds(1);
+  poll_rounds(1);
   EXPECT_THAT(sink_.samples, IsEmpty());
   put(wire::StackDef{55, 1, 0, 0}, words({0x1000}), {1, 101, 1});
-  rounds(1);
+  poll_rounds(1);
   ASSERT_THAT(sink_.samples, SizeIs(1));
   ASSERT_THAT(sink_.stacks, SizeIs(1));
   EXPECT_EQ(0u, sink_.stacks[0].flags & model::kStackLost);
@@ -73,7 +73,7 @@ TEST_F(AssemblerTest, StackThatNeverComesIsLostAndCounted) {
 
 TEST_F(AssemblerTest, StackLostOnceIsFoundWhenItComesAgain) {
   put(wire::Sample{9, 55, 100, 0, 10});
-  rounds(3);
+  poll_rounds(3);
   put(wire::StackDef{55, 1, 0, 0}, words({0x1000}));
   put(wire::Sample{19, 55, 100, 0, 10});
   ASSERT_THAT(sink_.samples, SizeIs(2));
@@ -93,8 +93,8 @@ TEST_F(AssemblerTest, DefinitionsThatDoNotFitTheirFrameAreRefused) {
 
 TEST_F(AssemblerTest, TimesAtWhichTheProcessDidNotRunGoNoFurther) {
   constexpr std::uint64_t kDay = 86'400'000'000'000, kStart = 100 * kDay, kNever = ~0ULL;
-  assembler_->seed_life(kStart);
-  assembler_->round_begins(kStart + 1'000'000);
+  assembler_->set_process_start(kStart);
+  assembler_->begin_round(kStart + 1'000'000);
   for (const std::uint64_t ts : {kStart - kDay, kStart + kDay, kNever}) {
     put(wire::Sample{ts, 0, 100, 0, 10});
     put(wire::StepMark{ts, 0, 1, wire::kStepBegin, 0});
@@ -116,7 +116,7 @@ TEST_F(AssemblerTest, ACountNobodyCanHaveReachedIsOneDamagedCounter) {
   put(wire::Lost{1ULL << 60, 1, 2});
   put(wire::Lost{5, 1, 2});
   assembler_->finish(now_);
-  EXPECT_EQ(5u, sink_.lost(LossReason::kLaneFull));
+  EXPECT_EQ(5u, sink_.lost(LossReason::kRingFull));
   EXPECT_EQ(1u, sink_.lost(LossReason::kCountDamaged));
 }
 
@@ -128,7 +128,7 @@ TEST_F(AssemblerTest, DictionariesAreBounded) {
   for (std::uint64_t i = 1; i <= 100; ++i) {
     put(wire::StackDef{i, 1, 0, 0}, words({i}));
     put(wire::Sample{i, i, 100, 0, 10});
-    put(wire::MarkEvent{i, name("n" + std::to_string(i)), 0, 0, 0, 0, 0});
+    put(wire::NvtxMark{i, name("n" + std::to_string(i)), 0, 0, 0, 0, 0});
   }
   assembler_->finish(now_);
   EXPECT_THAT(sink_.samples, SizeIs(100)) << "the samples themselves stay";
@@ -200,7 +200,7 @@ TEST_F(AssemblerTest, RangesOpenWhenRecordingStopsDoNotReachIntoTheNextWindow) {
   push(10, name("old"));
   assembler_->recording_stopped(100);
   push(200, name("new"));
-  rounds(2);
+  poll_rounds(2);
   pop(300);
   ASSERT_THAT(sink_.ranges, SizeIs(2));
   EXPECT_EQ(100u, sink_.ranges[0].end_ns);
@@ -225,7 +225,7 @@ TEST_F(AssemblerTest, DropsInALaneEndItsOpenRanges) {
   assembler_->finish(now_);
   ASSERT_THAT(sink_.ranges, SizeIs(1));
   EXPECT_EQ(20u, sink_.ranges[0].end_ns);
-  EXPECT_EQ(7u, sink_.lost(LossReason::kLaneFull));
+  EXPECT_EQ(7u, sink_.lost(LossReason::kRingFull));
   EXPECT_EQ(1u, sink_.lost(LossReason::kPopWithoutPush));
 }
 
@@ -251,7 +251,7 @@ TEST_F(AssemblerTest, KernelTakesThreadAndRangeOfItsLaunchWhateverCameFirst) {
   launch(42, 20, 55);
   api(42, 21, 25);
   pop(30);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   ASSERT_THAT(sink_.ranges, SizeIs(1));
   ASSERT_THAT(sink_.calls, SizeIs(1));
@@ -282,14 +282,14 @@ TEST_F(AssemblerTest, RangesKeepTheStackOfTheirFirstLaunch) {
 TEST_F(AssemblerTest, OneGraphLaunchHasManyKernels) {
   launch(7);
   for (std::uint64_t i = 0; i < 5; ++i) kernel(7, 100 + 10 * i, 105 + 10 * i);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.kernels, SizeIs(5));
   for (const auto& k : sink_.kernels) EXPECT_EQ(100u, k.launch_tid);
 }
 
 TEST_F(AssemblerTest, KernelWithoutLaunchStaysAndIsCounted) {
   kernel(9, 100, 110);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(0u, sink_.kernels[0].launch_tid);
   EXPECT_EQ(1u, assembler_->counts().launches_unseen);
@@ -299,10 +299,10 @@ TEST_F(AssemblerTest, WritesOnlyTheOuterOfTwoCallsWithOneId) {
   launch(5, 10, 0, 2);
   launch(5, 11, 0, 1);  // the driver's, inside
   api(5, 12, 13, 1);
-  rounds();
+  poll_rounds();
   EXPECT_THAT(sink_.calls, IsEmpty()) << "its runtime call is expected";
   api(5, 10, 15, 2);
-  rounds();
+  poll_rounds();
   assembler_->finish(now_);
   ASSERT_THAT(sink_.calls, SizeIs(1));
   EXPECT_EQ(2u, sink_.calls[0].api);
@@ -312,17 +312,17 @@ TEST_F(AssemblerTest, WritesOnlyTheOuterOfTwoCallsWithOneId) {
 TEST_F(AssemblerTest, WritesTheInnerCallWhenTheOuterWasLost) {
   launch(5, 10, 0, 2);
   api(5, 12, 13, 1);
-  rounds(12);
+  poll_rounds(12);
   ASSERT_THAT(sink_.calls, SizeIs(1));
   EXPECT_EQ(1u, sink_.calls[0].api);
 }
 
 TEST_F(AssemblerTest, CorrelationIdsThatComeAgainMeanTheNewerLaunch) {
-  const Lane other{3, 300, 1};
+  const RingInfo other{3, 300, 1};
   launch(5, 10);
   launch(5, 20, 0, 2, other);
   kernel(5, 100, 110);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(300u, sink_.kernels[0].launch_tid);
 }

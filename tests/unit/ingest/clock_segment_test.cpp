@@ -21,16 +21,16 @@ wire::KernelExec kernel_at(std::uint64_t start, std::uint64_t end) {
   k.start_ns = start, k.end_ns = end;
   return k;
 }
-constexpr Lane kFlushLane{5, 900, 1};
+constexpr RingInfo kFlushLane{5, 900, 1};
 
 TEST_F(AssemblerTest, RecordsOfAForeignClockWaitForItsRate) {
   put(counter_at(40'000'000), {}, kFlushLane);
   put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
   put(counter_at(50'000'000), {}, kFlushLane);
-  rounds();
+  poll_rounds();
   EXPECT_THAT(sink_.kernels, SizeIs(0)) << "10 ms of readings are too little for a good rate";
   put(counter_at(150'000'000), {}, kFlushLane);
-  rounds(1);
+  poll_rounds(1);
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
   EXPECT_EQ(46'000'000u, sink_.kernels[0].end_ns);
@@ -41,8 +41,8 @@ TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
   put(counter_at(40'000'000), {}, kFlushLane);
   put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
   put(counter_at(50'000'000), {}, kFlushLane);
-  assembler_->hurry();
-  rounds(3);
+  assembler_->expedite();
+  poll_rounds(3);
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
   EXPECT_EQ("1", sink_.facts["clock.rough_records"]);
@@ -52,9 +52,9 @@ TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
 TEST_F(AssemblerTest, AReadingThatNeverComesHoldsNothingForLong) {
   put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
   kernel(1, 100, 110);
-  rounds(2);
+  poll_rounds(2);
   EXPECT_THAT(sink_.kernels, SizeIs(0)) << "the reading behind a delivery usually comes at once";
-  rounds(60);
+  poll_rounds(60);
   EXPECT_THAT(sink_.kernels, SizeIs(1));
 }
 
@@ -82,7 +82,7 @@ class SetBack : public AssemblerTest {
   }
   void one_call_began_at(std::uint64_t ns) {
     reading(2'200'000'000, kBack);
-    rounds(4);
+    poll_rounds(4);
     ASSERT_THAT(sink_.calls, SizeIs(1));
     EXPECT_EQ(ns, sink_.calls[0].start_ns);
   }

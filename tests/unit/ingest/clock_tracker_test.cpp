@@ -49,147 +49,149 @@ struct Machine {
   }
 };
 
-std::uint64_t start_of(Clocks& clocks, std::uint64_t cupti, Place place, Bounds bounds = {}) {
-  Span times{cupti, cupti};
+std::uint64_t start_of(ClockTracker& clocks, std::uint64_t cupti, ReadingPosition place,
+                       TimeBounds bounds = {}) {
+  TimeSpan times{cupti, cupti};
   EXPECT_TRUE(clocks.to_mono(&times, place, bounds));
   return times.start_ns;
 }
 
-Span span_of(Clocks& clocks, std::uint64_t start, std::uint64_t end, Bounds bounds = {}) {
-  Span times{start, end};
+TimeSpan span_of(ClockTracker& clocks, std::uint64_t start, std::uint64_t end,
+                 TimeBounds bounds = {}) {
+  TimeSpan times{start, end};
   EXPECT_TRUE(clocks.to_mono(&times, clocks.place(true), bounds));
   return times;
 }
 
 std::uint64_t apart(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
 
-TEST(Clocks, SeedServesUntilTheFirstReading) {
-  Clocks clocks;
+TEST(ClockTracker, SeedServesUntilTheFirstReading) {
+  ClockTracker clocks;
   EXPECT_FALSE(clocks.known());
   clocks.seed(100, 5000);
-  EXPECT_TRUE(clocks.ready(clocks.place(false)));
+  EXPECT_TRUE(clocks.is_settled(clocks.place(false)));
   EXPECT_EQ(150u, start_of(clocks, 5050, {}));
   clocks.add(reading(9000, 200));
   EXPECT_EQ(250u, start_of(clocks, 9050, {}));
   EXPECT_EQ(150u, start_of(clocks, 8950, {})) << "before the first reading the first is used";
 }
 
-TEST(Clocks, ReadingsWithinTheirUncertaintyChangeNothing) {
-  Clocks clocks;
+TEST(ClockTracker, ReadingsWithinTheirUncertaintyChangeNothing) {
+  ClockTracker clocks;
   clocks.add(reading(1000 * kMs, 500 * kMs));
   for (std::uint64_t i = 1; i < 100; ++i)
     clocks.add(reading((1000 + 25 * i) * kMs, (500 + 25 * i) * kMs + i % 40));
-  ASSERT_EQ(1u, clocks.eras().size());
-  EXPECT_EQ(1u, clocks.eras()[0].pieces());
+  ASSERT_EQ(1u, clocks.segments().size());
+  EXPECT_EQ(1u, clocks.segments()[0].pieces());
   EXPECT_EQ(2000 * kMs + 7, start_of(clocks, 2500 * kMs + 7, clocks.place(true)));
 }
 
-TEST(Clocks, AStepOfTheSystemClockIsFollowedEitherWay) {
+TEST(ClockTracker, AStepOfTheSystemClockIsFollowedEitherWay) {
   for (const std::uint64_t after : {4100 * kMs, 600 * kMs}) {
-    Clocks clocks;
+    ClockTracker clocks;
     EXPECT_EQ(0, clocks.add(reading(1000 * kMs, 500 * kMs)));
-    const Place before = clocks.place(true);
+    const ReadingPosition before = clocks.place(true);
     EXPECT_EQ(static_cast<std::int64_t>(after - 1100 * kMs), clocks.add(reading(after, 600 * kMs)));
-    const Place behind = clocks.place(true);
+    const ReadingPosition behind = clocks.place(true);
     clocks.add(reading(after + 100 * kMs, 700 * kMs));
-    EXPECT_EQ(2u, clocks.eras().size());
+    EXPECT_EQ(2u, clocks.segments().size());
     EXPECT_EQ(550 * kMs, start_of(clocks, 1050 * kMs, before));
     EXPECT_EQ(650 * kMs, start_of(clocks, after + 50 * kMs, behind));
   }
 }
 
-TEST(Clocks, ReadingsOfAnyNumberAreToldApart) {
-  Clocks clocks;
+TEST(ClockTracker, ReadingsOfAnyNumberAreToldApart) {
+  ClockTracker clocks;
   clocks.add(reading(614, 100));
   clocks.add(reading((std::uint64_t{1} << 63) + 200, 200));  // the largest distance there is
-  EXPECT_EQ(2u, clocks.eras().size());
+  EXPECT_EQ(2u, clocks.segments().size());
 }
 
-TEST(Clocks, NumberOfPiecesAndErasIsBounded) {
-  Clocks drifting, jumping;
+TEST(ClockTracker, NumberOfPiecesAndErasIsBounded) {
+  ClockTracker drifting, jumping;
   for (std::uint64_t i = 1; i < 20'000; ++i) {
     drifting.add(reading(i * 3000, i * 1000, 0));
     jumping.add(reading(kReal + i * i * 100 * kMs, i * kMs, 0));
   }
-  EXPECT_EQ(1u, drifting.eras().size());
-  EXPECT_LE(drifting.eras()[0].pieces(), 4096u);
-  EXPECT_LE(jumping.eras().size(), 64u);
+  EXPECT_EQ(1u, drifting.segments().size());
+  EXPECT_LE(drifting.segments()[0].pieces(), 4096u);
+  EXPECT_LE(jumping.segments().size(), 64u);
   EXPECT_GT(start_of(drifting, 20'000 * 3000, drifting.place(true)), 0u);
 }
 
-TEST(Clocks, CounterAppearingInMidRunIsConvertedAtTheSessionsRate) {
+TEST(ClockTracker, CounterAppearingInMidRunIsConvertedAtTheSessionsRate) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   std::uint64_t now = 1000 * kMs;
   for (; now < 6000 * kMs; now += kFlushNs) clocks.add(machine.real(now, 60 + now / kMs % 40));
   clocks.add(machine.counter(now));
-  const Place place = clocks.place(true);
+  const ReadingPosition place = clocks.place(true);
   clocks.add(machine.counter(now + kMs));
-  EXPECT_TRUE(clocks.ready(place)) << "the rate is known from before";
-  const Era& era = clocks.eras().back();
+  EXPECT_TRUE(clocks.is_settled(place)) << "the rate is known from before";
+  const ClockSegment& era = clocks.segments().back();
   EXPECT_EQ(ClockSource::kCounter, era.source());
   EXPECT_LT(era.rate_error(), 1e-7);
   EXPECT_GT(era.baseline_ns(), 4000 * kMs);
   for (const std::uint64_t long_ns : {1'000u, 37'001u, 999'999u}) {
-    Span times{machine.ticks(now + 5000), machine.ticks(now + 5000 + long_ns)};
+    TimeSpan times{machine.ticks(now + 5000), machine.ticks(now + 5000 + long_ns)};
     ASSERT_TRUE(clocks.to_mono(&times, place, {}));
     EXPECT_LE(apart(times.end_ns - times.start_ns, long_ns), 1u);
     EXPECT_LE(apart(times.start_ns, now + 5000), 50u);
   }
 }
 
-TEST(Clocks, CounterFromTheStartWaitsUntilItsRateIsGood) {
+TEST(ClockTracker, CounterFromTheStartWaitsUntilItsRateIsGood) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   std::uint64_t now = 1000 * kMs;
-  const Place first = clocks.place(true);
+  const ReadingPosition first = clocks.place(true);
   clocks.add(machine.counter(now));
-  EXPECT_FALSE(clocks.ready(first));
-  EXPECT_FALSE(clocks.eras().back().has_rate());
-  while (!clocks.ready(first)) {
+  EXPECT_FALSE(clocks.is_settled(first));
+  EXPECT_FALSE(clocks.segments().back().has_rate());
+  while (!clocks.is_settled(first)) {
     ASSERT_LT(now, 1300 * kMs) << "a rate good to a nanosecond in a millisecond";
     clocks.add(machine.counter(now += kFlushNs));
   }
-  const Span times = span_of(clocks, machine.ticks(now), machine.ticks(now + kMs));
+  const TimeSpan times = span_of(clocks, machine.ticks(now), machine.ticks(now + kMs));
   EXPECT_LE(apart(times.end_ns - times.start_ns, kMs), 1u);
 }
 
-TEST(Clocks, ClockWithARateOfItsOwnIsFitted) {
+TEST(ClockTracker, ClockWithARateOfItsOwnIsFitted) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   std::uint64_t now = 1000 * kMs;
   for (; now < 4000 * kMs; now += kFlushNs) clocks.add(machine.other(now));
-  EXPECT_EQ(ClockSource::kUnknown, clocks.eras().back().source());
+  EXPECT_EQ(ClockSource::kUnknown, clocks.segments().back().source());
   const std::uint64_t zero = machine.ticks(now) - 5'000'000'000'000;
-  const Span times = span_of(clocks, zero, zero + 2'600'000);
+  const TimeSpan times = span_of(clocks, zero, zero + 2'600'000);
   EXPECT_LE(apart(times.end_ns - times.start_ns, kMs), 1u);
   EXPECT_LE(apart(times.start_ns, now), 50u);
 }
 
-TEST(Clocks, AReadingThatTookLongBendsNothing) {
+TEST(ClockTracker, AReadingThatTookLongBendsNothing) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   std::uint64_t now = 1000 * kMs;
   for (int i = 0; now < 4000 * kMs; now += kFlushNs, ++i) {
     wire::ClockSync sync = machine.counter(now);
-    if (i % 5 == 3) sync.mono_ns += 20'000, sync.gap_ns = 45'000;
+    if (i % 5 == 3) sync.mono_ns += 20'000, sync.uncertainty_ns = 45'000;
     clocks.add(sync);
   }
-  EXPECT_EQ(1u, clocks.eras().size());
-  const Span times = span_of(clocks, machine.ticks(now), machine.ticks(now + kMs));
+  EXPECT_EQ(1u, clocks.segments().size());
+  const TimeSpan times = span_of(clocks, machine.ticks(now), machine.ticks(now + kMs));
   EXPECT_LE(apart(times.end_ns - times.start_ns, kMs), 1u);
   EXPECT_LE(apart(times.start_ns, now), 500u);
 }
 
-TEST(Clocks, ARateThatChangesIsFollowedWithoutAJump) {
+TEST(ClockTracker, ARateThatChangesIsFollowedWithoutAJump) {
   Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   std::uint64_t now = 1000 * kMs, ticks = 7'000'000'000'000, last = 0;
   for (int i = 0; i < 2000; ++i, now += kFlushNs) {
     machine.ghz = i < 800 ? 2.6 : 2.6 * (1 + 20e-6);  // as NTP corrects by 20 ppm
     ticks += static_cast<std::uint64_t>(machine.ghz * static_cast<double>(kFlushNs));
     clocks.add({ticks, now + kFlushNs, kReal + now, now, ticks, 100, wire::kClockForeign});
-    if (!clocks.eras().back().has_good_rate()) continue;
+    if (!clocks.segments().back().has_good_rate()) continue;
     const std::uint64_t start = span_of(clocks, ticks, ticks).start_ns;
     EXPECT_LE(apart(start, now + kFlushNs), 3000u) << i;
     if (last != 0) {
@@ -197,8 +199,8 @@ TEST(Clocks, ARateThatChangesIsFollowedWithoutAJump) {
     }
     last = start;
   }
-  EXPECT_EQ(1u, clocks.eras().size());
-  EXPECT_NEAR(1 / machine.ghz, clocks.eras().back().rate(), 1e-6 / machine.ghz);
+  EXPECT_EQ(1u, clocks.segments().size());
+  EXPECT_NEAR(1 / machine.ghz, clocks.segments().back().rate(), 1e-6 / machine.ghz);
 }
 
 /// CUPTI's clock steps back by a second between the readings at 1,100 and 1,125 ms.
@@ -215,15 +217,15 @@ class Stepping : public testing::Test {
   static constexpr std::uint64_t kStep = 1110 * kMs;
   static constexpr std::uint64_t kBack = kReal - 1000 * kMs;
   Machine machine_;
-  Clocks clocks_;
-  Place before_, behind_;
+  ClockTracker clocks_;
+  ReadingPosition before_, behind_;
 };
 
 TEST_F(Stepping, RecordsOfBothClocksInOneDeliveryGetTheirOwn) {
-  ASSERT_EQ(2u, clocks_.eras().size());
-  EXPECT_EQ(ClockSource::kNanoseconds, clocks_.eras()[1].source());
+  ASSERT_EQ(2u, clocks_.segments().size());
+  EXPECT_EQ(ClockSource::kNanoseconds, clocks_.segments()[1].source());
   const std::uint64_t early = 1102 * kMs, late = 1112 * kMs;
-  for (const Place place : {before_, behind_}) {
+  for (const ReadingPosition place : {before_, behind_}) {
     EXPECT_EQ(early, start_of(clocks_, kReal + early, place, {early - 50'000}));
     EXPECT_EQ(late, start_of(clocks_, kBack + late, place, {late - 50'000}));
   }
@@ -251,28 +253,28 @@ TEST_F(Stepping, LongAfterAStepNothingIsAmbiguous) {
   EXPECT_EQ(0u, clocks_.ambiguous());
 }
 
-TEST(Clocks, ASmallStepLeavesRecordsAroundItInDoubtAndSaysSo) {
+TEST(ClockTracker, ASmallStepLeavesRecordsAroundItInDoubtAndSaysSo) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   clocks.add(machine.real(1000 * kMs));
-  const Place before = clocks.place(true);
+  const ReadingPosition before = clocks.place(true);
   wire::ClockSync stepped = machine.real(1025 * kMs);
   stepped.cupti_ns += 3 * kMs, stepped.real_ns += 3 * kMs;
   EXPECT_EQ(static_cast<std::int64_t>(3 * kMs), clocks.add(stepped));
   EXPECT_EQ(1010 * kMs, start_of(clocks, kReal + 1010 * kMs, before, {1001 * kMs}));
   EXPECT_EQ(1u, clocks.ambiguous());
   EXPECT_EQ(3 * kMs, clocks.ambiguous_by_ns());
-  const Bounds call{0, 1010 * kMs, 1010 * kMs};
+  const TimeBounds call{0, 1010 * kMs, 1010 * kMs};
   EXPECT_EQ(1010 * kMs, start_of(clocks, kReal + 1013 * kMs, before, call));
   EXPECT_EQ(1u, clocks.ambiguous()) << "a host call is known by its callback";
 }
 
-TEST(Clocks, AreDescribedWithSourceRateAndFit) {
+TEST(ClockTracker, AreDescribedWithSourceRateAndFit) {
   const Machine machine;
-  Clocks clocks;
+  ClockTracker clocks;
   for (std::uint64_t now = 1000 * kMs; now <= 3000 * kMs; now += kFlushNs)
     clocks.add(machine.counter(now));
-  const std::string text = describe(clocks.eras().back());
+  const std::string text = describe_clock(clocks.segments().back());
   EXPECT_NE(std::string::npos, text.find("time-stamp counter, 1 tick = 0.384615")) << text;
   EXPECT_NE(std::string::npos, text.find("readings 2 s apart")) << text;
   EXPECT_NE(std::string::npos, text.find("since 1000000000, 81 readings")) << text;

@@ -35,14 +35,14 @@ TEST_F(ProcessPlaceTest, AWorkerOfALoaderServes) {
   runs("/v/lib/python3.11/site-packages/torch/utils/data/dataloader.py", "__next__");
   runs("/home/me/worker.py", "_worker_loop");
   runs("/v/site-packages/torch/utils/data/_utils/worker.py", "WorkerInfo.__init__");
-  EXPECT_FALSE(assembler_->serves());
+  EXPECT_FALSE(assembler_->is_worker_process());
   runs("/v/site-packages/torch/utils/data/_utils/worker.py", "_worker_loop");
-  EXPECT_TRUE(assembler_->serves());
+  EXPECT_TRUE(assembler_->is_worker_process());
 }
 
 TEST_F(ProcessPlaceTest, ACompilersWorkerServes) {
   runs("/v/site-packages/torch/_inductor/compile_worker/__main__.py", "main");
-  EXPECT_TRUE(assembler_->serves());
+  EXPECT_TRUE(assembler_->is_worker_process());
 }
 
 TEST_F(ProcessPlaceTest, NcclIsStatedAlsoBesideGloo) {
@@ -51,7 +51,7 @@ TEST_F(ProcessPlaceTest, NcclIsStatedAlsoBesideGloo) {
   std::uint64_t id = 0;
   const auto named = [&](const std::string& text) {
     const wire::StringDef def{++id, static_cast<std::uint32_t>(text.size()), 0};
-    assembler.on(Lane{0, 100, 1}, def,
+    assembler.on(RingInfo{0, 100, 1}, def,
                  Tail{reinterpret_cast<const std::byte*>(text.data()), text.size()});
   };
   for (const char* text : {"ncclAllReduce", "gloo", "aten::mm", "gloo:all_reduce", "gloo:broadcast",

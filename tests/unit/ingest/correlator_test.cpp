@@ -11,13 +11,14 @@ using testing::SizeIs;
 class Owners : public AssemblerTest {
  protected:
   static constexpr std::uint16_t kFunction = 0, kUser = 7;  // at::RecordScope
-  static constexpr Lane kFirst{0, 100, 1}, kSecond{1, 101, 1}, kThird{2, 102, 1};
+  static constexpr RingInfo kFirst{0, 100, 1}, kSecond{1, 101, 1}, kThird{2, 102, 1};
 
   void begin(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, std::uint16_t scope,
-             const Lane& lane = kFirst) {
+             const RingInfo& lane = kFirst) {
     put(wire::OpBegin{ts, name("op"), 0, 0, -1, object, op_id, 0, 0, scope, 0}, {}, lane);
   }
-  void end(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, const Lane& lane = kFirst) {
+  void end(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id,
+           const RingInfo& lane = kFirst) {
     put(wire::OpEnd{ts, object, op_id, 0}, {}, lane);
   }
   /// A launch in an NVTX range inside an operator or range of PyTorch of this scope.
@@ -108,7 +109,7 @@ TEST_F(Owners, NoEndOfABurstIsLost) {
   constexpr std::uint32_t kMany = 300;
   for (std::uint32_t i = 1; i <= kMany; ++i) begin(1000 + i, i, i, kUser);
   for (std::uint32_t i = 1; i <= kMany; ++i) end(2000 + i, i, 0, kSecond);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.operators, SizeIs(kMany));
   for (const model::Operator& op : sink_.operators) EXPECT_EQ(op.end_ns, op.start_ns + 1000);
   EXPECT_TRUE(assembler_->losses().totals().empty());

@@ -13,7 +13,7 @@ class AnswersTest : public AssemblerTest {
  protected:
   AnswersTest() { now_ = kSecond; }
   void runs(std::uint32_t correlation, std::uint64_t ts, std::uint16_t more = 0) {
-    const auto flags = static_cast<std::uint16_t>(wire::kLaunchRuns | more);
+    const auto flags = static_cast<std::uint16_t>(wire::kLaunchDeviceWork | more);
     put(wire::Launch{ts, 0, correlation, 2, flags, 211, 100, 0, 0});
   }
   void waits(std::uint32_t correlation, std::uint64_t ts) {
@@ -24,7 +24,7 @@ class AnswersTest : public AssemblerTest {
     for (const std::uint64_t at : {ts, ts + 1000})
       put(wire::ClockSync{kRealOffset + at, at, kRealOffset + at, at, 0, 10, 0}, {}, {5, 900, 1});
     now_ = std::max(now_, ts);
-    rounds(4);
+    poll_rounds(4);
   }
   static constexpr std::uint32_t kStream = 3, kContext = 4;
   void waited(std::uint64_t start, std::uint64_t end, std::uint32_t type = kContext) {
@@ -40,11 +40,12 @@ class AnswersTest : public AssemblerTest {
     if (call) api(correlation, ts, ts + 5000);
     if (ran) kernel(correlation, ts + 6000, ts + 9000);
   }
-  bool silent(Source source, std::uint64_t at) const {
-    return assembler_->answers().silent(source, at);
+  bool silent(CuptiSource source, std::uint64_t at) const {
+    return assembler_->delivery().is_silent(source, at);
   }
   void expect_all_heard(std::uint64_t at) const {
-    for (const Source source : {Source::kCalls, Source::kGpuWork, Source::kCallbacks})
+    for (const CuptiSource source :
+         {CuptiSource::kApiCalls, CuptiSource::kGpuActivity, CuptiSource::kCallbacks})
       EXPECT_FALSE(silent(source, at)) << static_cast<int>(source);
   }
 };
@@ -55,18 +56,18 @@ TEST_F(AnswersTest, WhatIsAnsweredIsNoSilence) {
   flush(kSecond + 40'000);
   flush(kSecond + 50'000);
   expect_all_heard(3 * kSecond);
-  EXPECT_EQ(10u, assembler_->answers().answers_of(Source::kCalls));
-  EXPECT_EQ(10u, assembler_->answers().answers_of(Source::kGpuWork));
+  EXPECT_EQ(10u, assembler_->delivery().delivered(CuptiSource::kApiCalls));
+  EXPECT_EQ(10u, assembler_->delivery().delivered(CuptiSource::kGpuActivity));
 }
 
 TEST_F(AnswersTest, NoCallsFromTheStart) {
   for (std::uint32_t i = 1; i <= 10; ++i) work(i, kSecond + i * 1000, false, true);
   flush(kSecond + 40'000);
   flush(kSecond + 50'000);
-  EXPECT_FALSE(silent(Source::kCalls, kSecond + kHalf)) << "not due yet";
-  EXPECT_TRUE(silent(Source::kCalls, kSecond + kHalf + 1000));
-  EXPECT_EQ(kSecond + 1000, assembler_->answers().silent_since_ns(Source::kCalls));
-  EXPECT_FALSE(silent(Source::kGpuWork, 3 * kSecond));
+  EXPECT_FALSE(silent(CuptiSource::kApiCalls, kSecond + kHalf)) << "not due yet";
+  EXPECT_TRUE(silent(CuptiSource::kApiCalls, kSecond + kHalf + 1000));
+  EXPECT_EQ(kSecond + 1000, assembler_->delivery().silent_since_ns(CuptiSource::kApiCalls));
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 3 * kSecond));
 }
 
 TEST_F(AnswersTest, NoCallsFromTheMiddleOn) {
@@ -76,21 +77,21 @@ TEST_F(AnswersTest, NoCallsFromTheMiddleOn) {
   work(3, kSecond + 31'000, false, true);
   flush(kSecond + 40'000);
   flush(kSecond + 50'000);
-  EXPECT_TRUE(silent(Source::kCalls, 2 * kSecond));
-  EXPECT_EQ(kSecond + 30'000, assembler_->answers().silent_since_ns(Source::kCalls));
+  EXPECT_TRUE(silent(CuptiSource::kApiCalls, 2 * kSecond));
+  EXPECT_EQ(kSecond + 30'000, assembler_->delivery().silent_since_ns(CuptiSource::kApiCalls));
   work(4, 2 * kSecond, true, true);
   flush(2 * kSecond + 20'000);
-  EXPECT_FALSE(silent(Source::kCalls, 4 * kSecond)) << "they come again";
+  EXPECT_FALSE(silent(CuptiSource::kApiCalls, 4 * kSecond)) << "they come again";
 }
 
 TEST_F(AnswersTest, NothingIsDueBeforeCuptiWasAsked) {
   flush(kSecond);
   work(1, kSecond + 500'000, false, false);
   work(2, kSecond + 510'000, false, false);
-  EXPECT_FALSE(silent(Source::kCalls, 5 * kSecond)) << "its flush hangs, or comes later";
+  EXPECT_FALSE(silent(CuptiSource::kApiCalls, 5 * kSecond)) << "its flush hangs, or comes later";
   flush(kSecond + 600'000);
   flush(kSecond + 700'000);
-  EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
+  EXPECT_TRUE(silent(CuptiSource::kApiCalls, 5 * kSecond));
 }
 
 TEST_F(AnswersTest, ACallThatItsThreadHasNotLeftIsNotDue) {
@@ -102,7 +103,7 @@ TEST_F(AnswersTest, ACallThatItsThreadHasNotLeftIsNotDue) {
   waits(3, 9 * kSecond);  // it has gone on
   flush(9 * kSecond + 10'000);
   flush(9 * kSecond + 20'000);
-  EXPECT_TRUE(silent(Source::kCalls, 9 * kSecond + 30'000));
+  EXPECT_TRUE(silent(CuptiSource::kApiCalls, 9 * kSecond + 30'000));
 }
 
 TEST_F(AnswersTest, ACallAmidWhichTheRecordingEndedIsNotDueInTheNext) {
@@ -119,10 +120,10 @@ TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasWaited) {
   work(1, kSecond + 1000, true, false);
   flush(kSecond + 20'000);
   flush(kSecond + 30'000);
-  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond)) << "it runs for long";
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 20 * kSecond)) << "it runs for long";
   waited(kSecond + 40'000, 2 * kSecond);
   flush(2 * kSecond + 10'000);
-  EXPECT_TRUE(silent(Source::kGpuWork, 3 * kSecond));
+  EXPECT_TRUE(silent(CuptiSource::kGpuActivity, 3 * kSecond));
 }
 
 TEST_F(AnswersTest, AKernelOfAnotherStreamThanTheOneWaitedForMayRunOn) {
@@ -132,8 +133,8 @@ TEST_F(AnswersTest, AKernelOfAnotherStreamThanTheOneWaitedForMayRunOn) {
     waited(at, at + 5000, kStream);
     flush(at + 6000);
   }
-  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
-  EXPECT_FALSE(assembler_->answers().silent(Source::kGpuWork, 20 * kSecond, true));
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 20 * kSecond));
+  EXPECT_FALSE(assembler_->delivery().is_silent(CuptiSource::kGpuActivity, 20 * kSecond, true));
   work(3, 2 * kSecond, true, true);
   flush(2 * kSecond + 20'000);
   waited(2 * kSecond + 30'000, 2 * kSecond + 40'000, kStream);
@@ -147,20 +148,20 @@ TEST_F(AnswersTest, KernelsAreDueOnceTheProgramHasLaunchedAndWaitedForStreamsInT
   flush(kSecond + 20'000);
   work(2, kSecond + 30'000, true, false);
   flush(kSecond + 40'000);
-  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 20 * kSecond));
   waited(kSecond + 50'000, kSecond + 60'000, kStream);
   flush(kSecond + 70'000);
   flush(kSecond + 80'000);
-  EXPECT_TRUE(silent(Source::kGpuWork, 20 * kSecond));
-  EXPECT_EQ(kSecond + 1000, assembler_->answers().silent_since_ns(Source::kGpuWork));
+  EXPECT_TRUE(silent(CuptiSource::kGpuActivity, 20 * kSecond));
+  EXPECT_EQ(kSecond + 1000, assembler_->delivery().silent_since_ns(CuptiSource::kGpuActivity));
 }
 
 TEST_F(AnswersTest, AWaitForAStreamIsEnoughAtTheEndWhereNoKernelEverCame) {
   work(1, kSecond + 1000, true, false);
   waited(kSecond + 10'000, kSecond + 15'000, kStream);
   flush(kSecond + 20'000);
-  EXPECT_FALSE(silent(Source::kGpuWork, 20 * kSecond));
-  EXPECT_TRUE(assembler_->answers().silent(Source::kGpuWork, kSecond + 30'000, true));
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 20 * kSecond));
+  EXPECT_TRUE(assembler_->delivery().is_silent(CuptiSource::kGpuActivity, kSecond + 30'000, true));
 }
 
 TEST_F(AnswersTest, WhatTheHostDidForALaunchIsNoAnswerOfTheGpu) {
@@ -173,7 +174,7 @@ TEST_F(AnswersTest, WhatTheHostDidForALaunchIsNoAnswerOfTheGpu) {
   waited(kSecond + 5000, kSecond + 6000);
   flush(kSecond + 20'000);
   flush(kSecond + 30'000);
-  EXPECT_TRUE(silent(Source::kGpuWork, 5 * kSecond));
+  EXPECT_TRUE(silent(CuptiSource::kGpuActivity, 5 * kSecond));
 }
 
 TEST_F(AnswersTest, WhatIsCapturedOrRefusedRunsNothing) {
@@ -205,11 +206,11 @@ TEST_F(AnswersTest, KernelsWhoseLaunchNoCallbackSaw) {
   }
   flush(kSecond + 50'000);
   flush(kSecond + 60'000);
-  EXPECT_FALSE(silent(Source::kCallbacks, kSecond + kHalf));
-  EXPECT_TRUE(silent(Source::kCallbacks, 2 * kSecond));
-  EXPECT_EQ(3u, assembler_->answers().asked_of(Source::kCallbacks));
+  EXPECT_FALSE(silent(CuptiSource::kCallbacks, kSecond + kHalf));
+  EXPECT_TRUE(silent(CuptiSource::kCallbacks, 2 * kSecond));
+  EXPECT_EQ(3u, assembler_->delivery().expected(CuptiSource::kCallbacks));
   work(9, 2 * kSecond, true, true);
-  EXPECT_FALSE(silent(Source::kCallbacks, 4 * kSecond));
+  EXPECT_FALSE(silent(CuptiSource::kCallbacks, 4 * kSecond));
 }
 
 TEST_F(AnswersTest, KernelsFromBeforeTheRecordingAreNobodys) {
@@ -227,16 +228,16 @@ TEST_F(AnswersTest, ARecordThatOvertakesItsLaunchIsAnAnswer) {
   waited(kSecond + 20'000, kSecond + 30'000);
   flush(kSecond + 40'000);
   flush(kSecond + 50'000);
-  EXPECT_FALSE(silent(Source::kCalls, 5 * kSecond));
-  EXPECT_FALSE(silent(Source::kGpuWork, 5 * kSecond));
+  EXPECT_FALSE(silent(CuptiSource::kApiCalls, 5 * kSecond));
+  EXPECT_FALSE(silent(CuptiSource::kGpuActivity, 5 * kSecond));
 }
 
 TEST_F(AnswersTest, TheLastFlushIsEnoughAtTheEnd) {
   work(1, kSecond + 1000, false, true);
   work(2, kSecond + 2000, false, true);
   flush(kSecond + 20'000);
-  EXPECT_FALSE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000));
-  EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 30'000, true));
+  EXPECT_FALSE(assembler_->delivery().is_silent(CuptiSource::kApiCalls, kSecond + 30'000));
+  EXPECT_TRUE(assembler_->delivery().is_silent(CuptiSource::kApiCalls, kSecond + 30'000, true));
 }
 
 TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
@@ -248,14 +249,14 @@ TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
   flush(2 * kSecond + 10'000);
   flush(2 * kSecond + 30'000);
   expect_all_heard(5 * kSecond);
-  EXPECT_EQ(1u, assembler_->answers().asked_of(Source::kCalls));
-  EXPECT_EQ(1u, assembler_->answers().answers_of(Source::kCalls));
+  EXPECT_EQ(1u, assembler_->delivery().expected(CuptiSource::kApiCalls));
+  EXPECT_EQ(1u, assembler_->delivery().delivered(CuptiSource::kApiCalls));
 }
 
 TEST_F(AnswersTest, WhatAnotherProfilerWasGivenIsForgottenAtOnce) {
   work(1, kSecond + 1000, false, false);
   waited(kSecond + 2000, kSecond + 3000);
-  assembler_->forget_answers(kSecond + 10'000);
+  assembler_->reset_delivery(kSecond + 10'000);
   runs(2, kSecond + 5000);  // of that time, drained later
   flush(kSecond + 20'000);
   flush(kSecond + 30'000);
@@ -264,7 +265,7 @@ TEST_F(AnswersTest, WhatAnotherProfilerWasGivenIsForgottenAtOnce) {
   work(4, kSecond + 41'000, false, true);
   flush(kSecond + 50'000);
   flush(kSecond + 60'000);
-  EXPECT_TRUE(silent(Source::kCalls, 5 * kSecond));
+  EXPECT_TRUE(silent(CuptiSource::kApiCalls, 5 * kSecond));
 }
 
 TEST_F(AnswersTest, SilenceOfARecordingThatHasEndedIsStillKnown) {
@@ -272,7 +273,7 @@ TEST_F(AnswersTest, SilenceOfARecordingThatHasEndedIsStillKnown) {
   work(2, kSecond + 2000, false, true);
   assembler_->recording_stopped(kSecond + 20'000);
   flush(kSecond + 30'000);
-  EXPECT_TRUE(assembler_->answers().silent(Source::kCalls, kSecond + 40'000, true));
+  EXPECT_TRUE(assembler_->delivery().is_silent(CuptiSource::kApiCalls, kSecond + 40'000, true));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace gpuprof::ingest {
 
 /// Keeps what a test asks about.
-class Collected final : public model::IgnoringSink {
+class CollectingSink final : public model::IgnoringSink {
  public:
   using model::IgnoringSink::on;
   void on(const model::StringDef& e) override {
@@ -73,7 +73,7 @@ class Collected final : public model::IgnoringSink {
   }
 };
 
-class Heard final : public Listener {
+class CollectingListener final : public StepListener {
  public:
   void step_began(std::uint64_t number, std::uint64_t ts_ns, std::uint64_t label) override {
     began.push_back(number);
@@ -86,7 +86,7 @@ class Heard final : public Listener {
     rules.emplace_back(rule, key);
     rule_tid = tid;
   }
-  void steps_are(const std::string& what) override { told.push_back(what); }
+  void steps_described(const std::string& what) override { told.push_back(what); }
   std::vector<std::uint64_t> began, ended, activity, begins, labels;
   std::vector<std::pair<wire::StepRule, std::uint64_t>> rules;
   std::uint32_t rule_tid = 0;  // of the newest
@@ -104,7 +104,7 @@ class AssemblerTest : public testing::Test {
     assembler_->seed_clock(0, kRealOffset);
   }
   template <typename R>
-  void put(const R& record, const std::string& tail = {}, const Lane& lane = {0, 100, 1}) {
+  void put(const R& record, const std::string& tail = {}, const RingInfo& lane = {0, 100, 1}) {
     assembler_->on(lane, record,
                    Tail{reinterpret_cast<const std::byte*>(tail.data()), tail.size()});
   }
@@ -113,18 +113,18 @@ class AssemblerTest : public testing::Test {
     put(wire::StringDef{id, static_cast<std::uint32_t>(text.size()), 0}, text);
     return id;
   }
-  void rounds(int count = 2) {
-    for (int i = 0; i < count; ++i) assembler_->round_done(now_ += 5'000'000);
+  void poll_rounds(int count = 2) {
+    for (int i = 0; i < count; ++i) assembler_->end_round(now_ += 5'000'000);
   }
   void push(std::uint64_t ts, std::uint64_t id, std::uint32_t domain = 0,
-            const Lane& lane = {0, 100, 1}) {
+            const RingInfo& lane = {0, 100, 1}) {
     put(wire::RangePush{ts, id, domain, 0, 0, 0, 0}, {}, lane);
   }
-  void pop(std::uint64_t ts, std::uint32_t domain = 0, const Lane& lane = {0, 100, 1}) {
+  void pop(std::uint64_t ts, std::uint32_t domain = 0, const RingInfo& lane = {0, 100, 1}) {
     put(wire::RangePop{ts, domain, 0}, {}, lane);
   }
   void launch(std::uint32_t correlation, std::uint64_t ts = 10, std::uint64_t stack = 0,
-              std::uint16_t api = 2, const Lane& lane = {0, 100, 1}) {
+              std::uint16_t api = 2, const RingInfo& lane = {0, 100, 1}) {
     put(wire::Launch{ts, stack, correlation, api, 0, 211, lane.tid, 0, 0}, {}, lane);
   }
   void api(std::uint32_t correlation, std::uint64_t start, std::uint64_t end,
@@ -143,8 +143,8 @@ class AssemblerTest : public testing::Test {
     put(k, {}, {5, 900, 1});
   }
 
-  Collected sink_;
-  Heard heard_;
+  CollectingSink sink_;
+  CollectingListener heard_;
   std::unique_ptr<Assembler> assembler_;
   std::uint64_t now_ = 1'000'000'000;
 };

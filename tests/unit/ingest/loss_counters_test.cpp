@@ -14,9 +14,9 @@ using testing::SizeIs;
 using Losses = AssemblerTest;
 
 TEST_F(Losses, OfUnknownTimeHappenedSinceTheRoundBefore) {
-  assembler_->seed_life(1000);
-  assembler_->round_begins(2000);
-  assembler_->round_begins(3000);
+  assembler_->set_process_start(1000);
+  assembler_->begin_round(2000);
+  assembler_->begin_round(3000);
   kernel(1, 0, 0);  // bad times
   assembler_->write_losses(3500);
   ASSERT_THAT(sink_.losses, SizeIs(1));
@@ -26,12 +26,12 @@ TEST_F(Losses, OfUnknownTimeHappenedSinceTheRoundBefore) {
 }
 
 TEST_F(Losses, AreToldApartOnceTheyAreWritten) {
-  assembler_->round_begins(1000);
-  assembler_->round_begins(2000);
+  assembler_->begin_round(1000);
+  assembler_->begin_round(2000);
   kernel(1, 0, 0);
   assembler_->write_losses(2500);
-  assembler_->round_begins(9000);
-  assembler_->round_begins(9500);
+  assembler_->begin_round(9000);
+  assembler_->begin_round(9500);
   kernel(2, 0, 0);
   assembler_->write_losses(9600);
   ASSERT_THAT(sink_.losses, SizeIs(2));
@@ -40,13 +40,13 @@ TEST_F(Losses, AreToldApartOnceTheyAreWritten) {
 }
 
 TEST_F(Losses, ARangeOfDamagedMemoryIsNotCopiedIntoWindows) {
-  assembler_->seed_life(100'000'000'000);
-  assembler_->round_begins(200'000'000'000);
+  assembler_->set_process_start(100'000'000'000);
+  assembler_->begin_round(200'000'000'000);
   push(0, name("early"));
   push(1ULL << 63, name("late"));
   put(wire::RangeStart{1ULL << 62, name("later"), 3, 0, 0, 0, 0, 0});
   push(150'000'000'000, name("right"));
-  assembler_->copy_open(190'000'000'000);
+  assembler_->snapshot_open(190'000'000'000);
   ASSERT_THAT(sink_.ranges, SizeIs(1));
   EXPECT_EQ(150'000'000'000u, sink_.ranges[0].start_ns);
 }
@@ -59,19 +59,19 @@ TEST_F(Losses, ANameSentCutIsMarkedAndCounted) {
   ASSERT_GE(sink_.strings.size(), 2u);
   EXPECT_EQ("same…#87654321", sink_.strings.back());
   EXPECT_EQ("same…#12345678", sink_.strings[sink_.strings.size() - 2]);
-  EXPECT_EQ(2u, sink_.lost(LossReason::kNameCut));
+  EXPECT_EQ(2u, sink_.lost(LossReason::kNameTruncated));
 }
 
 TEST_F(Losses, UndeliveredAreLaunchesOfWhichCuptiToldNothing) {
   const auto runs = [this](std::uint32_t correlation) {
-    put(wire::Launch{10, 0, correlation, 2, wire::kLaunchRuns, 211, 100, 0, 0});
+    put(wire::Launch{10, 0, correlation, 2, wire::kLaunchDeviceWork, 211, 100, 0, 0});
   };
   runs(1), api(1, 20, 30), kernel(1, 40, 50);
   runs(2), api(2, 20, 30);  // captured, or refused: no GPU record is to come
   runs(3), kernel(3, 40, 50);
   runs(4), runs(5);
   launch(6);  // a copy
-  rounds(4);
+  poll_rounds(4);
   EXPECT_EQ(2u, assembler_->undelivered_launches());
 }
 

@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class CallsWithoutCallback : public AssemblerTest {
  protected:
-  static constexpr Lane kFirst{0, 100, 1};
+  static constexpr RingInfo kFirst{0, 100, 1};
 
   void begin(std::uint64_t ts, std::uint32_t op_id) {
     put(wire::OpBegin{ts, name("op"), 0, 0, -1, op_id, op_id, 0, 0, 0, 0}, {}, kFirst);
@@ -88,7 +88,7 @@ TEST_F(CallsWithoutCallback, ALaunchThatWasSeenKeepsItsOwn) {
 }
 
 TEST_F(CallsWithoutCallback, OnlyOfTheirThread) {
-  const Lane other{1, 101, 1};
+  const RingInfo other{1, 101, 1};
   put(wire::OpBegin{100, name("op"), 0, 0, -1, 1, 1, 0, 0, 0, 0}, {}, other);
   put(wire::OpEnd{200, 1, 1, 0}, {}, other);
   api(1, 120, 130);  // thread 100
@@ -113,7 +113,7 @@ TEST_F(CallsWithoutCallback, WhatWasLostIsNobodys) {
 TEST_F(CallsWithoutCallback, AnOperatorOfTheWindowBeforeIsNobodys) {
   begin(100, 1);
   assembler_->recording_stopped(200);
-  rounds(3);
+  poll_rounds(3);
   api(1, 150, 160);
   api(2, 300, 310);
   assembler_->finish(now_);
@@ -126,11 +126,11 @@ TEST_F(CallsWithoutCallback, AKernelWaitsForItsCall) {
   end(200, 1);
   api(1, 110, 120);
   kernel(2, 300, 310);
-  rounds(4);
+  poll_rounds(4);
   EXPECT_THAT(sink_.calls, SizeIs(1));
   EXPECT_THAT(sink_.kernels, IsEmpty());
   api(2, 130, 140);
-  rounds();
+  poll_rounds();
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   assembler_->finish(now_);
   EXPECT_EQ(owner_of_kernel(2), 100u);
@@ -140,7 +140,7 @@ TEST_F(CallsWithoutCallback, AKernelWaitsForItsCall) {
 TEST_F(CallsWithoutCallback, AKernelDoesNotWaitForEver) {
   api(1, 110, 120);
   kernel(2, 300, 310);
-  rounds(20);
+  poll_rounds(20);
   EXPECT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(assembler_->counts().launches_unseen, 1u);
 }
@@ -148,35 +148,35 @@ TEST_F(CallsWithoutCallback, AKernelDoesNotWaitForEver) {
 TEST_F(CallsWithoutCallback, AKernelWaitsForNoneWhereAFileIsDue) {
   api(1, 110, 120);
   kernel(2, 300, 310);
-  assembler_->hurry();
-  rounds(2);
+  assembler_->expedite();
+  poll_rounds(2);
   EXPECT_THAT(sink_.kernels, SizeIs(1));
 }
 
 TEST_F(CallsWithoutCallback, AKernelWaitsForNoneWhereCallsDoNotComeAsRecords) {
   kernel(2, 300, 310);
-  rounds(2);
+  poll_rounds(2);
   EXPECT_THAT(sink_.kernels, SizeIs(1));
 }
 
 TEST(OwnerTrailTest, ForgetsTheOldestOfAThread) {
-  OwnerTrail trail;
-  constexpr std::uint64_t kTurns = 3 * OwnerTrail::kMostOfOne;
-  for (std::uint64_t i = 1; i <= kTurns; ++i) trail.now_in(7, 10 * i, i);
+  RangeHistory trail;
+  constexpr std::uint64_t kTurns = 3 * RangeHistory::kMaxOfOne;
+  for (std::uint64_t i = 1; i <= kTurns; ++i) trail.enter(7, 10 * i, i);
   EXPECT_EQ(trail.at(7, 10 * kTurns + 5), kTurns);
-  const std::uint64_t kept = kTurns - OwnerTrail::kMostOfOne / 2 + 1;
+  const std::uint64_t kept = kTurns - RangeHistory::kMaxOfOne / 2 + 1;
   EXPECT_EQ(trail.at(7, 10 * kept + 5), kept);
   EXPECT_EQ(trail.at(7, 15), 0u);
 }
 
 TEST(OwnerTrailTest, ForgetsThreadsThatAreGone) {
-  OwnerTrail trail;
-  trail.now_in(1, 10, 1);
+  RangeHistory trail;
+  trail.enter(1, 10, 1);
   std::uint64_t ts_ns = 100;
   for (std::uint32_t tid = 2; tid < 80; ++tid) {
-    for (std::uint32_t i = 0; i < OwnerTrail::kMostOfOne; ++i) {
+    for (std::uint32_t i = 0; i < RangeHistory::kMaxOfOne; ++i) {
       ++ts_ns;
-      trail.now_in(tid, ts_ns, ts_ns);
+      trail.enter(tid, ts_ns, ts_ns);
     }
   }
   EXPECT_EQ(trail.at(1, 20), 0u);
@@ -185,9 +185,9 @@ TEST(OwnerTrailTest, ForgetsThreadsThatAreGone) {
 }
 
 TEST(OwnerTrailTest, ATimeThatFallsIsTheOneBefore) {
-  OwnerTrail trail;
-  trail.now_in(1, 100, 5);
-  trail.now_in(1, 90, 6);
+  RangeHistory trail;
+  trail.enter(1, 100, 5);
+  trail.enter(1, 90, 6);
   EXPECT_EQ(trail.at(1, 95), 0u);
   EXPECT_EQ(trail.at(1, 100), 6u);
 }

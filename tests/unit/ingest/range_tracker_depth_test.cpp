@@ -24,7 +24,7 @@ class Depth : public AssemblerTest {
 
 TEST_F(Depth, MarksWhatLiesBelowTooManyOperatorsAndRanges) {
   Limits limits;
-  limits.drawn_depth = 10;
+  limits.viewer_depth = 10;
   make(limits);
   for (std::uint64_t i = 0; i < 16; ++i) begin(i);
   for (std::uint64_t i = 16; i-- > 0;) end(i);
@@ -50,7 +50,7 @@ TEST_F(Depth, EndsOfWhatTheThreadNoLongerKnewNest) {
 
 TEST_F(Depth, WhatFollowsIsNoLongerDeep) {
   Limits limits;
-  limits.drawn_depth = 3;
+  limits.viewer_depth = 3;
   make(limits);
   for (std::uint64_t i = 0; i < 5; ++i) begin(i);
   for (std::uint64_t i = 5; i-- > 2;) end(i);
@@ -61,7 +61,7 @@ TEST_F(Depth, WhatFollowsIsNoLongerDeep) {
 
 TEST_F(Depth, LaunchesBelongToTheInnermostThatIsNotDeep) {
   Limits limits;
-  limits.drawn_depth = 4;
+  limits.viewer_depth = 4;
   make(limits);
   for (std::uint64_t i = 0; i < 8; ++i) begin(i);
   launch(7, 150);

@@ -118,15 +118,15 @@ TEST_F(LostEnds, CopiesOfWhatIsInDoubtAreNoLongerThanIsKnown) {
   begin(100, 1, 1);
   push(105, name("range"));
   begin(110, 2, 2);
-  assembler_->copy_open(120);
+  assembler_->snapshot_open(120);
   lost(3, 130, 150);
-  assembler_->copy_open(300);
-  assembler_->copy_open(400);  // nothing is new
-  constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeStillOpen;
+  assembler_->snapshot_open(300);
+  assembler_->snapshot_open(400);  // nothing is new
+  constexpr std::uint32_t kCopy = model::kRangeUnfinished | model::kRangeOpenSnapshot;
   ASSERT_THAT(sink_.operators, SizeIs(4));
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(i < 2 ? 120u : 130u, sink_.operators[i].end_ns);
-    EXPECT_EQ(i < 2 ? kCopy : kCopy | model::kRangeInDoubt, sink_.operators[i].flags);
+    EXPECT_EQ(i < 2 ? kCopy : kCopy | model::kRangeEndUnknown, sink_.operators[i].flags);
   }
   ASSERT_FALSE(sink_.ranges.empty());
   EXPECT_EQ(kCopy, sink_.ranges[0].flags);

@@ -14,47 +14,47 @@ using model::LossReason;
 class LaneDropsTest : public AssemblerTest {
  protected:
   static constexpr std::uint32_t kLane = 7;  // a small one
-  LaneDropsTest() { assembler_->seed_life(1); }
+  LaneDropsTest() { assembler_->set_process_start(1); }
 
   /// As a thread that has the lane for itself from now on.
-  wire::LaneWriter claim(std::uint32_t tid) {
+  wire::RingWriter claim(std::uint32_t tid) {
     host_.entry(kLane).tid.store(tid);
-    state(wire::LaneState::kActive);
-    wire::LaneWriter lane(host_.lane_header(kLane), host_.ring(kLane), host_.capacity(kLane));
-    lane.push(wire::LaneOpen{tid, 0, ts_}, ts_);
+    state(wire::RingState::kActive);
+    wire::RingWriter lane(host_.ring_header(kLane), host_.ring_data(kLane), host_.capacity(kLane));
+    lane.push(wire::RingOpen{tid, 0, ts_}, ts_);
     return lane;
   }
-  void state(wire::LaneState now) {
+  void state(wire::RingState now) {
     host_.entry(kLane).state.store(static_cast<std::uint32_t>(now));
   }
-  bool push(wire::LaneWriter& lane) { return lane.push(wire::RangePop{ts_, 0, 0}, ts_); }
+  bool push(wire::RingWriter& lane) { return lane.push(wire::RangePop{ts_, 0, 0}, ts_); }
   /// Until the ring is full and `count` records found no room.
-  void drop(wire::LaneWriter& lane, int count) {
+  void drop(wire::RingWriter& lane, int count) {
     while (push(lane)) {
     }
     for (int i = 1; i < count; ++i) push(lane);
   }
   /// As a daemon that comes by at `ts_`.
   void drain() {
-    assembler_->round_begins(ts_);
+    assembler_->begin_round(ts_);
     decoder_.drain(*assembler_);
-    decoder_.tell_drops(*assembler_);
-    assembler_->round_done(ts_);
+    decoder_.report_drops(*assembler_);
+    assembler_->end_round(ts_);
   }
   void cut_window() {
-    assembler_->book_drops();
+    assembler_->flush_drops();
     assembler_->write_losses(ts_);
   }
-  std::uint64_t lost() const { return sink_.lost(LossReason::kLaneFull); }
+  std::uint64_t lost() const { return sink_.lost(LossReason::kRingFull); }
   /// The last ring-full loss that was written.
   const model::Loss& last() const {
     const auto at = std::find_if(sink_.losses.rbegin(), sink_.losses.rend(), [](const auto& loss) {
-      return loss.reason == static_cast<std::uint32_t>(LossReason::kLaneFull);
+      return loss.reason == static_cast<std::uint32_t>(LossReason::kRingFull);
     });
     return *at;
   }
 
-  SegmentHost host_ = SegmentHost::create({2, 6}, 3).take();
+  SharedSegment host_ = SharedSegment::create({2, 6}, 3).take();
   Decoder decoder_{host_};
   std::uint64_t ts_ = 1'000'000;
 };
@@ -103,8 +103,8 @@ TEST_F(LaneDropsTest, OfOneWordPartIsKnownAndTheRestIsNews) {
   auto lane = claim(42);
   drain();
   drop(lane, 17);
-  ts_ = 2'000'000, assembler_->round_begins(ts_);
-  decoder_.tell_drops(*assembler_);  // the ring stays full
+  ts_ = 2'000'000, assembler_->begin_round(ts_);
+  decoder_.report_drops(*assembler_);  // the ring stays full
   cut_window();
   ASSERT_EQ(17u, lost());
   ts_ = 3'000'000;
@@ -121,7 +121,7 @@ TEST_F(LaneDropsTest, OfOneWordPartIsKnownAndTheRestIsNews) {
 TEST_F(LaneDropsTest, OfAThreadThatEndsAreToldAndNotTakenForTheNextOnes) {
   auto lane = claim(42);
   drop(lane, 17);
-  state(wire::LaneState::kRetired);
+  state(wire::RingState::kRetired);
   ts_ = 3'000'000, drain();
   assembler_->write_losses(ts_);
   EXPECT_EQ(17u, lost());
@@ -141,7 +141,7 @@ TEST_F(LaneDropsTest, ADamagedCountIsOneLoss) {
   auto lane = claim(42);
   push(lane);
   drain();
-  host_.lane_header(kLane)->dropped.store(~0ULL - 3);
+  host_.ring_header(kLane)->dropped.store(~0ULL - 3);
   for (int i = 0; i < 3; ++i) drain();
   cut_window();
   EXPECT_EQ(0u, lost());

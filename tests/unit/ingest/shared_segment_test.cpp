@@ -29,14 +29,14 @@ struct PlainView {
   const wire::SegmentHeader& header() const {
     return *reinterpret_cast<const wire::SegmentHeader*>(base);
   }
-  wire::LaneEntry* directory() const {
-    return header().directory.resolve<wire::LaneEntry>(base, bytes);
+  wire::RingEntry* directory() const {
+    return header().directory.resolve<wire::RingEntry>(base, bytes);
   }
-  wire::LaneWriter writer(std::uint32_t lane) const {
-    wire::LaneEntry& entry = directory()[lane];
-    entry.state.store(static_cast<std::uint32_t>(wire::LaneState::kActive));
-    auto* at = entry.lane.resolve<wire::LaneHeader>(base, bytes);
-    return {at, reinterpret_cast<std::byte*>(at) + wire::kRingOffset, entry.capacity_bytes};
+  wire::RingWriter writer(std::uint32_t lane) const {
+    wire::RingEntry& entry = directory()[lane];
+    entry.state.store(static_cast<std::uint32_t>(wire::RingState::kActive));
+    auto* at = entry.ring.resolve<wire::RingHeader>(base, bytes);
+    return {at, reinterpret_cast<std::byte*>(at) + wire::kRingDataOffset, entry.capacity_bytes};
   }
   std::uint8_t* base;
   std::uint64_t bytes;
@@ -44,8 +44,8 @@ struct PlainView {
 
 class SegmentHostTest : public testing::Test {
  protected:
-  SegmentHostTest() : host_(SegmentHost::create({2, 6}, 3).take()) {}
-  SegmentHost host_;
+  SegmentHostTest() : host_(SharedSegment::create({2, 6}, 3).take()) {}
+  SharedSegment host_;
 };
 
 TEST_F(SegmentHostTest, CanBeMappedAgainThroughBoostAndPlainlyWithTheSameBytes) {
@@ -63,8 +63,8 @@ TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
   EXPECT_EQ(wire::kSegmentMagic, header.magic);
   EXPECT_EQ(wire::kWireMajor, header.wire_major);
   EXPECT_EQ(3u, header.epoch);
-  EXPECT_EQ(8u, header.lane_count);
-  EXPECT_EQ(2u, header.large_lanes);
+  EXPECT_EQ(8u, header.ring_count);
+  EXPECT_EQ(2u, header.large_rings);
   const auto layout = wire::segment_layout(2, 6);
   EXPECT_EQ(layout.total_bytes, header.total_bytes);
   auto* plan = header.plan.resolve<wire::Plan>(plain.base, plain.bytes);
@@ -72,34 +72,34 @@ TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
   EXPECT_EQ(layout.plan_offset, reinterpret_cast<std::uint8_t*>(plan) - plain.base);
   EXPECT_EQ(layout.stats_offset, reinterpret_cast<std::uint8_t*>(stats) - plain.base);
   for (std::uint32_t lane = 0; lane < 8; ++lane) {
-    const wire::LaneEntry& entry = plain.directory()[lane];
-    EXPECT_EQ(lane < 2 ? wire::kLargeLaneBytes : wire::kSmallLaneBytes, entry.capacity_bytes);
-    auto* at = entry.lane.resolve<wire::LaneHeader>(plain.base, plain.bytes);
+    const wire::RingEntry& entry = plain.directory()[lane];
+    EXPECT_EQ(lane < 2 ? wire::kLargeRingBytes : wire::kSmallRingBytes, entry.capacity_bytes);
+    auto* at = entry.ring.resolve<wire::RingHeader>(plain.base, plain.bytes);
     ASSERT_NE(nullptr, at);
-    EXPECT_EQ(reinterpret_cast<std::byte*>(host_.lane_header(lane)) - host_.ring(0),
+    EXPECT_EQ(reinterpret_cast<std::byte*>(host_.ring_header(lane)) - host_.ring_data(0),
               reinterpret_cast<std::byte*>(at) -
                   (reinterpret_cast<std::byte*>(plain.base) +
-                   (host_.ring(0) - reinterpret_cast<std::byte*>(&host_.plan())) +
+                   (host_.ring_data(0) - reinterpret_cast<std::byte*>(&host_.plan())) +
                    static_cast<std::ptrdiff_t>(layout.plan_offset)));
   }
 }
 
-TEST(SegmentHost, ManyLargeLanesBeginWithSomeForDeliveries) {
-  const SegmentHost::Size size{7, 2};
-  auto made = SegmentHost::create(size, 1);
+TEST(SharedSegment, ManyLargeLanesBeginWithSomeForDeliveries) {
+  const SharedSegment::Size size{7, 2};
+  auto made = SharedSegment::create(size, 1);
   ASSERT_TRUE(made.ok());
-  const SegmentHost& host = made.value();
+  const SharedSegment& host = made.value();
   for (std::uint32_t lane = 0; lane < 9; ++lane) {
-    const std::uint64_t bytes = lane < 3   ? wire::kDeliveryLaneBytes
-                                : lane < 7 ? wire::kLargeLaneBytes
-                                           : wire::kSmallLaneBytes;
+    const std::uint64_t bytes = lane < 3   ? wire::kDeliveryRingBytes
+                                : lane < 7 ? wire::kLargeRingBytes
+                                           : wire::kSmallRingBytes;
     EXPECT_EQ(bytes, host.entry(lane).capacity_bytes);
     EXPECT_EQ(bytes, host.capacity(lane));
-    const std::byte* end = host.ring(lane) + bytes;
+    const std::byte* end = host.ring_data(lane) + bytes;
     const std::byte* next = lane == 8
                                 ? reinterpret_cast<const std::byte*>(&host.plan()) -
                                       wire::segment_layout(7, 2).plan_offset + host.total_bytes()
-                                : reinterpret_cast<const std::byte*>(host.lane_header(lane + 1));
+                                : reinterpret_cast<const std::byte*>(host.ring_header(lane + 1));
     EXPECT_EQ(next, end);
   }
 }
@@ -111,18 +111,18 @@ TEST_F(SegmentHostTest, CanNeitherGrowNorShrink) {
 }
 
 TEST_F(SegmentHostTest, ScalesWithTheBufferSize) {
-  const auto full = SegmentHost::size_for(0);
-  EXPECT_EQ(wire::kDefaultLargeLanes, full.large_lanes);
-  const auto half = SegmentHost::size_for(
-      wire::segment_layout(full.large_lanes, full.small_lanes).total_bytes / 2);
-  EXPECT_EQ(full.large_lanes / 2, half.large_lanes);
-  EXPECT_EQ(1u, SegmentHost::size_for(1).large_lanes);
-  EXPECT_EQ(4u, SegmentHost::size_for(1).small_lanes);
+  const auto full = SharedSegment::size_for(0);
+  EXPECT_EQ(wire::kDefaultLargeRings, full.large_rings);
+  const auto half = SharedSegment::size_for(
+      wire::segment_layout(full.large_rings, full.small_rings).total_bytes / 2);
+  EXPECT_EQ(full.large_rings / 2, half.large_rings);
+  EXPECT_EQ(1u, SharedSegment::size_for(1).large_rings);
+  EXPECT_EQ(4u, SharedSegment::size_for(1).small_rings);
 }
 
 struct Counting {
   template <typename R>
-  void on(const Lane&, const R& record, const Tail&) {
+  void on(const RingInfo&, const R& record, const Tail&) {
     if constexpr (std::is_same_v<R, wire::Sample>) {
       ordered = ordered && record.ts_ns == samples;
       ++samples;
@@ -151,7 +151,7 @@ TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
   decoder.drain(sink);
   // Then every record that came is whole and in order, and the lane is still good
   EXPECT_TRUE(sink.ordered);
-  EXPECT_EQ(0u, decoder.counts().corrupt_lanes);
+  EXPECT_EQ(0u, decoder.counts().corrupt_rings);
   EXPECT_EQ(0u, decoder.counts().malformed);
 }
 
@@ -159,7 +159,7 @@ TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
 
 struct Everything {
   template <typename R>
-  void on(const Lane& lane, const R&, const Tail& tail) {
+  void on(const RingInfo& lane, const R&, const Tail& tail) {
     kinds.push_back(R::kKind);
     tids.push_back(lane.tid);
     bytes += tail.bytes;
@@ -188,30 +188,30 @@ TEST_F(SegmentHostTest, DecoderGivesUpACorruptLaneAndReadsTheOthers) {
   const PlainView view(host_.fd(), host_.total_bytes());
   auto bad = view.writer(0), good = view.writer(1);
   bad.push(wire::RangePop{1, 0, 0}, 0);
-  std::memset(host_.ring(0), 0xff, 64);
+  std::memset(host_.ring_data(0), 0xff, 64);
   good.push(wire::RangePop{1, 0, 0}, 0);
-  host_.lane_header(2)->head.store(~0ULL);
+  host_.ring_header(2)->head.store(~0ULL);
   view.directory()[2].state.store(1);
   Decoder decoder(host_);
   Everything sink;
   decoder.drain(sink);
   decoder.drain(sink);
   EXPECT_THAT(sink.kinds, testing::SizeIs(1));
-  EXPECT_EQ(2u, decoder.counts().corrupt_lanes);
+  EXPECT_EQ(2u, decoder.counts().corrupt_rings);
 }
 
 TEST_F(SegmentHostTest, DecoderDrainsRetiredLanesThenFreesThemForTheNextThread) {
   const PlainView view(host_.fd(), host_.total_bytes());
   auto first = view.writer(0);
-  first.push(wire::LaneOpen{11, 1, 0}, 0);
+  first.push(wire::RingOpen{11, 1, 0}, 0);
   first.push(wire::RangePop{1, 0, 0}, 0);
-  view.directory()[0].state.store(static_cast<std::uint32_t>(wire::LaneState::kRetired));
+  view.directory()[0].state.store(static_cast<std::uint32_t>(wire::RingState::kRetired));
   Decoder decoder(host_);
   Everything sink;
   decoder.drain(sink);
-  EXPECT_EQ(static_cast<std::uint32_t>(wire::LaneState::kFree), view.directory()[0].state.load());
+  EXPECT_EQ(static_cast<std::uint32_t>(wire::RingState::kFree), view.directory()[0].state.load());
   auto second = view.writer(0);
-  second.push(wire::LaneOpen{12, 1, 0}, 0);
+  second.push(wire::RingOpen{12, 1, 0}, 0);
   second.push(wire::RangePop{2, 0, 0}, 0);
   decoder.drain(sink);
   EXPECT_THAT(sink.tids, testing::ElementsAre(11, 11, 12, 12));

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kLoop = 1;
 constexpr std::uint64_t kStallNs = 60 * kMs;
@@ -68,7 +68,7 @@ class StepBorders : public StepFinderTest {
     clock_.push_back(t_);
     pass(10 * kUs);
     stall(i, kBeforeFirst);
-    iterate(kLoop, entered ? kMarkFirst : 0);
+    iterate(kLoop, entered ? kMarkLoopEntry : 0);
     op("aten::linear", stack_at(kFirst), 300 * kUs);
     stall(i, kFirst);
     op("Optimizer.step#SGD.step", stack_at(kLast), 200 * kUs);
@@ -132,7 +132,7 @@ TEST_F(StepBorders, WhereOneCallDoesAllTheFramesInItTell) {
   for (int i = 0; i < kAll; ++i) {
     clock_.push_back(t_);
     if (i == kEarly || i == kLate) stall(kFirst, 5);
-    iterate(kLoop, i == 0 ? kMarkFirst : 0);
+    iterate(kLoop, i == 0 ? kMarkLoopEntry : 0);
     op("aten::linear", stack_at(kFirst, 10), 300 * kUs);
     op("Optimizer.step#SGD.step", stack_at(kFirst, 30), 200 * kUs);
     if (i == kEarly + 5 || i == kLate + 5) stall(kFirst, 40);

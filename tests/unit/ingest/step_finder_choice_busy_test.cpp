@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kInner = 1, kOuter = 2, kOther = 3;
 
@@ -21,10 +21,10 @@ TEST_F(StepFinderTest, WithoutAnOptimizerTheLoopThatHoldsTheTime) {
   loop(kOuter, 37, 60);
   stack(11, {kInner, kOuter});
   for (int i = 0; i < 80; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     for (int layer = 0; layer < 10; ++layer) {
-      iterate(kInner, layer == 0 ? kMarkFirst : 0);
+      iterate(kInner, layer == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 11, 10 * kMs);
     }
   }
@@ -40,11 +40,11 @@ TEST_F(StepFinderTest, InitialisationInALoopIsNotTheStep) {
   stack(11, {kOther});
   stack(12, {kInner});
   for (int i = 0; i < 200; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::normal_", 11, 2 * kMs);
   }
   for (int i = 0; i < 100; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::linear", 12, 10 * kMs);
   }
@@ -59,13 +59,13 @@ TEST_F(StepFinderTest, BuildingAModelForLongIsNotTheStep) {
   stack(11, {kOther});
   stack(12, {kInner});
   for (int i = 0; i < 400; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::empty", 11, 5 * kMs);
     op("aten::copy_", 11, 15 * kMs);
   }
   EXPECT_THAT(heard_.told, IsEmpty());
   for (int i = 0; i < 300; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::linear", 12, 10 * kMs);
   }
@@ -76,7 +76,7 @@ TEST_F(StepFinderTest, BuildingAModelForLongIsNotTheStep) {
 
 TEST_F(StepFinderTest, WhatTheCompilerTriesWhenItIsImportedIsNotTheStep) {
   // Given a loop of torch._dynamo with more operator time than the program, of two lanes
-  const Lane worker{1, 101, 1};
+  const RingInfo worker{1, 101, 1};
   put(wire::LoopDef{kOther, 8, 5, 9, 0, 0});
   code(8, "/venv/torch/_dynamo/variables/torch_function.py", "populate");
   put(wire::LoopDef{kOther, 8, 5, 9, 0, 0}, {}, worker);
@@ -84,11 +84,11 @@ TEST_F(StepFinderTest, WhatTheCompilerTriesWhenItIsImportedIsNotTheStep) {
   stack(11, {kOther});
   stack(12, {kInner});
   for (int i = 0; i < 38; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::matmul", 11, 10 * kMs);
   }
   for (int i = 0; i < 20; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::linear", 12, kMs);
   }
@@ -104,10 +104,10 @@ TEST_F(StepFinderTest, NodesOfATracedGraphAreNoSteps) {
   stack(11, {kInner, kOuter});
   for (int i = 0; i < 120; ++i) {
     if (i % 6 == 0) {
-      iterate(kOuter, i == 0 ? kMarkFirst : 0);
+      iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
       truth_.push_back(t_);
     }
-    iterate(kInner, i % 6 == 0 ? kMarkFirst : 0);
+    iterate(kInner, i % 6 == 0 ? kMarkLoopEntry : 0);
     op("aten::linear", 11, 5 * kMs);
   }
   finish();
@@ -127,7 +127,7 @@ TEST_F(StepFinderTest, ALoopThatOnlyBuildsAModelIsNoStep) {
   stack(11, {kOther});
   stack(12, {});
   for (int i = 0; i < 4; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::empty", 11, kMs);
     op("aten::uniform_", 11, 10 * kMs);
   }
@@ -140,7 +140,7 @@ TEST_F(StepFinderTest, ALoopThatWaitsForTheDeviceIsAStepThoughItComputesLittleIt
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 100; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::view", 11, 40 * kUs);
     op("aten::linear", 11, 100 * kUs);
@@ -155,7 +155,7 @@ TEST_F(StepFinderTest, ALoopOfInitialisationAloneIsNoStep) {
   stack(11, {kOther});
   stack(12, {});
   for (int i = 0; i < 200; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::normal_", 11, 100 * kUs);
   }
   op("aten::linear", 12, 2 * kSecond);
@@ -168,7 +168,7 @@ TEST_F(StepFinderTest, ALoadersWorkerHasNoSteps) {
   code(8, "/venv/torch/utils/data/_utils/worker.py", "_worker_loop");
   stack(11, {kInner});
   for (int i = 0; i < 1000; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     op("aten::stack", 11, 10 * kMs);
   }
   finish();

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kBatches = 1, kTests = 2, kSteps = 3;
 constexpr std::uint64_t kInBatches = 11, kInTests = 12, kInSteps = 13, kOutside = 14;
@@ -33,7 +33,7 @@ class DoubtTest : public StepFinderTest {
   /// Iterations of 100 ms, which are the steps.
   void run(std::uint64_t loop, std::uint64_t stack, int count, bool backward = false) {
     for (int i = 0; i < count; ++i) {
-      iterate(loop, i == 0 ? kMarkFirst : 0);
+      iterate(loop, i == 0 ? kMarkLoopEntry : 0);
       truth_.push_back(t_);
       op("aten::linear", stack, 90 * kMs);
       if (backward) op("autograd::engine::evaluate_function: AddmmBackward0", stack, 2 * kMs);
@@ -53,7 +53,7 @@ TEST_F(DoubtTest, EndsWithTheProgramsOwnSteps) {
   fit();
   std::uint64_t number = counted_;
   for (int i = 0; i < 10; ++i) {
-    iterate(kSteps, i == 0 ? kMarkFirst : 0);
+    iterate(kSteps, i == 0 ? kMarkLoopEntry : 0);
     pass(kMs);
     truth_.push_back(t_);
     user_step(number, wire::kStepBegin);

@@ -12,7 +12,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kWarmUp = 1, kReplays = 2, kTests = 3;
 constexpr std::uint64_t kInWarmUp = 11, kInReplays = 12, kInTests = 13, kOutside = 14;
@@ -33,7 +33,7 @@ class GraphsTest : public StepFinderTest {
   }
   void warm_up(int count) {
     for (int i = 0; i < count; ++i) {
-      iterate(kWarmUp, i == 0 ? kMarkFirst : 0);
+      iterate(kWarmUp, i == 0 ? kMarkLoopEntry : 0);
       train(kInWarmUp);
     }
     truth_.clear();
@@ -47,10 +47,10 @@ class GraphsTest : public StepFinderTest {
   void replay(int count, std::uint64_t loop, std::uint64_t stack, const char* optimizer = nullptr,
               std::uint64_t rest = 10 * kMs) {
     for (int i = 0; i < count; ++i) {
-      iterate(loop, i == 0 ? kMarkFirst : 0);
+      iterate(loop, i == 0 ? kMarkLoopEntry : 0);
       truth_.push_back(t_);
       op("aten::copy_", stack, 50 * kUs);
-      launch_with(wire::kLaunchRuns | wire::kLaunchGraph);
+      launch_with(wire::kLaunchDeviceWork | wire::kLaunchGraph);
       if (optimizer != nullptr) op(optimizer, stack, 300 * kUs);
       pass(rest);
     }
@@ -126,9 +126,9 @@ TEST_F(GraphsTest, ACaptureWhoseEndIsInNoWindowIsOverWithTheNextLaunch) {
   launch_with(wire::kLaunchCaptureBegins | wire::kLaunchCaptured);
   op("aten::linear", kOutside, 100 * kUs);
   // When the next window begins behind its end
-  launch_with(wire::kLaunchRuns);
+  launch_with(wire::kLaunchDeviceWork);
   for (int i = 0; i < 30; ++i) {
-    iterate(kTests, i == 0 ? kMarkFirst : 0);
+    iterate(kTests, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     train(kInTests);
   }
@@ -149,7 +149,7 @@ class SlowStartTest : public GraphsTest {
   }
   void slow_warm_up(const char* optimizer = "Optimizer.step#SGD.step") {
     for (int i = 0; i < 3; ++i) {
-      iterate(kWarmUp, i == 0 ? kMarkFirst : 0);
+      iterate(kWarmUp, i == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", kInWarmUp, i == 0 ? 200 * kMs : kMs);
       train(kInWarmUp, optimizer);
     }
@@ -237,7 +237,7 @@ TEST_F(SlowStartTest, ALoopThatGoesOnAfterACaptureIsChosenWhileItRuns) {
   std::vector<std::uint64_t> truth;
   for (int epoch = 0; epoch < 2; ++epoch) {
     for (int i = 0; i < (epoch == 0 ? 10 : 100); ++i) {
-      iterate(kWarmUp, i == 0 ? kMarkFirst : 0);
+      iterate(kWarmUp, i == 0 ? kMarkLoopEntry : 0);
       truth.push_back(t_);
       train(kInWarmUp);
       pass(20 * kMs);
@@ -255,7 +255,7 @@ class ChosenWarmUpTest : public SlowStartTest {
   void run_warm_up(const char* optimizer) {
     start(5 * kSecond);
     for (int i = 0; i < 11; ++i) {
-      iterate(kWarmUp, i == 0 ? kMarkFirst : 0);
+      iterate(kWarmUp, i == 0 ? kMarkLoopEntry : 0);
       train(kInWarmUp, optimizer);
       pass(200 * kMs);
     }
@@ -301,7 +301,7 @@ TEST_F(ChosenWarmUpTest, IsNotLeftForAFewUpdatesAtTheEnd) {
   capture(nullptr);
   pass(20 * kMs);
   for (int i = 0; i < 5; ++i) {
-    iterate(kTests, i == 0 ? kMarkFirst : 0);
+    iterate(kTests, i == 0 ? kMarkLoopEntry : 0);
     train(kInTests);
   }
   truth_.clear();
@@ -314,7 +314,7 @@ TEST_F(ChosenWarmUpTest, GoesOnAfterACaptureOfSomethingElse) {
   capture(nullptr);
   pass(100 * kMs);
   for (int i = 0; i < 30; ++i) {
-    iterate(kWarmUp, i == 0 ? kMarkFirst : 0);
+    iterate(kWarmUp, i == 0 ? kMarkLoopEntry : 0);
     train(kInWarmUp);
     pass(10 * kMs);
   }
@@ -338,8 +338,8 @@ class CountedGraphsTest : public GraphsTest {
   }
   void captured_in(const std::vector<std::uint64_t>& loops, bool optimizer) {
     stands_in(loops);
-    told(wire::kMarkCapture);
-    if (optimizer) told(wire::kMarkCapture | wire::kMarkOptimizer);
+    told(wire::kMarkGraphCapture);
+    if (optimizer) told(wire::kMarkGraphCapture | wire::kMarkOptimizer);
     pass(50 * kMs);
   }
   /// Of the last one nothing but its begin was told.
@@ -347,9 +347,9 @@ class CountedGraphsTest : public GraphsTest {
   bool asked() const { return rule_seen_.first == wire::StepRule::kNone; }
   void counted_replays(int count, std::uint64_t loop) {
     for (int i = 0; i < count; ++i) {
-      if (asked() && i != 0) told(wire::kMarkReplays, 1);
+      if (asked() && i != 0) told(wire::kMarkGraphReplays, 1);
       if (asked()) stands_in({loop});
-      iterate(loop, i == 0 ? kMarkFirst : 0);
+      iterate(loop, i == 0 ? kMarkLoopEntry : 0);
       truth_.push_back(t_);
       pass(10 * kMs);
     }

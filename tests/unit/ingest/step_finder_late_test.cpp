@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kBatches = 1, kUpdates = 2, kLayers = 3;
 
@@ -28,16 +28,16 @@ class LateUpdateTest : public StepFinderTest {
 
   /// Forward through a loop over layers, backward, then the program waits for data.
   void batch(bool first, std::uint64_t forward_ns, std::uint64_t rest_ns) {
-    iterate(kBatches, first ? kMarkFirst : 0);
+    iterate(kBatches, first ? kMarkLoopEntry : 0);
     for (int layer = 0; layer < 4; ++layer) {
-      iterate(kLayers, layer == 0 ? kMarkFirst : 0);
+      iterate(kLayers, layer == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 13, forward_ns);
     }
     op("autograd::engine::evaluate_function: AddmmBackward0", 11, 2 * kMs);
     pass(rest_ns);
   }
   void update(int batches, std::uint64_t rest_ns) {
-    iterate(kUpdates, truth_.empty() ? kMarkFirst : 0);
+    iterate(kUpdates, truth_.empty() ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     // The first operator of a process takes long: it alone says that layers are what takes time.
     for (int i = 0; i < batches; ++i)
@@ -70,7 +70,7 @@ TEST_F(LateUpdateTest, AnUpdateAfterTheChoiceMovesTheStepsToItsLoop) {
 
 TEST_F(LateUpdateTest, AnUpdateInsideOfTheChosenLoopIsTold) {
   for (int i = 0; i < 90; ++i) {
-    iterate(kUpdates, i == 0 ? kMarkFirst : 0);
+    iterate(kUpdates, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::linear", 12, 2 * kMs);
     op("autograd::engine::evaluate_function: AddmmBackward0", 12, 2 * kMs);
@@ -87,7 +87,7 @@ TEST_F(LateUpdateTest, AnUpdateInsideOfTheChosenLoopIsTold) {
 
 TEST_F(LateUpdateTest, UpdatesByHandAreNotWaitedForLonger) {
   for (int i = 0; i < 200; ++i) {
-    iterate(kUpdates, i == 0 ? kMarkFirst : 0);
+    iterate(kUpdates, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     op("aten::linear", 12, 20 * kMs);
     op("autograd::engine::evaluate_function: AddmmBackward0", 12, 20 * kMs);

@@ -14,7 +14,7 @@ class LastStep : public StepFinderTest {
     loop(1, 40, 50);
     stack(11, {1});
     for (int i = 0; i < 5; ++i) {
-      iterate(1, i == 0 ? wire::kMarkFirst : 0);
+      iterate(1, i == 0 ? wire::kMarkLoopEntry : 0);
       if (i == 4) put(wire::OpBegin{t_, name("round"), 11, 0, -1, 99, ++op_, 0, 0, 7, 1});
       train(11);
     }
@@ -44,7 +44,7 @@ TEST_F(StepFinderTest, APathThatIsCutShortByDamageIsNotBelieved) {
   put(wire::PyCodeDef{7, 0, 11, 0, ~0U, 0, 0, 0}, "/venv/torch/_dynamo/utils.py");
   stack(11, {1});
   for (int i = 0; i < 20; ++i) {
-    iterate(1, i == 0 ? wire::kMarkFirst : 0);
+    iterate(1, i == 0 ? wire::kMarkLoopEntry : 0);
     train(11, nullptr);
   }
   finish();

@@ -12,8 +12,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using wire::kMarkFirst;
-using wire::kMarkWeak;
+using wire::kMarkInferred;
+using wire::kMarkLoopEntry;
 using wire::StepRule;
 using wire::StepSource;
 
@@ -30,7 +30,7 @@ TEST_F(StepFinderTest, TheLoopAroundTheOptimizerIsTheStep) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 300; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11);
   }
   finish();
@@ -58,10 +58,10 @@ class Critic : public StepFinderTest {
     stack(12, {kOuter});
     std::vector<std::uint64_t> outer;
     for (int i = 0; i < 60; ++i) {
-      iterate(kOuter, i == 0 ? kMarkFirst : 0);
+      iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
       outer.push_back(t_);
       for (int critic = 0; critic < 5; ++critic) {
-        iterate(kInner, critic == 0 ? kMarkFirst : 0);
+        iterate(kInner, critic == 0 ? kMarkLoopEntry : 0);
         op("aten::linear", 11, update_ns);
         op("Optimizer.step#RMSprop.step", 11, kMs);
         if (i == 0 && critic == 3 && pause_ns != 0) pass(pause_ns);
@@ -93,7 +93,7 @@ TEST_P(InARange, TheLastStepLastsAsLongAsTheRange) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 300; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     const std::uint64_t range = ++object_;
     const std::uint32_t number = ++op_;
     put(wire::OpBegin{t_, name("round"), 11, 0, -1, range, number, 0, 0, 7, wire::kOpTopLevel});
@@ -113,9 +113,9 @@ TEST_F(StepFinderTest, LongStepsOfAnEpochAreNotWaitedForForLong) {
   loop(kInner, 40, 50);
   loop(kOuter, 30, 60);
   stack(11, {kInner, kOuter});
-  iterate(kOuter, kMarkFirst);
+  iterate(kOuter, kMarkLoopEntry);
   for (int i = 0; i < 5; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11);
     pass(1500 * kMs);
   }
@@ -128,12 +128,12 @@ TEST_F(StepFinderTest, AWarmUpLoopIsNotTheStep) {
   stack(11, {kOther});
   stack(12, {kInner});
   for (int i = 0; i < 10; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     op("aten::linear", 11, 20 * kMs);
     op("Optimizer.step#SGD.step", 11, kMs);
   }
   for (int i = 0; i < 200; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(12);
   }
   finish();
@@ -148,9 +148,9 @@ TEST_F(StepFinderTest, AccumulationInALoopOfItsOwnIsPartOfTheStep) {
   std::vector<std::uint64_t> outer;
   for (int i = 0; i < 100; ++i) {
     outer.push_back(t_);
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
     for (int micro = 0; micro < 4; ++micro) {
-      iterate(kInner, micro == 0 ? kMarkFirst : 0);
+      iterate(kInner, micro == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 11, kMs);
       if (micro == 3) op("Optimizer.step#Adam.step", 11, kMs);
     }
@@ -166,13 +166,13 @@ TEST_F(StepFinderTest, EpochsWithAnEvaluationLoop) {
   stack(11, {kInner, kOuter});
   stack(12, {kOther, kOuter});
   for (int epoch = 0; epoch < 6; ++epoch) {
-    iterate(kOuter, epoch == 0 ? kMarkFirst : 0);
+    iterate(kOuter, epoch == 0 ? kMarkLoopEntry : 0);
     for (int i = 0; i < 30; ++i) {
-      iterate(kInner, i == 0 ? kMarkFirst : 0);
+      iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
       train(11);
     }
     for (int i = 0; i < 30; ++i) {
-      iterate(kOther, i == 0 ? kMarkFirst : 0);
+      iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 12, kMs);
     }
   }
@@ -192,7 +192,7 @@ TEST_F(StepFinderTest, TheLoadersStopIterationIsNoStep) {
   for (int epoch = 0; epoch < 4; ++epoch) {
     op("aten::randperm", 12, kUs);
     for (int i = 0; i < 5; ++i) {
-      iterate(kInner, i == 0 ? kMarkFirst : 0);
+      iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
       const std::uint64_t begin = t_;
       op(loader, 11, 100 * kUs);
       train(11);
@@ -212,11 +212,11 @@ TEST_F(StepFinderTest, LoopsAreKnownWithoutStacks) {
   loop(kOuter, 30, 60);
   std::vector<std::uint64_t> outer;
   for (int i = 0; i < 60; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
     outer.push_back(t_);
     stack(0, {kInner, kOuter});
     for (int critic = 0; critic < 5; ++critic) {
-      iterate(kInner, critic == 0 ? kMarkFirst : 0);
+      iterate(kInner, critic == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 0, 5 * kMs);
       op("Optimizer.step#RMSprop.step", 0, kMs);
     }
@@ -232,10 +232,10 @@ TEST_F(StepFinderTest, StrongIterationsCountWhereThereAreAny) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 100; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11);
     for (int k = 0; k < 3; ++k) {
-      iterate(kInner, kMarkWeak);
+      iterate(kInner, kMarkInferred);
       op("aten::linear", 11, 100 * kUs);
     }
   }
@@ -248,22 +248,22 @@ TEST_F(StepFinderTest, WeakIterationsCountWhereThereAreNoOthers) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 100; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst | kMarkWeak : kMarkWeak);
+    iterate(kInner, i == 0 ? kMarkLoopEntry | kMarkInferred : kMarkInferred);
     train(11);
   }
   finish();
   EXPECT_EQ(truth_, begins_of(sink_.steps));
-  EXPECT_EQ(StepRule::kLoopWeak, heard_.rules.at(0).first);
+  EXPECT_EQ(StepRule::kLoopInferred, heard_.rules.at(0).first);
 }
 
 TEST_F(StepFinderTest, AnOptimizerInAHookBelongsToTheIterationThatRuns) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 200; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11, nullptr);
     // An engine's thread, nothing known of its stack.
-    op("Optimizer.step#SGD.step", 0, 10 * kUs, 0, Lane{3, 103, 1});
+    op("Optimizer.step#SGD.step", 0, 10 * kUs, 0, RingInfo{3, 103, 1});
   }
   EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("(with Optimizer.step)")));
   finish();
@@ -276,7 +276,7 @@ TEST_F(StepFinderTest, TheProgramsOwnStepsWin) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     put(wire::StepMark{t_, i, static_cast<std::uint32_t>(StepSource::kUser), wire::kStepBegin,
                        i + 40});
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11);
     put(wire::StepMark{t_, i, static_cast<std::uint32_t>(StepSource::kUser), wire::kStepEnd, 0});
     pass(50 * kMs);
@@ -294,7 +294,7 @@ TEST_F(StepFinderTest, AShortProgramIsChosenForAtItsEnd) {
   loop(kInner, 37, 60);
   stack(11, {kInner});
   for (int i = 0; i < 6; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(11);
   }
   EXPECT_THAT(heard_.began, IsEmpty());
@@ -309,10 +309,10 @@ TEST_F(StepFinderTest, TheLoopThatWasNamedIsTaken) {
   loop(kOuter, 30, 60);
   stack(11, {kInner, kOuter});
   for (int i = 0; i < 50; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
     truth_.push_back(t_);
     for (int k = 0; k < 5; ++k) {
-      iterate(kInner, k == 0 ? kMarkFirst : 0);
+      iterate(kInner, k == 0 ? kMarkLoopEntry : 0);
       op("aten::linear", 11, kMs);
       op("Optimizer.step#SGD.step", 11, kMs);
     }
@@ -328,9 +328,9 @@ TEST_F(StepFinderTest, ALineInsideALoopNamesTheInnermostThatHoldsIt) {
   loop(kOuter, 30, 60);
   stack(11, {kInner, kOuter});
   for (int i = 0; i < 20; ++i) {
-    iterate(kOuter, i == 0 ? kMarkFirst : 0);
+    iterate(kOuter, i == 0 ? kMarkLoopEntry : 0);
     for (int k = 0; k < 5; ++k) {
-      iterate(kInner, k == 0 ? kMarkFirst : 0);
+      iterate(kInner, k == 0 ? kMarkLoopEntry : 0);
       train(11);
     }
   }
@@ -345,11 +345,11 @@ TEST_F(StepFinderTest, AnotherLoopThanTheChosenOneIsNoticed) {
   stack(11, {kOther});
   stack(12, {kInner});
   for (int i = 0; i < 200; ++i) {
-    iterate(kOther, i == 0 ? kMarkFirst : 0);
+    iterate(kOther, i == 0 ? kMarkLoopEntry : 0);
     train(11);
   }
   for (int i = 0; i < 2000; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     train(12);
   }
   finish();
@@ -368,9 +368,9 @@ TEST_F(StepFinderTest, IterationsToldOfWhileOnlyCountingAreNumbered) {
   pass(6 * kSecond);
   recording_ = false;
   for (int i = 0; i < 100; ++i) {
-    iterate(kInner, i == 0 ? kMarkFirst : 0);
+    iterate(kInner, i == 0 ? kMarkLoopEntry : 0);
     if (rule_seen_.first == StepRule::kNone)
-      put(wire::LoopMark{t_, kInner, kMarkFirst | wire::kMarkOptimizer, 0});
+      put(wire::LoopMark{t_, kInner, kMarkLoopEntry | wire::kMarkOptimizer, 0});
     train(11);
   }
   finish();

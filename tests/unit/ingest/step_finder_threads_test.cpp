@@ -12,10 +12,10 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
-using wire::kMarkFirst;
+using wire::kMarkLoopEntry;
 
 constexpr std::uint64_t kLoop = 1;
-constexpr Lane kFirst{0, 100, 1}, kSecond{2, 102, 1};
+constexpr RingInfo kFirst{0, 100, 1}, kSecond{2, 102, 1};
 
 class StepThreads : public StepFinderTest {
  protected:
@@ -23,7 +23,7 @@ class StepThreads : public StepFinderTest {
     loop(kLoop, 37, 60);
     stack(11, {kLoop});
   }
-  void turn(const Lane& lane, std::uint32_t flags = 0) {
+  void turn(const RingInfo& lane, std::uint32_t flags = 0) {
     iterate(kLoop, flags, lane);
     op("aten::linear", 11, 300 * kUs, wire::kOpTopLevel, lane);
     op("Optimizer.step#SGD.step", 11, 300 * kUs, wire::kOpTopLevel, lane);
@@ -33,8 +33,8 @@ class StepThreads : public StepFinderTest {
 TEST_F(StepThreads, SideBySideThoseOfOneCount) {
   for (int i = 0; i < 300; ++i) {
     truth_.push_back(t_);
-    turn(kFirst, i == 0 ? kMarkFirst : 0);
-    if (i % 3 == 1) turn(kSecond, i == 1 ? kMarkFirst : 0);
+    turn(kFirst, i == 0 ? kMarkLoopEntry : 0);
+    if (i % 3 == 1) turn(kSecond, i == 1 ? kMarkLoopEntry : 0);
   }
   finish();
   EXPECT_EQ(truth_, begins_of(sink_.steps));
@@ -46,10 +46,10 @@ TEST_F(StepThreads, SideBySideThoseOfOneCount) {
 
 TEST_F(StepThreads, SideBySideToTheEndOfAShortProgram) {
   for (int i = 0; i < 5; ++i) {
-    turn(kSecond, i == 0 ? kMarkFirst : 0);
+    turn(kSecond, i == 0 ? kMarkLoopEntry : 0);
     for (int k = 0; k < 2; ++k) {
       truth_.push_back(t_);
-      turn(kFirst, i + k == 0 ? kMarkFirst : 0);
+      turn(kFirst, i + k == 0 ? kMarkLoopEntry : 0);
     }
   }
   finish();
@@ -60,7 +60,7 @@ TEST_F(StepThreads, OneAfterTheOtherAllCount) {
   for (std::uint32_t epoch = 0; epoch < 30; ++epoch) {
     for (int i = 0; i < 10; ++i) {
       truth_.push_back(t_);
-      turn(Lane{epoch, 100 + epoch, 1}, i == 0 ? kMarkFirst : 0);
+      turn(RingInfo{epoch, 100 + epoch, 1}, i == 0 ? kMarkLoopEntry : 0);
     }
     ended_.insert(100 + epoch);
   }

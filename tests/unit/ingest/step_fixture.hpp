@@ -32,7 +32,7 @@ class StepFinderTest : public AssemblerTest {
 
   void look(wire::StepSource source, const std::string& file = {}, std::uint32_t line = 0) {
     make({});
-    assembler_->look_for_steps(StepSearch{source, file, line, line_is_offset});
+    assembler_->set_step_search(StepSearch{source, file, line, line_is_offset});
     t_ = 100 * kSecond;
     drained_ = now_ = t_;
   }
@@ -59,21 +59,21 @@ class StepFinderTest : public AssemblerTest {
         std::string(reinterpret_cast<const char*>(loops.data()), loops.size() * 8));
   }
   /// An iteration of the loop begins. Once the target has been told, it counts itself.
-  void iterate(std::uint64_t loop, std::uint32_t flags = 0, const Lane& lane = {0, 100, 1}) {
-    const bool weak = (flags & wire::kMarkWeak) != 0 && (flags & wire::kMarkFirst) == 0;
+  void iterate(std::uint64_t loop, std::uint32_t flags = 0, const RingInfo& lane = {0, 100, 1}) {
+    const bool weak = (flags & wire::kMarkInferred) != 0 && (flags & wire::kMarkLoopEntry) == 0;
     const auto [rule, key] = rule_seen_;
     if (rule == wire::StepRule::kNone)
       put(wire::LoopMark{t_, loop, flags, 0}, {}, lane);
-    else if (key == loop && (rule == wire::StepRule::kLoopWeak || !weak) &&
+    else if (key == loop && (rule == wire::StepRule::kLoopInferred || !weak) &&
              (heard_.rule_tid == lane.tid || ended_.contains(heard_.rule_tid)))
-      put(
-          wire::StepMark{
-              t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
-              wire::kStepBegin | ((flags & wire::kMarkFirst) != 0 ? wire::kStepEntry : 0), 0},
+      put(wire::StepMark{t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
+                         wire::kStepBegin |
+                             ((flags & wire::kMarkLoopEntry) != 0 ? wire::kStepLoopEntry : 0),
+                         0},
           {}, lane);
   }
   void op(const std::string& text, std::uint64_t stack, std::uint64_t took_ns,
-          std::uint16_t flags = wire::kOpTopLevel, const Lane& lane = {0, 100, 1}) {
+          std::uint16_t flags = wire::kOpTopLevel, const RingInfo& lane = {0, 100, 1}) {
     if (recording_) {
       const std::uint16_t scope = text.rfind("aten::", 0) == 0 ? 0 : 7;
       const std::uint64_t id = name(text);
@@ -92,12 +92,12 @@ class StepFinderTest : public AssemblerTest {
     while (drained_ + 5 * kMs <= t_) {
       drained_ += 5 * kMs;
       if (!heard_.rules.empty()) rule_seen_ = heard_.rules.back();
-      assembler_->round_begins(drained_);
-      assembler_->round_done(drained_);
+      assembler_->begin_round(drained_);
+      assembler_->end_round(drained_);
     }
   }
   void finish() {
-    assembler_->round_begins(t_);
+    assembler_->begin_round(t_);
     assembler_->finish(t_);
   }
 

@@ -64,8 +64,8 @@ TEST_F(Repetition, ThatIsNoneGivesNoStep) {
 TEST_F(Repetition, WithNoiseIsRightOrNothing) {
   for (std::uint64_t seed = 1; seed < 30; ++seed) {
     look(wire::StepSource::kAuto);
-    sink_ = Collected{};
-    heard_ = Heard{};
+    sink_ = CollectingSink{};
+    heard_ = CollectingListener{};
     truth_.clear();
     std::uint64_t random = seed * 88172645463325252ULL;
     for (int i = 0; i < 60; ++i) {
@@ -145,7 +145,7 @@ TEST_F(Training, WithAnEvaluationNowAndThenIsNotASingleStep) {
 class UpdatesUncounted : public Repetition, public testing::WithParamInterface<std::size_t> {};
 
 TEST_P(UpdatesUncounted, OfOptimizersCutsWhereTheLastOfThemEnds) {
-  const Lane lane{0, 100, 1};
+  const RingInfo lane{0, 100, 1};
   initialise();
   std::vector<std::uint64_t> ends;
   std::size_t known_from = 0;
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Repetition, UpdatesUncounted, testing::Values(0, 1, 3))
 
 TEST(StepPeriod, OfFewOperatorsIsNone) {
   EXPECT_EQ(0u, find_period({}));
-  EXPECT_EQ(0u, find_period(std::vector<OpTrail::Op>(3)));
+  EXPECT_EQ(0u, find_period(std::vector<OperatorHistory::Op>(3)));
   EXPECT_THAT(cut_by_period({}, 0), IsEmpty());
   EXPECT_THAT(cut_by_optimizer({}, {}, 1), SizeIs(0));
 }

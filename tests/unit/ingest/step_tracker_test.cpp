@@ -35,14 +35,14 @@ TEST_F(AssemblerTest, StepsEndAtTheirEndOrAtTheNextBegin) {
 
 TEST_F(AssemblerTest, MarksOfTwoThreadsAreSorted) {
   put(mark_begin(1, 20), {}, {1, 101, 1});
-  rounds(1);
+  poll_rounds(1);
   put(mark_begin(0, 10));
-  rounds(2);
+  poll_rounds(2);
   EXPECT_THAT(heard_.began, ElementsAre(0, 1));
   heard_.began.clear();
   put(mark_begin(3, 40), {}, {1, 101, 1});
   put(mark_begin(2, 30));
-  rounds(2);
+  poll_rounds(2);
   EXPECT_THAT(heard_.began, ElementsAre(2, 3));
 }
 
@@ -61,13 +61,13 @@ TEST_F(AssemblerTest, AStepWhoseMarkIsLostIsCountedAndTheOthersKeepTheirNumbers)
 }
 
 TEST_F(AssemblerTest, KernelMarksGetTheNumbersBeforeTheTargetsOwn) {
-  put(wire::KernelMark{10, 5});
-  put(wire::KernelMark{11, 6});
-  put(wire::KernelMark{20, 5});
-  put(wire::NameMatch{6, 0}, {}, {9, 900, 1});
-  put(wire::NameMatch{5, 1}, {}, {9, 900, 1});
+  put(wire::UnmatchedLaunch{10, 5});
+  put(wire::UnmatchedLaunch{11, 6});
+  put(wire::UnmatchedLaunch{20, 5});
+  put(wire::KernelNameMatch{6, 0}, {}, {9, 900, 1});
+  put(wire::KernelNameMatch{5, 1}, {}, {9, 900, 1});
   put(mark_begin(0, 30));
-  rounds(2);
+  poll_rounds(2);
   EXPECT_THAT(heard_.began, ElementsAre(0, 1, 2));
   EXPECT_EQ(2u, assembler_->steps().offset());
   ASSERT_THAT(sink_.steps, SizeIs(2));

@@ -22,7 +22,7 @@ CUptiResult CUPTIAPI name_of(CUpti_CallbackDomain, std::uint32_t, const char** n
 class Launches : public testing::Test {
  protected:
   void SetUp() override {
-    cupti::g_live.api.cuptiGetCallbackName = name_of;
+    cupti::g_callback_state.api.cuptiGetCallbackName = name_of;
     data_.functionReturnValue = &result_;
     sampler_.on_worker([] { sample::tick(base::mono_ns()); });
   }

@@ -10,7 +10,8 @@ namespace {
 
 class Operators : public testing::Test {
  protected:
-  std::uint64_t of_an_operator(torch::Wanted wanted, std::uint32_t bits, std::uint32_t detail) {
+  std::uint64_t of_an_operator(torch::ObserveMode wanted, std::uint32_t bits,
+                               std::uint32_t detail) {
     observed_.on(wanted, bits, detail);
     copy_.learn();
     const std::vector<tests::FakeValue> inputs = {copy_.tensor({4, 3}), copy_.tensor({3, 5})};
@@ -32,16 +33,16 @@ class Operators : public testing::Test {
 };
 
 TEST_F(Operators, Names) {
-  EXPECT_LE(of_an_operator(torch::Wanted::kOperators, hot::kOnOperators, 0), 2600u);
+  EXPECT_LE(of_an_operator(torch::ObserveMode::kOperators, hot::kOnOperators, 0), 2600u);
 }
 
 TEST_F(Operators, NamesAndShapes) {
-  EXPECT_LE(of_an_operator(torch::Wanted::kOperators, hot::kOnOperators, wire::kTorchShapes),
+  EXPECT_LE(of_an_operator(torch::ObserveMode::kOperators, hot::kOnOperators, wire::kTorchShapes),
             3200u);
 }
 
 TEST_F(Operators, OnlyCounted) {
-  EXPECT_LE(of_an_operator(torch::Wanted::kSteps, hot::kOnOpSteps, 0), 2500u);
+  EXPECT_LE(of_an_operator(torch::ObserveMode::kSteps, hot::kOnOpSteps, 0), 2500u);
 }
 
 }  // namespace

@@ -62,38 +62,38 @@ int count_named(dl_phdr_info* module, std::size_t, void* count) {
 
 int listed() {
   int count = 0;
-  visit_listed(count_named, &count);
+  visit_listed_modules(count_named, &count);
   return count;
 }
 
 TEST(LoaderLock, IsFoundAndFreeWhereNobodyLoads) {
-  EXPECT_EQ(look_at_loader_lock(), LockState::kFree);
-  EXPECT_TRUE(loads_are_over());
+  EXPECT_EQ(loader_lock_state(), LockState::kFree);
+  EXPECT_TRUE(pending_loads_done());
 }
 
 TEST(LoaderLock, IsHeldAsLongAsAConstructorRuns) {
   Arriving library;
-  EXPECT_EQ(look_at_loader_lock(), LockState::kHeld);
-  EXPECT_FALSE(loads_are_over());
+  EXPECT_EQ(loader_lock_state(), LockState::kHeld);
+  EXPECT_FALSE(pending_loads_done());
   library.arrive();
-  EXPECT_EQ(look_at_loader_lock(), LockState::kFree);
-  EXPECT_TRUE(loads_are_over());
+  EXPECT_EQ(loader_lock_state(), LockState::kFree);
+  EXPECT_TRUE(pending_loads_done());
   library.close();
 }
 
 TEST(LoaderLock, IsFreeForAThreadThatLoadsNothingItself) {
-  std::thread([] { EXPECT_EQ(look_at_loader_lock(), LockState::kFree); }).join();
+  std::thread([] { EXPECT_EQ(loader_lock_state(), LockState::kFree); }).join();
 }
 
 TEST(Visit, OfWhatIsLoadedComesLaterWhileSomethingIsBeingLoaded) {
   Arriving library;
   EXPECT_EQ(listed(), 1) << "it is in the list already";
   int count = 0;
-  EXPECT_EQ(visit_loaded(count_named, &count), Visit::kLater);
+  EXPECT_EQ(visit_loaded_modules(count_named, &count), VisitResult::kLoaderBusy);
   EXPECT_EQ(count, 0);
   library.arrive();
   base::LoaderCounts counts;
-  EXPECT_EQ(visit_loaded(count_named, &count, &counts), Visit::kDone);
+  EXPECT_EQ(visit_loaded_modules(count_named, &count, &counts), VisitResult::kDone);
   EXPECT_EQ(count, 1);
   EXPECT_EQ(counts, base::loader_counts());
   library.close();
@@ -104,24 +104,24 @@ TEST(Visit, EndsWhereTheVisitorSaysSo) {
   const auto one = [](dl_phdr_info*, std::size_t, void* data) {
     return ++*static_cast<int*>(data);
   };
-  EXPECT_EQ(visit_loaded(one, &visits), Visit::kDone);
+  EXPECT_EQ(visit_loaded_modules(one, &visits), VisitResult::kDone);
   EXPECT_EQ(visits, 1);
 }
 
 TEST(Held, IsNothingThatIsBeingLoaded) {
   {
     Arriving library;
-    EXPECT_FALSE(Held::mapped(kPath.c_str()));
+    EXPECT_FALSE(PinnedModule::pin(kPath.c_str()));
     library.close();
   }
   EXPECT_EQ(listed(), 0);
-  EXPECT_FALSE(Held::mapped(kPath.c_str())) << "it has gone";
+  EXPECT_FALSE(PinnedModule::pin(kPath.c_str())) << "it has gone";
 }
 
 TEST(Held, StaysWhenTheProgramLetsGo) {
   Arriving library;
   library.arrive();
-  const Held held = Held::mapped(kPath.c_str());
+  const PinnedModule held = PinnedModule::pin(kPath.c_str());
   ASSERT_TRUE(held);
   library.close();
   EXPECT_EQ(listed(), 1);
@@ -130,27 +130,30 @@ TEST(Held, StaysWhenTheProgramLetsGo) {
 }
 
 TEST(Modules, AreToldByTheirParts) {
-  visit_listed(
+  visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void*) {
         static const int s_constant = 7;
         static int s_variable = 7;
-        const bool ours = holds(*module, &s_constant);
-        EXPECT_EQ(lies_in(*module, reinterpret_cast<std::uintptr_t>(&s_constant), 4, PF_R), ours);
-        EXPECT_FALSE(lies_in(*module, reinterpret_cast<std::uintptr_t>(&s_constant), 4, PF_W));
-        EXPECT_EQ(lies_in(*module, reinterpret_cast<std::uintptr_t>(&s_variable), 4, PF_R | PF_W),
+        const bool ours = contains_address(*module, &s_constant);
+        EXPECT_EQ(is_mapped_in(*module, reinterpret_cast<std::uintptr_t>(&s_constant), 4, PF_R),
                   ours);
-        EXPECT_FALSE(lies_in(*module, reinterpret_cast<std::uintptr_t>(&s_variable), 1u << 30, 0));
+        EXPECT_FALSE(is_mapped_in(*module, reinterpret_cast<std::uintptr_t>(&s_constant), 4, PF_W));
+        EXPECT_EQ(
+            is_mapped_in(*module, reinterpret_cast<std::uintptr_t>(&s_variable), 4, PF_R | PF_W),
+            ours);
+        EXPECT_FALSE(
+            is_mapped_in(*module, reinterpret_cast<std::uintptr_t>(&s_variable), 1u << 30, 0));
         return 0;
       },
       nullptr);
-  EXPECT_GT(count_of_first_modules(), 1u);
+  EXPECT_GT(initial_module_count(), 1u);
 }
 
 TEST(Modules, TellTheirOwnNames) {
   static int s_named = 0;
-  visit_listed(
+  visit_listed_modules(
       [](dl_phdr_info* module, std::size_t, void*) {
-        const char* name = ModuleSymbols(*module).own_name();
+        const char* name = ModuleSymbols(*module).soname();
         if (std::strncmp(file_name(*module), "libc.so.", 8) == 0) {
           EXPECT_STREQ(name, "libc.so.6");
           ++s_named;

@@ -14,7 +14,7 @@ namespace {
 
 std::string wide_as_utf8(const wchar_t* wide, std::uint32_t room = 64) {
   char buffer[64];
-  const Text text = to_utf8(wide, buffer, room);
+  const TextView text = to_utf8(wide, buffer, room);
   return {text.data, text.bytes};
 }
 
@@ -31,7 +31,7 @@ TEST(NvtxNames, AFullTableOfDomainsAnswersTheDefaultOne) {
   ASSERT_TRUE(map_tables());
   nvtxDomainHandle_t last{};
   for (std::uint32_t i = 0; i < kDomains + 10; ++i)
-    last = add_domain(plain(("full " + std::to_string(i)).c_str()));
+    last = add_domain(as_text(("full " + std::to_string(i)).c_str()));
   EXPECT_NE(last, nullptr) << "a null handle would make the program think that NVTX is off";
   EXPECT_EQ(domain_index(last), 0u);
 }

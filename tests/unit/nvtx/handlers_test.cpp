@@ -22,12 +22,12 @@ class NvtxHandlers : public ::testing::Test {
   void SetUp() override { hot::g_state.on.store(hot::kOnNvtx); }
   void TearDown() override {
     hot::g_state.on.store(0);
-    set_step_name("");
+    set_step_pattern("");
   }
   void count_steps(const char* name) {
     segment_.plan().mode.store(static_cast<std::uint32_t>(AgentState::kCounting));
     segment_.plan().on_step.store(wire::kNever);
-    set_step_name(name);
+    set_step_pattern(name);
     hot::g_state.on.store(hot::kOnNvtxSteps);
   }
   std::vector<std::pair<std::uint64_t, std::uint32_t>> steps() {
@@ -108,7 +108,7 @@ TEST_F(NvtxHandlers, AttributesOfAnEventArrive) {
   event.message.ascii = "batch";
   nvtxMarkEx(&event);
 
-  const auto marks = segment_.all<wire::MarkEvent>();
+  const auto marks = segment_.all<wire::NvtxMark>();
   ASSERT_EQ(marks.size(), 1u);
   EXPECT_EQ(segment_.text(marks[0].body.message_id), "batch");
   EXPECT_EQ(marks[0].body.category, 7u);
@@ -126,13 +126,13 @@ TEST_F(NvtxHandlers, AnEventShorterThanItsStructIsNotRead) {
   event.message.ascii = reinterpret_cast<const char*>(16);
   nvtxMarkEx(&event);
   nvtxMarkEx(nullptr);
-  ASSERT_EQ(segment_.all<wire::MarkEvent>().size(), 2u);
-  EXPECT_EQ(segment_.text(segment_.all<wire::MarkEvent>()[0].body.message_id), "");
+  ASSERT_EQ(segment_.all<wire::NvtxMark>().size(), 2u);
+  EXPECT_EQ(segment_.text(segment_.all<wire::NvtxMark>()[0].body.message_id), "");
 }
 
 TEST_F(NvtxHandlers, WideMessagesBecomeUtf8) {
   nvtxMarkW(L"Größe \U0001F600");
-  const auto marks = segment_.all<wire::MarkEvent>();
+  const auto marks = segment_.all<wire::NvtxMark>();
   ASSERT_EQ(marks.size(), 1u);
   EXPECT_EQ(segment_.text(marks[0].body.message_id),
             "Gr\xC3\xB6\xC3\x9F"
@@ -231,7 +231,7 @@ TEST_F(NvtxHandlers, MarksBeginStepsAndRangesEndThem) {
 }
 
 TEST_F(NvtxHandlers, ManyThreadsMayBeginAtOnce) {
-  segment_.keep_draining();
+  segment_.start_drainer();
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([t] {

@@ -47,7 +47,7 @@ TEST_F(NvtxAttach, FillsOnlyWhatATableHolds) {
   EXPECT_EQ(initialize(reinterpret_cast<void*>(get_export_table)), 1);
   EXPECT_NE(g_functions[NVTX_CBID_CORE_MarkA], nullptr);
   EXPECT_EQ(g_functions[NVTX_CBID_CORE_RangePop], nullptr);
-  EXPECT_TRUE(was_seen());
+  EXPECT_TRUE(is_in_use());
 }
 
 TEST_F(NvtxAttach, SkipsPlacesTheHeaderLeavesEmpty) {

@@ -26,7 +26,7 @@ class NvtxLate : public ::testing::Test {
   }
   static void look() {
     static std::uint64_t s_now_ns = 1;
-    for (int i = 0; i < 50; ++i) follow_late(s_now_ns += 1'000'000'000);
+    for (int i = 0; i < 50; ++i) fill_late_tables(s_now_ns += 1'000'000'000);
   }
   fakes::InProcessSegment segment_;
 };
@@ -79,7 +79,7 @@ struct Made {
   static void fill(NvtxFunctionPointer* (&table)[M], NvtxFunctionPointer (&functions)[N]) {
     for (std::size_t i = 0; i < N; ++i) table[i + 1] = &functions[i];
   }
-  Globals globals{};
+  NvtxGlobals globals{};
 };
 
 TEST(NvtxGlobals, AValidOneIsKnown) {
@@ -90,9 +90,9 @@ TEST(NvtxGlobals, AValidOneIsKnown) {
 
 TEST(NvtxGlobals, OneWordThatIsNotAsItShouldBeRefusesIt) {
   // Every word that is not a function itself, nor the padding.
-  const std::size_t functions = offsetof(Globals, core) / 8,
-                    tables = offsetof(Globals, core_table) / 8;
-  for (std::size_t word = 1; word < sizeof(Globals) / 8; ++word) {
+  const std::size_t functions = offsetof(NvtxGlobals, core) / 8,
+                    tables = offsetof(NvtxGlobals, core_table) / 8;
+  for (std::size_t word = 1; word < sizeof(NvtxGlobals) / 8; ++word) {
     if (word >= functions && word < tables) continue;
     if (word == 2 || word == functions - 1) continue;  // functions of the header's
     Made made;
@@ -107,7 +107,7 @@ TEST(NvtxGlobals, OneWordThatIsNotAsItShouldBeRefusesIt) {
 
 TEST(NvtxGlobals, ACopyOfAnObjectIsNone) {
   Made made;
-  Globals copy;
+  NvtxGlobals copy;
   std::memcpy(&copy, &made.globals, sizeof copy);
   EXPECT_TRUE(looks_like_globals(&copy));
   EXPECT_FALSE(valid_globals(copy)) << "its tables lead to the other one";

@@ -15,7 +15,7 @@ namespace gpuprof::nvtx {
 namespace {
 
 bool matches(const char* pattern, const char* text) {
-  return glob_matches(plain(pattern), plain(text));
+  return glob_matches(as_text(pattern), as_text(text));
 }
 
 TEST(NvtxStepName, MatchesWholeMessages) {
@@ -40,12 +40,12 @@ TEST(NvtxStepName, QuestionMarkStandsForOneCharacter) {
 }
 
 TEST(NvtxStepName, NoPatternMatchesNothing) {
-  set_step_name("");
-  EXPECT_FALSE(matches_step(plain("step")));
-  set_step_name("ste?");
-  EXPECT_TRUE(matches_step(plain("step")));
-  set_step_name("other");
-  EXPECT_FALSE(matches_step(plain("step")));
+  set_step_pattern("");
+  EXPECT_FALSE(matches_step_pattern(as_text("step")));
+  set_step_pattern("ste?");
+  EXPECT_TRUE(matches_step_pattern(as_text("step")));
+  set_step_pattern("other");
+  EXPECT_FALSE(matches_step_pattern(as_text("step")));
 }
 
 }  // namespace

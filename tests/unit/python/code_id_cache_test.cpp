@@ -12,8 +12,8 @@
 namespace gpuprof::python {
 namespace {
 
-TEST(CodeIds, AreThoseOfOneMark) {
-  const auto ids = std::make_unique<CodeIds>();
+TEST(CodeIdCache, AreThoseOfOneMark) {
+  const auto ids = std::make_unique<CodeIdCache>();
   EXPECT_EQ(ids->find(4096, 7), 0u);
   ids->add(4096, 7, 1);
   EXPECT_EQ(ids->find(4096, 7), 1u);
@@ -23,8 +23,8 @@ TEST(CodeIds, AreThoseOfOneMark) {
   EXPECT_EQ(ids->find(4096, 7), 0u);
 }
 
-TEST(CodeIds, MakeRoomForTheNewest) {
-  const auto ids = std::make_unique<CodeIds>();
+TEST(CodeIdCache, MakeRoomForTheNewest) {
+  const auto ids = std::make_unique<CodeIdCache>();
   for (std::uint64_t code = 16; code < 16 * 20000; code += 16) {
     ids->add(code, 1, code);
     ASSERT_EQ(ids->find(code, 1), code);
@@ -39,8 +39,8 @@ TEST(CodeIds, MakeRoomForTheNewest) {
   EXPECT_GT(known, 90);
 }
 
-TEST(CodeIds, AreNeverHalfOfOneAndHalfOfAnother) {
-  const auto ids = std::make_unique<CodeIds>();
+TEST(CodeIdCache, AreNeverHalfOfOneAndHalfOfAnother) {
+  const auto ids = std::make_unique<CodeIdCache>();
   const auto id_of = [](std::uint64_t code, std::uint64_t mark) { return code * 1000003 + mark; };
   std::atomic<int> wrong{0}, right{0};
   std::vector<std::thread> threads;

@@ -24,7 +24,7 @@ TEST(CodeLoops, TellWhatNoCompilerMade) {
   Published python(13);
   const std::uint64_t init = python.ascii("__init__");
   const std::uint64_t put_in = python.code(init, init, 0);
-  python.put(put_in, python.runtime.at.code_version, 0);
+  python.put(put_in, python.runtime.offsets.code_version, 0);
   ASSERT_NE(code_loops(put_in), nullptr);
   EXPECT_TRUE(code_loops(put_in)->inserted);
   // exec(compile("def train(): ...", "train", "exec")): one text serves as both.
@@ -38,7 +38,7 @@ TEST(CodeLoops, OfVersionsWithoutInsertedCodeAreNoneOfThose) {
     Published python(minor);
     const std::uint64_t train = python.ascii("train");
     const std::uint64_t code = python.code(train, train, 1);
-    python.put(code, python.runtime.at.code_string, python.bytes("dd"));
+    python.put(code, python.runtime.offsets.code_string, python.bytes("dd"));
     ASSERT_NE(code_loops(code), nullptr);
     EXPECT_FALSE(code_loops(code)->inserted) << minor;
   }
@@ -51,7 +51,7 @@ class OnAPage {
     auto* pages = static_cast<std::byte*>(
         mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     byte_code_ = pages + 4096;
-    address = reinterpret_cast<std::uint64_t>(byte_code_) - python.runtime.at.code_bytes;
+    address = reinterpret_cast<std::uint64_t>(byte_code_) - python.runtime.offsets.code_bytes;
     become(python.code("first"));
   }
   ~OnAPage() { munmap(byte_code_ - 4096, 8192); }
@@ -73,7 +73,7 @@ std::uint64_t looping(FakeInterpreter& python, std::string_view name, int units)
   std::string bytes(static_cast<std::size_t>(units) * 2, '\x09');
   bytes += "\x8c";  // JUMP_BACKWARD
   bytes += static_cast<char>(units);
-  std::memcpy(reinterpret_cast<void*>(code + python.runtime.at.code_bytes), bytes.data(),
+  std::memcpy(reinterpret_cast<void*>(code + python.runtime.offsets.code_bytes), bytes.data(),
               bytes.size());
   return code;
 }

@@ -20,7 +20,7 @@ namespace gpuprof::tests {
 class FakeInterpreter {
  public:
   explicit FakeInterpreter(std::uint32_t minor) {
-    runtime.at = *python::built_in_offsets(minor);
+    runtime.offsets = *python::built_in_offsets(minor);
     runtime.code_type = make(64);
     runtime.address = make(8192);
     runtime.frame_bytes = 128;
@@ -39,33 +39,34 @@ class FakeInterpreter {
   }
 
   std::uint64_t ascii(std::string_view text) {
-    const std::uint64_t at = make(runtime.at.str_ascii_data + text.size());
-    put<std::uint64_t>(at, runtime.at.str_length, text.size());
-    put(at, runtime.at.str_length + 8, base::hash_bytes(text.data(), text.size()));
-    put<std::uint32_t>(at, runtime.at.str_state, 0xabcd0000u | 1u << 6 | 1u << 5 | 1u << 2);
-    std::memcpy(reinterpret_cast<void*>(at + runtime.at.str_ascii_data), text.data(), text.size());
+    const std::uint64_t at = make(runtime.offsets.str_ascii_data + text.size());
+    put<std::uint64_t>(at, runtime.offsets.str_length, text.size());
+    put(at, runtime.offsets.str_length + 8, base::hash_bytes(text.data(), text.size()));
+    put<std::uint32_t>(at, runtime.offsets.str_state, 0xabcd0000u | 1u << 6 | 1u << 5 | 1u << 2);
+    std::memcpy(reinterpret_cast<void*>(at + runtime.offsets.str_ascii_data), text.data(),
+                text.size());
     return at;
   }
   template <typename C>
   std::uint64_t wide(const std::basic_string<C>& text) {
-    const std::uint64_t at = make(runtime.at.str_compact_data + text.size() * sizeof(C));
-    put<std::uint64_t>(at, runtime.at.str_length, text.size());
-    put<std::uint32_t>(at, runtime.at.str_state,
+    const std::uint64_t at = make(runtime.offsets.str_compact_data + text.size() * sizeof(C));
+    put<std::uint64_t>(at, runtime.offsets.str_length, text.size());
+    put<std::uint32_t>(at, runtime.offsets.str_state,
                        1u << 5 | static_cast<std::uint32_t>(sizeof(C)) << 2);
-    std::memcpy(reinterpret_cast<void*>(at + runtime.at.str_compact_data), text.data(),
+    std::memcpy(reinterpret_cast<void*>(at + runtime.offsets.str_compact_data), text.data(),
                 text.size() * sizeof(C));
     return at;
   }
   std::uint64_t bytes(std::string_view text) {
-    const std::uint64_t at = make(runtime.at.bytes_data + text.size() + 1);
-    put<std::uint64_t>(at, runtime.at.bytes_length, text.size());
-    std::memcpy(reinterpret_cast<void*>(at + runtime.at.bytes_data), text.data(), text.size());
+    const std::uint64_t at = make(runtime.offsets.bytes_data + text.size() + 1);
+    put<std::uint64_t>(at, runtime.offsets.bytes_length, text.size());
+    std::memcpy(reinterpret_cast<void*>(at + runtime.offsets.bytes_data), text.data(), text.size());
     return at;
   }
 
   std::uint64_t code(std::uint64_t file, std::uint64_t name, std::int32_t line,
                      std::string_view table = "\x02\x01") {
-    const python::Offsets& o = runtime.at;
+    const python::Offsets& o = runtime.offsets;
     const std::uint64_t at = make(512);
     put(at, o.object_type, runtime.code_type);
     put(at, o.code_file, file);
@@ -80,7 +81,7 @@ class FakeInterpreter {
   /// What 3.12 and newer give to each code object, the next one at an old address, too.
   void number(std::uint64_t its_code) {
     static std::uint32_t last = 0;
-    put(its_code, runtime.at.code_version, ++last);
+    put(its_code, runtime.offsets.code_version, ++last);
   }
   std::uint64_t code(std::string_view name, std::int32_t line = 1) {
     return code(ascii("train.py"), ascii(name), line);
@@ -88,7 +89,7 @@ class FakeInterpreter {
 
   /// A frame at byte `offset` of its code.
   std::uint64_t frame(std::uint64_t its_code, std::uint64_t previous, std::int32_t offset = 4) {
-    const python::Offsets& o = runtime.at;
+    const python::Offsets& o = runtime.offsets;
     const std::uint64_t at = make(512);
     put(at, o.frame_code, its_code);
     put(at, o.frame_previous, previous);
@@ -101,17 +102,17 @@ class FakeInterpreter {
     return at;
   }
   void set_entry(std::uint64_t frame_at) {
-    put<std::uint8_t>(frame_at, runtime.at.frame_is_entry, 1);
+    put<std::uint8_t>(frame_at, runtime.offsets.frame_is_entry, 1);
   }
   std::uint64_t shim(std::uint64_t previous) {
     const std::uint64_t at = frame(make(8), previous);
-    put<std::uint8_t>(at, runtime.at.frame_owner, 3);
+    put<std::uint8_t>(at, runtime.offsets.frame_owner, 3);
     return at;
   }
 
   /// A thread state whose innermost frame is `top`; `outer` is that of the cframe below it.
   std::uint64_t state(std::uint64_t top, std::uint64_t outer = 0) {
-    const python::Offsets& o = runtime.at;
+    const python::Offsets& o = runtime.offsets;
     const std::uint64_t at = make(1024);
     if (o.cframe_frame == python::kNone) {
       put(at, o.thread_frame, top);

@@ -25,15 +25,15 @@ TEST(WrongLayout, IsNotFollowedIntoMemoryThatCannotBeRead) {
   const auto closed = reinterpret_cast<std::uint64_t>(page + 4096);
   const std::uint64_t frame = python.frame(closed, 0);
   const std::uint64_t tops[] = {closed, frame, closed - 8, 16, ~std::uint64_t{7}};
-  QuickFrame found[8];
+  FastFrame found[8];
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(quick_frames_refused(), i >= 32);
+    EXPECT_EQ(fast_frames_disabled(), i >= 32);
     const std::uint64_t state = python.state(tops[i % 5]);
-    python.put<std::uint64_t>(state, python.runtime.at.thread_native_id, hot::this_tid());
+    python.put<std::uint64_t>(state, python.runtime.offsets.thread_native_id, hot::current_tid());
     g_state = reinterpret_cast<void*>(state);
-    EXPECT_EQ(quick_frames(hot::this_tid(), found, 8), 0u);
+    EXPECT_EQ(read_fast_frames(hot::current_tid(), found, 8), 0u);
   }
-  EXPECT_TRUE(quick_frames_refused());
+  EXPECT_TRUE(fast_frames_disabled());
   g_runtime.store(nullptr);
 }
 

@@ -31,7 +31,7 @@ class Inside {
 
   void at(std::uint64_t top) {
     const std::uint64_t state = python.state(top);
-    python.put<std::uint64_t>(state, python.runtime.at.thread_native_id, hot::this_tid());
+    python.put<std::uint64_t>(state, python.runtime.offsets.thread_native_id, hot::current_tid());
     g_state = reinterpret_cast<void*>(state);
   }
   /// A function of PyTorch's through which modules are called, in a module of this type.
@@ -42,14 +42,14 @@ class Inside {
     return with_self(python.frame(module_code_, previous), object);
   }
   std::uint64_t with_self(std::uint64_t frame, std::uint64_t object) {
-    const std::uint64_t tag = python.runtime.at.minor >= 14 ? 1 : 0;
-    python.put(frame, python.runtime.at.frame_locals, object | tag);
+    const std::uint64_t tag = python.runtime.offsets.minor >= 14 ? 1 : 0;
+    python.put(frame, python.runtime.offsets.frame_locals, object | tag);
     return frame;
   }
   std::uint64_t object(const char* type_name_of) {
     const std::uint64_t type = python.make(64), made = python.make(64);
     python.put(type, 24, reinterpret_cast<std::uint64_t>(type_name_of));
-    python.put(made, python.runtime.at.object_type, type);
+    python.put(made, python.runtime.offsets.object_type, type);
     return made;
   }
 
@@ -59,19 +59,19 @@ class Inside {
   std::uint64_t module_code_ = 0;
 };
 
-CodeFacts facts_of(const FakeInterpreter& python, std::uint64_t code) {
-  CodeFacts facts{};
-  code_facts(python.runtime, code, CodeMark(python.runtime.at).of(code), &facts);
+CodeInfo facts_of(const FakeInterpreter& python, std::uint64_t code) {
+  CodeInfo facts{};
+  load_code_info(python.runtime, code, CodeFingerprint(python.runtime.offsets).of(code), &facts);
   return facts;
 }
 
-std::uint32_t frames(QuickFrame* to, std::uint32_t room = 64) {
-  return quick_frames(hot::this_tid(), to, room);
+std::uint32_t frames(FastFrame* to, std::uint32_t room = 64) {
+  return read_fast_frames(hot::current_tid(), to, room);
 }
 
 /// Until frames are read without care.
 void settle() {
-  QuickFrame found[64];
+  FastFrame found[64];
   for (int i = 0; i < 50; ++i) frames(found);
 }
 
@@ -85,7 +85,7 @@ TEST_P(QuickFrames, AreThoseOfTheCallingThread) {
   const std::uint64_t outer = python.frame(outer_code, 0, 8),
                       inner = python.frame(inner_code, outer, 6);
   inside.at(inner);
-  QuickFrame found[64];
+  FastFrame found[64];
   // With care first, then without.
   for (int i = 0; i < 50; ++i) {
     ASSERT_EQ(frames(found), 2u);
@@ -107,7 +107,7 @@ TEST_P(QuickShims, AreToldFromFrames) {
   Inside inside(GetParam());
   FakeInterpreter& python = inside.python;
   inside.at(python.frame(python.code("step"), python.shim(python.frame(python.code("main"), 0))));
-  QuickFrame found[64];
+  FastFrame found[64];
   ASSERT_EQ(frames(found), 3u);
   EXPECT_EQ(found[1].code, 0u);
   EXPECT_EQ(found[1].flags, wire::kPyShim);
@@ -118,7 +118,7 @@ TEST_P(QuickFrames, EndWhereSomethingIsNoCodeObject) {
   FakeInterpreter& python = inside.python;
   const std::uint64_t odd = python.frame(python.make(512), 0);
   inside.at(python.frame(python.code("step"), odd));
-  QuickFrame found[64];
+  FastFrame found[64];
   EXPECT_EQ(frames(found), 1u);
 }
 
@@ -127,7 +127,7 @@ TEST_P(QuickFrames, KnowTheCallsOfModules) {
   FakeInterpreter& python = inside.python;
   const std::uint64_t linear = inside.object("Linear");
   inside.at(inside.module_frame(0, linear));
-  QuickFrame found[64];
+  FastFrame found[64];
   ASSERT_EQ(frames(found), 1u);
   EXPECT_TRUE(facts_of(python, found[0].code).module_call);
   const Object self = first_local(python.runtime, found[0].frame);
@@ -144,11 +144,11 @@ TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
   const std::uint64_t call = inside.module_frame(main, inside.object("Linear"));
   inside.at(python.frame(python.code("forward"), call));
   fakes::InProcessSegment segment(2, 2);
-  const hot::Guard guard(hot::Role::kCallback);
-  static torch::Stack stack;
+  const hot::Guard guard(hot::RingRole::kCallback);
+  static torch::OperatorStack stack;
   stack.clear();
   const auto take = [&](std::uint32_t detail) {
-    stack.take(guard.tid(), 0);
+    stack.capture(guard.tid(), 0);
     return stack.define(guard, detail, 1);
   };
   const std::uint32_t both = wire::kTorchStack | wire::kTorchModules;
@@ -180,29 +180,29 @@ TEST_P(QuickFrames, BecomeTheStackOfAnOperator) {
 TEST_P(QuickFrames, StandStillWhileAnOperatorIsOpen) {
   Inside inside(GetParam());
   FakeInterpreter& python = inside.python;
-  const std::uint32_t code_at = python.runtime.at.frame_code;
+  const std::uint32_t code_at = python.runtime.offsets.frame_code;
   const std::uint64_t outer = python.frame(python.code("main"), 0);
   const std::uint64_t inner = python.frame(python.code("step"), outer);
   inside.at(inner);
   settle();
-  static torch::Stack stack;
+  static torch::OperatorStack stack;
   stack.clear();
-  stack.take(hot::this_tid(), 0);
+  stack.capture(hot::current_tid(), 0);
   const std::uint32_t version = stack.version();
   // Nobody looks outside of the innermost frame while an operator is open around this one …
   const std::uint64_t other = python.code("other");
   python.put(outer, code_at, other);
-  stack.take(hot::this_tid(), version);
+  stack.capture(hot::current_tid(), version);
   EXPECT_EQ(stack.version(), version);
   EXPECT_NE(stack.frames()[1].code, other);
   // … unless it began with another stack, …
-  stack.take(hot::this_tid(), version - 1);
+  stack.capture(hot::current_tid(), version - 1);
   EXPECT_NE(stack.version(), version);
   EXPECT_EQ(stack.frames()[1].code, other);
   // … or called Python since.
   python.put(outer, code_at, python.code("main"));
   inside.at(python.frame(python.code("hook"), inner));
-  stack.take(hot::this_tid(), stack.version());
+  stack.capture(hot::current_tid(), stack.version());
   ASSERT_EQ(stack.frame_count(), 3u);
   EXPECT_NE(stack.frames()[2].code, other);
 }
@@ -215,12 +215,12 @@ TEST_P(QuickFrames, AreComparedOneByOne) {
   const std::uint64_t inner = python.frame(inner_code, outer, 6);
   inside.at(inner);
   settle();
-  QuickFrame found[64];
-  static torch::Stack stack;
+  FastFrame found[64];
+  static torch::OperatorStack stack;
   stack.clear();
-  stack.take(hot::this_tid(), 0);
+  stack.capture(hot::current_tid(), 0);
   const std::uint32_t version = stack.version();
-  stack.take(hot::this_tid(), 0);
+  stack.capture(hot::current_tid(), 0);
   EXPECT_EQ(stack.version(), version);
   // Deeper, less deep, elsewhere: what is told is what the frames are.
   const std::uint64_t tops[] = {python.frame(outer_code, inner, 2), outer,
@@ -228,10 +228,10 @@ TEST_P(QuickFrames, AreComparedOneByOne) {
   for (const std::uint64_t top : tops) {
     inside.at(top);
     const std::uint32_t count = frames(found);
-    stack.take(hot::this_tid(), 0);
+    stack.capture(hot::current_tid(), 0);
     ASSERT_EQ(stack.frame_count(), count);
     for (std::uint32_t i = 0; i < count; ++i)
-      EXPECT_TRUE(tests::same_place(stack.frames()[i], found[i])) << i;
+      EXPECT_TRUE(tests::same_frame(stack.frames()[i], found[i])) << i;
   }
 }
 
@@ -239,9 +239,9 @@ TEST(Stack, WithoutModulesIsNoneWhereOnlyModulesAreWanted) {
   Inside inside(11);
   inside.at(inside.python.frame(inside.python.code("main"), 0));
   fakes::InProcessSegment segment(2, 2);
-  const hot::Guard guard(hot::Role::kCallback);
-  static torch::Stack stack;
-  stack.take(guard.tid(), 0);
+  const hot::Guard guard(hot::RingRole::kCallback);
+  static torch::OperatorStack stack;
+  stack.capture(guard.tid(), 0);
   EXPECT_EQ(stack.define(guard, wire::kTorchModules, 1), 0u);
   EXPECT_EQ(stack.module_level(), torch::kNoModule);
 }
@@ -252,20 +252,20 @@ TEST(Stack, CodeAtTheSameAddressIsAnotherOne) {
   const std::uint64_t code = python.code("first", 3);
   inside.at(python.frame(code, 0));
   fakes::InProcessSegment segment(2, 2);
-  const hot::Guard guard(hot::Role::kCallback);
-  static torch::Stack stack;
+  const hot::Guard guard(hot::RingRole::kCallback);
+  static torch::OperatorStack stack;
   // With care first, then without.
-  for (int i = 0; i < 50; ++i) stack.take(guard.tid(), 0);
+  for (int i = 0; i < 50; ++i) stack.capture(guard.tid(), 0);
   const std::uint64_t first = stack.define(guard, wire::kTorchStack, 1);
-  python.put(code, python.runtime.at.code_qualname, python.ascii("second"));
+  python.put(code, python.runtime.offsets.code_qualname, python.ascii("second"));
   python.put<std::uint64_t>(code, 24, 8);  // its constants
-  stack.take(guard.tid(), 0);
+  stack.capture(guard.tid(), 0);
   EXPECT_NE(stack.define(guard, wire::kTorchStack, 1), first);
 }
 
 /// Puts other code, made of objects at the same addresses, where `code` is.
 void overwrite(Inside& inside, std::uint64_t code, std::string_view file, std::string_view table) {
-  const Offsets& at = inside.python.runtime.at;
+  const Offsets& at = inside.python.runtime.offsets;
   const auto* bytes = reinterpret_cast<const std::byte*>(code);
   std::memcpy(
       reinterpret_cast<void*>(base::load<std::uint64_t>(bytes + at.code_file) + at.str_ascii_data),
@@ -286,11 +286,11 @@ TEST_P(QuickFrames, OfCodeMadeOfOldAddressesAreOthers) {
         python.code(python.ascii("<cell-1>"), python.ascii("<module>"), 1, table);
     inside.at(python.frame(code, 0));
     fakes::InProcessSegment segment(2, 2);
-    const hot::Guard guard(hot::Role::kCallback);
-    static torch::Stack stack;
+    const hot::Guard guard(hot::RingRole::kCallback);
+    static torch::OperatorStack stack;
     stack.clear();
     const auto take = [&] {
-      stack.take(guard.tid(), 0);
+      stack.capture(guard.tid(), 0);
       return stack.define(guard, wire::kTorchStack, 1);
     };
     for (int i = 0; i < 50; ++i) take();
@@ -325,9 +325,9 @@ std::uint64_t subclassed(const Offsets& at) {
 TEST_P(QuickFrames, OfAFileWhoseNameLiesElsewhereAreFollowed) {
   Inside inside(GetParam());
   FakeInterpreter& python = inside.python;
-  const std::uint64_t file = subclassed(python.runtime.at);
+  const std::uint64_t file = subclassed(python.runtime.offsets);
   const std::uint64_t name = python.ascii("<module>");
-  const CodeFacts first = facts_of(python, python.code(file, name, 1));
+  const CodeInfo first = facts_of(python, python.code(file, name, 1));
   EXPECT_NE(first.mark, facts_of(python, python.code(file, name, 2)).mark);
   EXPECT_NE(first.id, 0u);
 }
@@ -337,36 +337,36 @@ TEST_P(QuickFrames, AreNoneOnceAnotherThreadEndsPython) {
   Inside inside(GetParam());
   FakeInterpreter& python = inside.python;
   const std::uint64_t frame = python.frame(python.code("main"), 0);
-  const std::uint32_t ends = python.runtime.at.runtime_finalizing;
+  const std::uint32_t ends = python.runtime.offsets.runtime_finalizing;
   for (const bool settled : {false, true}) {
     inside.at(frame);
-    settled ? settle() : forget_trials();
-    static torch::Stack stack;
+    settled ? settle() : reset_layout_validation();
+    static torch::OperatorStack stack;
     stack.clear();
-    stack.take(hot::this_tid(), 0);
+    stack.capture(hot::current_tid(), 0);
     EXPECT_EQ(stack.frame_count(), 1u);
     const std::uint32_t version = stack.version();
-    OwnLook look;
-    EXPECT_EQ(look_at_own_frames(&look), settled);
+    StackFingerprint look;
+    EXPECT_EQ(fingerprint_stack(&look), settled);
     // By this thread: its frames are there until the end.
     python.put(python.runtime.address, ends, reinterpret_cast<std::uint64_t>(g_state));
-    stack.take(hot::this_tid(), version);
+    stack.capture(hot::current_tid(), version);
     EXPECT_EQ(stack.frame_count(), 1u);
-    EXPECT_EQ(look_at_own_frames(&look), settled);
+    EXPECT_EQ(fingerprint_stack(&look), settled);
     python.put(python.runtime.address, ends, python.state(0));
     python.put<std::uint64_t>(reinterpret_cast<std::uint64_t>(g_state),
-                              python.runtime.at.thread_frame, 0x2bad00000000);
+                              python.runtime.offsets.thread_frame, 0x2bad00000000);
     for (const std::uint32_t around : {0u, version}) {
-      stack.take(hot::this_tid(), around);
+      stack.capture(hot::current_tid(), around);
       EXPECT_EQ(stack.frame_count(), 0u);
     }
-    EXPECT_FALSE(look_at_own_frames(&look));
-    QuickFrame found[64];
+    EXPECT_FALSE(fingerprint_stack(&look));
+    FastFrame found[64];
     EXPECT_EQ(frames(found), 0u);
-    EXPECT_FALSE(quick_frames_refused());
+    EXPECT_FALSE(fast_frames_disabled());
     fakes::InProcessSegment segment(2, 2);
     wire::PyFrame read[4];
-    const Read own = read_own(hot::Guard(hot::Role::kCallback), read, 4, 1);
+    const ReadResult own = read_current_frames(hot::Guard(hot::RingRole::kCallback), read, 4, 1);
     EXPECT_EQ(own.count, 0u);
     EXPECT_EQ(own.flags, wire::kStackPythonPartial);
     python.put<std::uint64_t>(python.runtime.address, ends, 0);
@@ -377,20 +377,20 @@ TEST(Stack, IsDefinedOnceAllOfItFoundRoom) {
   Inside inside(11);
   inside.at(inside.python.frame(inside.python.code("main"), 0));
   fakes::InProcessSegment segment(2, 2);
-  const hot::Guard guard(hot::Role::kCallback);
-  static torch::Stack stack;
-  stack.take(guard.tid(), 0);
+  const hot::Guard guard(hot::RingRole::kCallback);
+  static torch::OperatorStack stack;
+  stack.capture(guard.tid(), 0);
   while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
   stack.define(guard, wire::kTorchStack, 1);
-  segment.forget();
+  segment.discard_records();
   for (int i = 0; i < 2; ++i) stack.define(guard, wire::kTorchStack, 2);
   EXPECT_EQ(segment.all<wire::StackDef>().size(), 1u);
   EXPECT_EQ(segment.all<wire::PyCodeDef>().size(), 1u);
   // Another drop takes nothing of it back.
   while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
-  segment.forget();
+  segment.discard_records();
   stack.define(guard, wire::kTorchStack, 3);
   EXPECT_EQ(segment.all<wire::StackDef>().size(), 0u);
 }

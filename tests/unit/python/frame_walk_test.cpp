@@ -14,14 +14,14 @@ namespace {
 using tests::FakeInterpreter;
 
 /// What another thread's bytes cost: every look is a system call there.
-struct CountedMemory : OwnMemory {
+struct CountedMemory : LocalMemory {
   static constexpr bool kOwn = false;
   explicit CountedMemory(int* counter) : looks(counter) {}
 
   const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
   const std::byte* keep(std::uint64_t at, std::uint32_t bytes) const {
     ++*looks;
-    return OwnMemory::keep(at, bytes);
+    return LocalMemory::keep(at, bytes);
   }
 
   int* looks;
@@ -49,21 +49,21 @@ class Lanes {
 };
 
 struct Result {
-  Read read;
+  ReadResult read;
   wire::PyFrame frames[wire::kMaxPythonFrames];
 };
 
 template <typename Memory>
 Result walk_in(Memory& memory, FakeInterpreter& python, std::uint64_t state, std::uint32_t room) {
   Result result{};
-  const hot::Guard guard(hot::Role::kSignal);
+  const hot::Guard guard(hot::RingRole::kSignal);
   EXPECT_TRUE(guard);
-  result.read = Walk<Memory>(memory, python.runtime, guard, 1).run(state, result.frames, room);
+  result.read = FrameWalk<Memory>(memory, python.runtime, guard, 1).run(state, result.frames, room);
   return result;
 }
 Result walk(FakeInterpreter& python, std::uint64_t state,
             std::uint32_t room = wire::kMaxPythonFrames) {
-  OwnMemory memory;
+  LocalMemory memory;
   return walk_in(memory, python, state, room);
 }
 
@@ -131,7 +131,7 @@ TEST_P(EachVersion, LeavesALoop) {
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t first = python.frame(python.code("a"), 0);
   const std::uint64_t second = python.frame(python.code("b"), first);
-  python.put(first, python.runtime.at.frame_previous, second);
+  python.put(first, python.runtime.offsets.frame_previous, second);
   const Result result = walk(python, python.state(second));
   EXPECT_LT(result.read.count, 10u);
   EXPECT_EQ(result.read.flags, wire::kStackPythonPartial);
@@ -205,14 +205,14 @@ TEST_P(EachVersion, TellsApartCodeObjectsThatUsedOneAddress) {
   const std::uint64_t state = python.state(python.frame(code, 0));
   walk(python, state);
   // Its file's name is made where the last one's was.
-  std::memcpy(reinterpret_cast<void*>(file + python.runtime.at.str_ascii_data), "<cell-2>", 8);
+  std::memcpy(reinterpret_cast<void*>(file + python.runtime.offsets.str_ascii_data), "<cell-2>", 8);
   python.number(code);
   walk(python, state);
   // Made by no compiler: its name alone tells.
-  python.put(code, python.runtime.at.code_version, 0);
-  python.put(code, name_field(python.runtime.at), python.ascii("g"));
+  python.put(code, python.runtime.offsets.code_version, 0);
+  python.put(code, code_name_offset(python.runtime.offsets), python.ascii("g"));
   walk(python, state);
-  python.put(code, name_field(python.runtime.at), python.ascii("h"));
+  python.put(code, code_name_offset(python.runtime.offsets), python.ascii("h"));
   walk(python, state);
   const std::vector<Sent> codes = lanes.codes();
   ASSERT_EQ(codes.size(), 4u);

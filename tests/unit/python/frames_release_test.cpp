@@ -16,7 +16,7 @@
 namespace gpuprof::python {
 namespace {
 
-using fakes::lines_of_maps;
+using fakes::count_mappings;
 using tests::FakeInterpreter;
 
 struct Published : FakeInterpreter {
@@ -41,7 +41,7 @@ TEST(Release, ForgetsCodeObjectsAndUnmapsTheirTable) {
   EXPECT_EQ(g_code_ids.find(code, 1), 0u);
   // When a session comes again and other code lies at the same address
   python.use();
-  python.put(code, python.runtime.at.code_first_line, 77);
+  python.put(code, python.runtime.offsets.code_first_line, 77);
   loops = code_loops(code);
   ASSERT_NE(loops, nullptr);
   EXPECT_NE(loops->id, id);
@@ -53,16 +53,16 @@ TEST(Release, LeavesTheTableToAThreadThatIsStillInside) {
   Published python;
   const std::uint64_t code = python.code("train");
   {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     ASSERT_TRUE(guard);
     const CodeLoops* loops = code_loops(code);
     ASSERT_NE(loops, nullptr);
-    hot::withdraw(1);
+    hot::unpublish_segment(1);
     release();
     EXPECT_EQ(loops->address, code) << "not unmapped under it";
   }
   release();
-  EXPECT_EQ(lines_of_maps("daemon_segment"), 1);
+  EXPECT_EQ(count_mappings("daemon_segment"), 1);
 }
 
 }  // namespace

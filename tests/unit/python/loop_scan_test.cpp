@@ -34,14 +34,14 @@ std::string unhex(const std::string& text) {
   return bytes;
 }
 
-JumpScan scan(int minor, const std::string& code) {
-  JumpScan found;
-  scan_jumps(static_cast<std::uint32_t>(minor), reinterpret_cast<const std::uint8_t*>(code.data()),
+LoopScan scan(int minor, const std::string& code) {
+  LoopScan found;
+  scan_loops(static_cast<std::uint32_t>(minor), reinterpret_cast<const std::uint8_t*>(code.data()),
              static_cast<std::int32_t>(code.size()), &found);
   return found;
 }
 
-std::vector<JumpSpan> spans(const JumpScan& found) {
+std::vector<LoopSpan> spans(const LoopScan& found) {
   return {found.spans, found.spans + found.count};
 }
 
@@ -77,7 +77,7 @@ class Comparison {
   int codes = 0, loops = 0, changed = 0, missing = 0, wrong = 0;
 
  private:
-  void fail(const std::string& name, JumpSpan span, const std::string& what) {
+  void fail(const std::string& name, LoopSpan span, const std::string& what) {
     if (wrong++ < 5)
       ADD_FAILURE() << path_ << ": " << name << " [" << span.target << ", " << span.jump
                     << "]: " << what;
@@ -85,19 +85,19 @@ class Comparison {
   void one_code(const std::string& name, const std::string& code, const std::string& running,
                 const std::string& jumps) {
     ++codes;
-    const JumpScan found = scan(minor_, code);
+    const LoopScan found = scan(minor_, code);
     ASSERT_TRUE(found.known) << name;
     check_heads(name, found, check_jumps(name, found, jumps));
     if (running.empty()) return;
     changed += running != code ? 1 : 0;
-    const JumpScan again = scan(minor_, running);
+    const LoopScan again = scan(minor_, running);
     EXPECT_TRUE(again.known) << name;
     if (spans(again) != spans(found)) fail(name, {}, "is not found in the code that runs");
     EXPECT_EQ(again.handlers, found.handlers) << name;
     EXPECT_EQ(again.yields, found.yields) << name;
   }
   /// Lines of the jumps' targets.
-  std::map<int, int> check_jumps(const std::string& name, const JumpScan& found,
+  std::map<int, int> check_jumps(const std::string& name, const LoopScan& found,
                                  const std::string& jumps) {
     std::map<int, int> line_of;
     std::set<int> sources;
@@ -107,16 +107,16 @@ class Comparison {
       line_of[target] = line;
       sources.insert(source);
     }
-    for (const JumpSpan& span : spans(found)) {
+    for (const LoopSpan& span : spans(found)) {
       ++loops;
       if (!line_of.contains(span.target)) fail(name, span, "dis has no jump to there");
       if (!sources.contains(span.jump)) fail(name, span, "dis has no jump from there");
     }
     return line_of;
   }
-  void check_heads(const std::string& name, const JumpScan& found, std::map<int, int> line_of) {
+  void check_heads(const std::string& name, const LoopScan& found, std::map<int, int> line_of) {
     std::map<Head*, int> used;
-    const std::vector<JumpSpan> all = spans(found);
+    const std::vector<LoopSpan> all = spans(found);
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k)
         if (all[i].target <= all[k].jump && all[i].jump > all[k].jump)
@@ -139,7 +139,7 @@ class Comparison {
   std::vector<Head> heads_;
 };
 
-TEST(JumpScan, FindsTheLoopsOfTheStandardLibraryOfEveryInterpreter) {
+TEST(LoopScan, FindsTheLoopsOfTheStandardLibraryOfEveryInterpreter) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "SKIPPED: minutes on one thread; the other builds have it";
 #endif
@@ -178,29 +178,29 @@ TEST(JumpScan, FindsTheLoopsOfTheStandardLibraryOfEveryInterpreter) {
   }
 }
 
-TEST(JumpScan, KnowsNoOtherVersion) {
+TEST(LoopScan, KnowsNoOtherVersion) {
   for (const int minor : {0, 7, 15, 99}) EXPECT_FALSE(scan(minor, std::string(40, '\0')).known);
 }
 
-TEST(JumpScan, GivesUpWhereSomebodyTracesLines) {
+TEST(LoopScan, GivesUpWhereSomebodyTracesLines) {
   // INSTRUMENTED_LINE of 3.12 stands for an instruction whose cache is not known.
   EXPECT_FALSE(scan(12, std::string("\xfe\x00\x00\x00", 4)).known);
 }
 
-TEST(JumpScan, FindsTheHeadOfALoopThatRunsCompiled) {
+TEST(LoopScan, FindsTheHeadOfALoopThatRunsCompiled) {
   // 3.13: FOR_ITER +3 units behind its cache, NOP, ENTER_EXECUTOR and its cache, END_FOR.
   const std::string code("\x48\x03\x00\x00\x1e\x00\x46\x09\x00\x00\x0b\x00", 12);
-  EXPECT_EQ(spans(scan(13, code)), (std::vector<JumpSpan>{{0, 6, 4}}));
+  EXPECT_EQ(spans(scan(13, code)), (std::vector<LoopSpan>{{0, 6, 4}}));
 }
 
-TEST(JumpScan, SurvivesAnyBytes) {
+TEST(LoopScan, SurvivesAnyBytes) {
   unsigned seed = 1;
   for (int round = 0; round < 3000; ++round) {
     std::string code;
     for (int i = 0; i < round % 300; ++i)
       code.push_back(static_cast<char>((seed = seed * 1103515245 + 12345) >> 16));
     for (int minor = 8; minor <= 14; ++minor)
-      for (const JumpSpan& span : spans(scan(minor, code))) {
+      for (const LoopSpan& span : spans(scan(minor, code))) {
         EXPECT_GE(span.target, 0);
         EXPECT_LE(span.target, span.jump);
         EXPECT_LT(span.jump, static_cast<int>(code.size()));
@@ -208,7 +208,7 @@ TEST(JumpScan, SurvivesAnyBytes) {
   }
 }
 
-TEST(JumpScan, KeepsABoundedNumberOfLoops) {
+TEST(LoopScan, KeepsABoundedNumberOfLoops) {
   // 3.12: JUMP_BACKWARD to itself.
   std::string code;
   for (std::uint32_t i = 0; i < 2 * kMaxSpans; ++i) code += "\x8c\x01";

@@ -139,7 +139,7 @@ TEST(Offsets, AreBuiltInFor308To313) {
 TEST(Text, IgnoresBitsTheInterpreterLeavesUninitialised) {
   const std::uint32_t ascii = 1u << 6 | 1u << 5 | 1u << 2;
   for (const std::uint32_t garbage : {0u, 0xffffff00u, 0x00e50000u}) {
-    const TextShape shape = text_shape(garbage | ascii, 5, 100);
+    const StrLayout shape = str_layout(garbage | ascii, 5, 100);
     EXPECT_TRUE(shape.ascii);
     EXPECT_EQ(shape.width, 1u);
     EXPECT_EQ(shape.units, 5u);
@@ -148,12 +148,12 @@ TEST(Text, IgnoresBitsTheInterpreterLeavesUninitialised) {
 
 TEST(Text, KnowsTheLayoutWithSixteenBitsForInterned) {
   const std::uint32_t state = 2u | (1u << 4 | 1u << 3 | 1u) << 16;
-  const TextShape shape = text_shape(state, 5, 100);
+  const StrLayout shape = str_layout(state, 5, 100);
   EXPECT_TRUE(shape.ascii);
   EXPECT_EQ(shape.width, 1u);
 }
 
-TEST(Text, RefusesStringsThatAreNotCompact) { EXPECT_EQ(text_shape(1u << 2, 5, 100).width, 0u); }
+TEST(Text, RefusesStringsThatAreNotCompact) { EXPECT_EQ(str_layout(1u << 2, 5, 100).width, 0u); }
 
 TEST(ModuleSymbols, FindWhatTheLoaderFinds) {
   int found = 0;

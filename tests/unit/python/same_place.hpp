@@ -10,7 +10,7 @@
 namespace gpuprof::tests {
 
 /// Whether both are at one place of one frame.
-inline bool same_place(const python::QuickFrame& a, const python::QuickFrame& b) {
+inline bool same_frame(const python::FastFrame& a, const python::FastFrame& b) {
   return a.frame == b.frame && a.code == b.code && a.instr_offset == b.instr_offset &&
          a.flags == b.flags;
 }

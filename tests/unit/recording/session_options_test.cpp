@@ -16,7 +16,8 @@ using testing::HasSubstr;
 SessionOptions everything_changed() {
   SessionOptions o;
   o.output = "/tmp/a b\\c\nd=e";
-  o.output_is_pattern = o.force = o.all_processes = o.trace_given = o.armed = o.of_running = true;
+  o.output_is_pattern = o.force = o.all_processes = o.trace_given = o.armed = o.running_processes =
+      true;
   o.formats = {"tensorboard", "perfetto"};
   o.span_size_events = 1;
   o.max_size_bytes = 2;
@@ -50,7 +51,7 @@ TEST(SessionOptions, EveryFieldSurvivesTheJourney) {
   const SessionOptions options = everything_changed();
   const std::string text = to_text(options);
   const auto back = from_text(text);
-  ASSERT_TRUE(back.ok()) << back.error().sentence;
+  ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(text, to_text(back.value()));
   EXPECT_EQ(options.output, back.value().output);
   EXPECT_EQ(options.formats, back.value().formats);
@@ -87,7 +88,7 @@ TEST(SessionOptions, RefusesWhatItDoesNotKnow) {
   for (const auto& [text, expected] : bad) {
     const auto result = from_text(text);
     ASSERT_FALSE(result.ok()) << text;
-    EXPECT_THAT(result.error().sentence, HasSubstr(expected));
+    EXPECT_THAT(result.error().message, HasSubstr(expected));
   }
 }
 
@@ -106,7 +107,7 @@ TEST(Summary, SurvivesJson) {
   s.left_out = {{7, 8, 9, 3.25, "stacks"}};
   s.missing = {"no GPU"}, s.remarks = {"r"}, s.failures = {"f"}, s.open_with = {"tensorboard"};
   const auto back = from_json(to_json(s));
-  ASSERT_TRUE(back.ok()) << back.error().sentence;
+  ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(to_json(s), to_json(back.value()));
   EXPECT_EQ(20u, back.value().events_by_kind[1].second);
   EXPECT_EQ(99.5, back.value().overhead.effective_rate_hz);

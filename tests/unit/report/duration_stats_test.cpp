@@ -8,16 +8,16 @@
 namespace gpuprof::report {
 namespace {
 
-TEST(Spread, PercentilesLieBetweenNeighbours) {
-  Durations times;
+TEST(DurationStats, PercentilesLieBetweenNeighbours) {
+  DurationCollector times;
   for (const std::uint64_t ns : {40u, 10u, 30u, 20u}) times.add(ns);
-  const Spread s = times.spread();
+  const DurationStats s = times.stats();
   EXPECT_EQ(100u, s.total_ns);
   EXPECT_EQ(10u, s.min_ns);
   EXPECT_DOUBLE_EQ(25, s.p50_ns);
   EXPECT_DOUBLE_EQ(37, s.p90_ns);
   EXPECT_NEAR(12.91, s.stddev_ns, 0.01);
-  EXPECT_EQ(0u, Durations().spread().count);
+  EXPECT_EQ(0u, DurationCollector().stats().count);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_F(FlameTest, GpuTimeLiesBelowLinesAndOperators) {
       to.on(k);
     }
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   const auto& nodes = a.flames.gpu.nodes();
   EXPECT_THAT(path_of(a.flames.gpu, nodes.size() - 1),
               ElementsAre("/me/train.py(42): run", "/me/net.py(5): run", "aten::linear",
@@ -64,7 +64,7 @@ TEST_F(FlameTest, SamplesLieBelowTheirThread) {
     to.on(model::Sample{kStart + 10, 1000, kPid, 9, 0});
     to.on(model::Sample{kStart + 20, 700, kPid, 9, 1});
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   const auto& nodes = a.flames.samples.nodes();
   EXPECT_EQ(1000u, nodes[0].total);
   EXPECT_EQ(700u, nodes[0].total_blocked);

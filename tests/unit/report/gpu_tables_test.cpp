@@ -26,10 +26,10 @@ TEST_F(GpuTablesTest, KernelsOfOneShapeAndOwnerAreOneRow) {
       to.on(k);
     }
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(3u, a.gpu.kernels.size()) << "one of another shape, one of nobody";
   ASSERT_EQ(1u, a.gpu.kernel_names.size());
-  const Spread& all = a.gpu.kernel_names[0].time;
+  const DurationStats& all = a.gpu.kernel_names[0].time;
   EXPECT_EQ(4u, all.count);
   EXPECT_EQ(16'000u, all.total_ns);
   EXPECT_EQ(1'000u, all.min_ns);
@@ -67,14 +67,14 @@ TEST_F(GpuTablesTest, ACopyWhoseCallReturnsAfterItHasBlocked) {
     to.on(child(op(2, 2, 15, 150), 1));
     to.on(op(1, 3, 10, 160));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(2u, a.gpu.copies.size());
   const CopyRow& pageable = a.gpu.copies[a.gpu.copies[0].pageable ? 0 : 1];
   const CopyRow& pinned = a.gpu.copies[a.gpu.copies[0].pageable ? 1 : 0];
-  EXPECT_EQ(1u, pageable.blocking);
-  EXPECT_EQ(40'000u, pageable.blocked_ns);
+  EXPECT_EQ(1u, pageable.blocking_calls);
+  EXPECT_EQ(40'000u, pageable.blocking_ns);
   EXPECT_DOUBLE_EQ(2.0, pageable.gigabytes_per_s);
-  EXPECT_EQ(0u, pinned.blocking);
+  EXPECT_EQ(0u, pinned.blocking_calls);
   ASSERT_EQ(1u, a.gpu.waits.size());
   EXPECT_EQ("aten::item", a.gpu.waits[0].outer);
   EXPECT_EQ("aten::_local_scalar_dense", a.gpu.waits[0].owner);
@@ -94,11 +94,11 @@ TEST_F(GpuTablesTest, ARateIsOfCopiesWhoseBytesAreKnown) {
         to.on(m);
       }
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   const Table table = memcpy_table(a, {});
   const auto cell = [&](std::size_t row, const char* key) {
-    const std::size_t at = column_of(table, key).take();
-    return shown(table.rows.at(row).at(at), table.columns[at].unit);
+    const std::size_t at = find_column(table, key).take();
+    return format_cell(table.rows.at(row).at(at), table.columns[at].unit);
   };
   ASSERT_EQ(2u, table.rows.size());
   const std::size_t known = cell(0, "bytes").empty() ? 1 : 0;
@@ -122,7 +122,7 @@ TEST_F(GpuTablesTest, CollectivesWithoutAHostCallAreKnownByTheirKernels) {
       at += 50;
     }
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   ASSERT_EQ(2u, a.gpu.collectives.size());
   const CollectiveRow& alone = a.gpu.collectives[0];
   EXPECT_EQ("ncclDevKernel_AllReduce_Sum_f32_RING_LL", alone.name);
@@ -132,9 +132,9 @@ TEST_F(GpuTablesTest, CollectivesWithoutAHostCallAreKnownByTheirKernels) {
   EXPECT_EQ(1u, a.gpu.collectives[1].device.count);
   const Table table = nccl_table(a, {});
   for (const char* key : {"calls", "host_ns", "bytes"}) {
-    const std::size_t at = column_of(table, key).take();
-    EXPECT_EQ("", shown(table.rows[0].at(at), table.columns[at].unit)) << key;
-    EXPECT_NE("", shown(table.rows[1].at(at), table.columns[at].unit)) << key;
+    const std::size_t at = find_column(table, key).take();
+    EXPECT_EQ("", format_cell(table.rows[0].at(at), table.columns[at].unit)) << key;
+    EXPECT_NE("", format_cell(table.rows[1].at(at), table.columns[at].unit)) << key;
   }
 }
 
@@ -185,7 +185,7 @@ TEST_F(GpuTablesTest, RangesTellTheirOwnAndTheirGpuTime) {
     to.on(epoch);
     to.on(kernel(0, 30, 90, 2));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.gpu.ranges.size());
   EXPECT_EQ("mine", a.gpu.ranges[0].domain);
   EXPECT_EQ(50'000, a.gpu.ranges[0].self_cpu_ns);
@@ -193,24 +193,24 @@ TEST_F(GpuTablesTest, RangesTellTheirOwnAndTheirGpuTime) {
 }
 
 TEST(GpuNames, TellWhatWaitsAndWhatUsesTensorCores) {
-  EXPECT_TRUE(is_waiting_call("cudaStreamSynchronize"));
-  EXPECT_TRUE(is_waiting_call("cuMemcpyDtoH_v2"));
-  EXPECT_FALSE(is_waiting_call("cudaMemcpyAsync"));
-  EXPECT_FALSE(is_waiting_call("cuMemcpyHtoDAsync_v2"));
-  EXPECT_FALSE(is_waiting_call("cudaLaunchKernel"));
-  EXPECT_TRUE(is_waiting_call("hipDeviceSynchronize"));
-  EXPECT_TRUE(is_waiting_call("hipMemcpyWithStream"));
-  EXPECT_FALSE(is_waiting_call("hipMemcpyAsync"));
-  EXPECT_TRUE(is_waiting_call("zeEventHostSynchronize"));
-  EXPECT_TRUE(is_waiting_call("AscendCL@aclrtSynchronizeStreamWithTimeout"));
-  EXPECT_FALSE(is_waiting_call("zeCommandListAppendBarrier"));
+  EXPECT_TRUE(is_blocking_call("cudaStreamSynchronize"));
+  EXPECT_TRUE(is_blocking_call("cuMemcpyDtoH_v2"));
+  EXPECT_FALSE(is_blocking_call("cudaMemcpyAsync"));
+  EXPECT_FALSE(is_blocking_call("cuMemcpyHtoDAsync_v2"));
+  EXPECT_FALSE(is_blocking_call("cudaLaunchKernel"));
+  EXPECT_TRUE(is_blocking_call("hipDeviceSynchronize"));
+  EXPECT_TRUE(is_blocking_call("hipMemcpyWithStream"));
+  EXPECT_FALSE(is_blocking_call("hipMemcpyAsync"));
+  EXPECT_TRUE(is_blocking_call("zeEventHostSynchronize"));
+  EXPECT_TRUE(is_blocking_call("AscendCL@aclrtSynchronizeStreamWithTimeout"));
+  EXPECT_FALSE(is_blocking_call("zeCommandListAppendBarrier"));
   EXPECT_TRUE(is_collective_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
   EXPECT_TRUE(is_collective_kernel("hcom_allReduce__303_0_1"));
   EXPECT_FALSE(is_collective_kernel("softmax_warp_forward"));
   EXPECT_TRUE(uses_tensor_cores("sm80_xmma_gemm_f32f32_tn_n"));
   EXPECT_FALSE(uses_tensor_cores("vectorized_elementwise_kernel"));
-  EXPECT_TRUE(could_use_tensor_cores("aten::addmm"));
-  EXPECT_FALSE(could_use_tensor_cores("aten::add"));
+  EXPECT_TRUE(is_tensor_core_eligible("aten::addmm"));
+  EXPECT_FALSE(is_tensor_core_eligible("aten::add"));
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ TEST_F(HostTablesTest, ALineIsTheInnermostFrameOfTheProgramItself) {
     to.on(linear);
     to.on(kernel(7, 50, 90, 2));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.host.lines.size());
   const LineRow& line = a.host.lines[0];
-  EXPECT_EQ("/home/me/train.py:42", a.places.frames[line.frame].where());
+  EXPECT_EQ("/home/me/train.py:42", a.stack_table.frames[line.frame].location_text());
   EXPECT_EQ(1u, line.costs.operators) << "the outermost one";
   EXPECT_EQ(90'000u, line.costs.operator_ns);
   EXPECT_EQ(40'000u, line.costs.gpu_ns);
@@ -49,7 +49,7 @@ TEST_F(HostTablesTest, SamplesCountForTheLineTheyAreOn) {
     to.on(model::Sample{kStart + 20, 1000, kPid, 9, 0});
     to.on(model::Sample{kStart + 30, 500, kPid, 10, 1});
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.host.lines.size());
   EXPECT_EQ(2u, a.host.lines[0].costs.samples);
   EXPECT_EQ(2u, a.host.lines[0].costs.self_samples);
@@ -57,7 +57,7 @@ TEST_F(HostTablesTest, SamplesCountForTheLineTheyAreOn) {
   EXPECT_EQ(500u, a.host.lines[0].costs.blocked_ns);
   ASSERT_EQ(1u, a.host.threads.size());
   EXPECT_EQ(2u, a.host.threads[0].samples);
-  EXPECT_EQ(1u, a.host.threads[0].blocked_samples);
+  EXPECT_EQ(1u, a.host.threads[0].off_cpu_samples);
 }
 
 TEST_F(HostTablesTest, ARecordingLastsAsLongAsItsLastStack) {
@@ -85,21 +85,21 @@ TEST_F(HostTablesTest, BackwardOperatorsOnAnotherThreadHaveTheLineOfTheForward) 
     backward.tid = backward.end_tid = kPid + 5;
     to.on(backward);
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.host.lines.size());
-  EXPECT_EQ("/home/me/net.py:12", a.places.frames[a.host.lines[0].frame].where());
+  EXPECT_EQ("/home/me/net.py:12", a.stack_table.frames[a.host.lines[0].frame].location_text());
   EXPECT_EQ(40'000u, a.host.lines[0].costs.operator_ns);
 }
 
 TEST(Places, KnowWhatIsTheProgramsOwn) {
-  EXPECT_TRUE(is_user_file("/home/me/train.py"));
-  EXPECT_TRUE(is_user_file("train.py"));
-  EXPECT_FALSE(is_user_file("/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py"));
-  EXPECT_FALSE(is_user_file("/usr/lib/python3.12/threading.py"));
-  EXPECT_FALSE(is_user_file("torch/nn/modules/module.py"));
-  EXPECT_FALSE(is_user_file("threading.py"));
-  EXPECT_FALSE(is_user_file("<frozen importlib._bootstrap>"));
-  EXPECT_TRUE(is_user_file("/home/me/lib/python3.11x/own.py"));
+  EXPECT_TRUE(is_user_code_file("/home/me/train.py"));
+  EXPECT_TRUE(is_user_code_file("train.py"));
+  EXPECT_FALSE(is_user_code_file("/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py"));
+  EXPECT_FALSE(is_user_code_file("/usr/lib/python3.12/threading.py"));
+  EXPECT_FALSE(is_user_code_file("torch/nn/modules/module.py"));
+  EXPECT_FALSE(is_user_code_file("threading.py"));
+  EXPECT_FALSE(is_user_code_file("<frozen importlib._bootstrap>"));
+  EXPECT_TRUE(is_user_code_file("/home/me/lib/python3.11x/own.py"));
 }
 
 TEST_F(HostTablesTest, IdsThatNobodyDefinesTakeNoRoom) {
@@ -115,7 +115,7 @@ TEST_F(HostTablesTest, IdsThatNobodyDefinesTakeNoRoom) {
     lost_call.name = ~0u;
     to.on(lost_call);
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_EQ(2u, a.operators.rows.size()) << "operators, and the call, of one name";
 }
 

@@ -25,7 +25,7 @@ TEST_F(MemoryTest, WhatIsAliveAtThePeakIsTold) {
     to.on(allocation(50, 300, 3, 1000, 0));
     to.on(allocation(60, -700, 2, 300, 0));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.memory.devices.size());
   const DeviceMemory& gpu = a.memory.devices[0];
   EXPECT_EQ(1000u, gpu.peak_allocated_bytes);
@@ -52,7 +52,7 @@ TEST_F(MemoryTest, ALongCurveKeepsItsPeak) {
       to.on(a);
     }
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   const DeviceMemory& host = a.memory.devices.at(0);
   EXPECT_LE(host.curve.size(), DeviceMemory::kMaxPoints);
   EXPECT_GE(host.curve.size(), DeviceMemory::kMaxPoints / 4);
@@ -67,7 +67,7 @@ TEST_F(MemoryTest, WithoutTotalsLevelsAreCountedFromTheLowest) {
     to.on(allocation(20, 800, 2, 0));
     to.on(allocation(30, -800, 2, 0));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_TRUE(a.memory.devices.at(0).relative);
   EXPECT_EQ(800u, a.memory.devices.at(0).peak_allocated_bytes);
 }

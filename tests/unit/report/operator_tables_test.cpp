@@ -27,7 +27,7 @@ TEST_F(OperatorsTest, SelfTimeLeavesOutOperatorsAndCallsInside) {
     k.name = 2;
     to.on(k);
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   const OperatorRow outer = row(a, "aten::linear"), inner = row(a, "aten::addmm");
   EXPECT_EQ(90'000, outer.cpu_ns);
   EXPECT_EQ(50'000, outer.self_cpu_ns);
@@ -49,7 +49,7 @@ TEST_F(OperatorsTest, AnOperatorThatOnlyCallsItsEqualIsOneWithIt) {
     model::Kernel k = kernel(0, 50, 90, 2);
     to.on(k);
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   const OperatorRow add = row(a, "aten::add");
   EXPECT_EQ(1u, add.count);
   EXPECT_EQ(90'000, add.self_cpu_ns);
@@ -70,7 +70,7 @@ TEST_F(OperatorsTest, MemoryIsWhatWasTakenMeanwhileOnAnyThread) {
     to.on(allocation(50, -100, 2, 1064));
     to.on(op(1, 1, 10, 60));
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   const OperatorRow outer = row(a, "outer"), inner = row(a, "inner");
   EXPECT_EQ(1000, outer.cpu_bytes);
   EXPECT_EQ(0, outer.self_cpu_bytes);
@@ -88,12 +88,12 @@ TEST_F(OperatorsTest, ShapesMakeRowsOnlyWhereAsked) {
     to.on(op(1, 1, 10, 20));
     to.on(op(2, 1, 30, 50));
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   a.operators.rows[0].shapes = "[[2, 3]]";
   a.operators.rows.push_back(a.operators.rows[0]);
   a.operators.rows[1].shapes = "[[4]]";
-  EXPECT_EQ(1u, group(a.operators.rows, {}, a.places).size());
-  EXPECT_EQ(2u, group(a.operators.rows, {true, 0}, a.places).size());
+  EXPECT_EQ(1u, group(a.operators.rows, {}, a.stack_table).size());
+  EXPECT_EQ(2u, group(a.operators.rows, {true, 0}, a.stack_table).size());
 }
 
 TEST_F(OperatorsTest, StepsAndRangesOfTheProgramHaveRowsOnTheGpuToo) {
@@ -108,7 +108,7 @@ TEST_F(OperatorsTest, StepsAndRangesOfTheProgramHaveRowsOnTheGpuToo) {
     to.on(kernel(7, 50, 60, 1));
     to.on(kernel(8, 70, 90, 1));
   });
-  Analysis a = analysis();
+  ProcessReport a = analysis();
   EXPECT_EQ(190'000, row(a, "ProfilerStep*").cpu_ns);
   EXPECT_EQ(40'002, row(a, "forward", true).device_ns) << "around both, a nanosecond more each end";
   EXPECT_EQ(30'000, a.operators.self_device_ns) << "such rows do not count as GPU work";
@@ -123,7 +123,7 @@ TEST_F(OperatorsTest, TimesOfEachStepAddUp) {
     to.on(op(2, 1, 110, 120));
     to.on(op(3, 1, 130, 135));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   const auto& all = a.operators.by_step;
   const auto mm =
       std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "aten::mm"; });
@@ -138,9 +138,9 @@ TEST_F(OperatorsTest, CallsOfPythonTakeTheirTimeFromWhatTheyAreIn) {
     to.on(child(op(2, 2, 40, 50), 1));
     to.on(op(1, 1, 10, 100));
   });
-  AnalysisOptions options;
-  options.python.push_back({kPid, kPid, kStart + 20'000, kStart + 90'000});
-  Analysis a = analysis(options);
+  ProcessReportOptions options;
+  options.python_calls.push_back({kPid, kPid, kStart + 20'000, kStart + 90'000});
+  ProcessReport a = analysis(options);
   EXPECT_EQ(20'000, row(a, "Optimizer.step#SGD.step").self_cpu_ns);
   EXPECT_EQ(2u, a.operators.rows.size()) << "they have no row";
 }
@@ -153,14 +153,14 @@ TEST_F(OperatorsTest, OnlyTheStepsAskedForCount) {
     to.on(step(6, 100, 200));
     to.on(op(2, 1, 110, 120));
   });
-  AnalysisOptions options;
+  ProcessReportOptions options;
   options.steps = StepRange{6, 6};
-  Analysis a = analysis(options);
+  ProcessReport a = analysis(options);
   EXPECT_EQ(10'000, row(a, "aten::mm").cpu_ns);
   options.steps = StepRange{8, 9};
-  const auto none = analyse(session_, session_.processes.at(0), {window_}, options);
+  const auto none = analyze_process(session_, session_.processes.at(0), {window_}, options);
   ASSERT_FALSE(none.ok());
-  EXPECT_NE(std::string::npos, none.error().sentence.find("no step from 8 to 9"));
+  EXPECT_NE(std::string::npos, none.error().message.find("no step from 8 to 9"));
 }
 
 }  // namespace

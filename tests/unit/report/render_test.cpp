@@ -34,7 +34,7 @@ class RenderTest : public ReportTest {
     auto made = report();
     EXPECT_TRUE(made.ok());
     auto out = render(made.value(), options);
-    return out.ok() ? out.value() : "error: " + out.error().sentence;
+    return out.ok() ? out.value() : "error: " + out.error().message;
   }
 };
 
@@ -103,7 +103,7 @@ TEST_F(RenderTest, SimulatedAndRealDoNotMix) {
   record_one(kPid + 1, "1", false);
   const auto made = report();
   ASSERT_FALSE(made.ok());
-  EXPECT_THAT(made.error().sentence, HasSubstr("simulated"));
+  EXPECT_THAT(made.error().message, HasSubstr("simulated"));
 }
 
 TEST_F(RenderTest, RanksAreSortedAndOneCanBeChosen) {
@@ -116,7 +116,7 @@ TEST_F(RenderTest, RanksAreSortedAndOneCanBeChosen) {
   options.rank = 1;
   EXPECT_EQ(1u, report(options).value().processes.size());
   options.rank = 7;
-  EXPECT_THAT(report(options).error().sentence, HasSubstr("there are 1 and 0"));
+  EXPECT_THAT(report(options).error().message, HasSubstr("there are 1 and 0"));
 }
 
 TEST_F(RenderTest, CsvHasALineOfKeysAndQuotesWhereNeeded) {
@@ -183,23 +183,23 @@ TEST_F(RenderTest, ATableWithoutRowsSaysSo) {
 
 TEST_F(RenderTest, NothingRecordedIsAnError) {
   record([](model::EventSink&) {});
-  EXPECT_THAT(report().error().sentence, HasSubstr("nothing was recorded"));
+  EXPECT_THAT(report().error().message, HasSubstr("nothing was recorded"));
 }
 
 TEST(RenderCheck, BadWordsAreRefusedBeforeAnythingIsRead) {
   RenderOptions options;
   options.by = "kernels";
-  EXPECT_THAT(check(options).error().sentence, HasSubstr("did you mean kernel?"));
+  EXPECT_THAT(check(options).error().message, HasSubstr("did you mean kernel?"));
   options.by = "operator";
   options.sort_by = "self_cpu_time";
-  EXPECT_THAT(check(options).error().sentence, HasSubstr("keys are self_cpu_time_total"));
+  EXPECT_THAT(check(options).error().message, HasSubstr("keys are self_cpu_time_total"));
   options.sort_by = "Self CPU";
   EXPECT_TRUE(check(options).ok());
   options.sort_by = "device_time_total";
   EXPECT_TRUE(check(options).ok());
   options.by = "kernel";
   options.sort_by = "nonsense";
-  EXPECT_THAT(check(options).error().sentence, HasSubstr("total_ns"));
+  EXPECT_THAT(check(options).error().message, HasSubstr("total_ns"));
   options.sort_by.clear();
   options.json = options.csv = true;
   EXPECT_FALSE(check(options).ok());

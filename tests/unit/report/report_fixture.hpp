@@ -14,15 +14,15 @@ namespace gpuprof::test {
 
 class ReportTest : public ExportTest {
  protected:
-  report::Analysis analysis(const report::AnalysisOptions& options = {}) {
-    auto made = report::analyse(session_, session_.processes.at(0), {window_}, options);
-    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().sentence);
-    return made.ok() ? made.take() : report::Analysis{};
+  report::ProcessReport analysis(const report::ProcessReportOptions& options = {}) {
+    auto made = report::analyze_process(session_, session_.processes.at(0), {window_}, options);
+    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+    return made.ok() ? made.take() : report::ProcessReport{};
   }
   /// Grouped row of a name; empty where there is none.
-  static report::OperatorRow row(report::Analysis& a, const std::string& name,
+  static report::OperatorRow row(report::ProcessReport& a, const std::string& name,
                                  bool on_device = false) {
-    for (const auto& r : report::group(a.operators.rows, {}, a.places))
+    for (const auto& r : report::group(a.operators.rows, {}, a.stack_table))
       if (r.name == name && r.on_device() == on_device) return r;
     return {};
   }

@@ -75,9 +75,9 @@ class StepsTest : public ReportTest {
 
 TEST_F(StepsTest, CategoriesAreThePlugins) {
   record_example();
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(2u, a.steps.steps.size());
-  EXPECT_EQ(2u, a.steps.kept);
+  EXPECT_EQ(2u, a.steps.is_counted);
   EXPECT_THAT(a.steps.steps[0].time,
               ElementsAre(80 * kUs, 0, 0, 85 * kUs, 10 * kUs, 35 * kUs, 30 * kUs, 150 * kUs));
   EXPECT_THAT(a.steps.steps[1].time,
@@ -96,14 +96,14 @@ TEST_F(StepsTest, ACopyFromHostToHostIsNoWorkOfTheGpu) {
     copy.copy_kind = 9;
     to.on(copy);
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_EQ(40 * kUs, a.steps.steps[0].gpu_busy_ns);
   EXPECT_EQ(0u, a.steps.steps[0].time[static_cast<std::size_t>(Category::kMemcpy)]);
 }
 
 TEST_F(StepsTest, GpuSummaryIsThePlugins) {
   record_example();
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.steps.gpus.size());
   const GpuSummary& gpu = a.steps.gpus[0];
   EXPECT_EQ("NVIDIA H200", gpu.name);
@@ -123,7 +123,7 @@ TEST_F(StepsTest, AStepLastsUntilItsGpuWorkHasEnded) {
     to.on(kernel(1, 50, 130));
     to.on(kernel(2, 130, 180));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_EQ(kStart + 130 * kUs, a.steps.steps[0].end_ns);
   EXPECT_EQ(kStart + 130 * kUs, a.steps.steps[1].start_ns);
   EXPECT_EQ(120 * kUs, a.steps.steps[0].length_ns());
@@ -142,9 +142,9 @@ TEST_F(StepsTest, ATornLastStepIsNotCounted) {
       }
     }
   });
-  const Analysis a = analysis();
-  EXPECT_EQ(2u, a.steps.kept);
-  EXPECT_FALSE(a.steps.steps[2].kept);
+  const ProcessReport a = analysis();
+  EXPECT_EQ(2u, a.steps.is_counted);
+  EXPECT_FALSE(a.steps.steps[2].is_counted);
   EXPECT_DOUBLE_EQ(100'000, a.steps.length.mean_ns);
 }
 
@@ -159,7 +159,7 @@ TEST_F(StepsTest, WaitsAndMemoryBelongToTheStepTheyAreIn) {
     to.on(allocation(110, 1000, 1, 5000, 0));
     to.on(allocation(160, -1000, 1, 4000, 0));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_EQ(0u, a.steps.steps[0].waits);
   EXPECT_EQ(1u, a.steps.steps[1].waits);
   EXPECT_EQ(30 * kUs, a.steps.steps[1].wait_ns);
@@ -172,9 +172,9 @@ TEST_F(StepsTest, WithoutStepsThereIsOneAroundEverything) {
     to.on(model::StringDef{1, "aten::mm"});
     to.on(op(1, 1, 10, 60));
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.steps.steps.size());
-  EXPECT_TRUE(a.steps.made_up);
+  EXPECT_TRUE(a.steps.is_synthetic);
   EXPECT_EQ(50 * kUs, a.steps.steps[0].length_ns());
 }
 
@@ -189,10 +189,10 @@ TEST_F(StepsTest, AWindowWithoutStepsIsNoneWhereOthersHaveSome) {
   second.index = 1;
   second.start_ns = window_.end_ns;
   second.end_ns = window_.end_ns + 1'000'000;
-  const auto a = analyse(session_, session_.processes.at(0), {window_, second}, {});
+  const auto a = analyze_process(session_, session_.processes.at(0), {window_, second}, {});
   ASSERT_TRUE(a.ok());
   EXPECT_EQ(1u, a.value().steps.steps.size());
-  EXPECT_FALSE(a.value().steps.made_up);
+  EXPECT_FALSE(a.value().steps.is_synthetic);
   EXPECT_EQ(2u, a.value().meta.windows.size());
   EXPECT_THAT(a.value().meta.missing, testing::Contains(testing::HasSubstr("(1 of 2 windows)")));
 }

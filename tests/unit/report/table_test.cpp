@@ -28,8 +28,8 @@ TEST(Table, TextHasAHeadingAndCutsTheLastText) {
       "-------  -----  ------------------------\n"
       "1.500us      3  short\n"
       "2.500ms      1  a name that is a good...\n",
-      text_of(table, 100, 40));
-  EXPECT_NE(std::string::npos, text_of(table, 1, 0).find("(1 more row;"));
+      format_table(table, 100, 40));
+  EXPECT_NE(std::string::npos, format_table(table, 1, 0).find("(1 more row;"));
 }
 
 TEST(Table, KeepsTheEndOfALineOfTheProgram) {
@@ -40,14 +40,14 @@ TEST(Table, KeepsTheEndOfALineOfTheProgram) {
       "Count  Line\n"
       "-----  -------------------------\n"
       "    3  ...ody/größer/train.py:41\n",
-      text_of(table, 100, 32));
+      format_table(table, 100, 32));
 }
 
 TEST(Table, SortsByNumbersDownAndByTextsUp) {
   Table table = sample();
-  ASSERT_TRUE(sort_by(table, "total").ok());
+  ASSERT_TRUE(sort_table(table, "total").ok());
   EXPECT_EQ(std::int64_t{2'500'000}, std::get<std::int64_t>(table.rows[0][0]));
-  ASSERT_TRUE(sort_by(table, "name").ok());
+  ASSERT_TRUE(sort_table(table, "name").ok());
   EXPECT_EQ("a name", std::get<std::string>(table.rows[0][3]).substr(0, 6));
 }
 
@@ -56,26 +56,27 @@ TEST(Table, FindsAColumnByWhatItsHeadingSays) {
   table.name = "line";
   table.columns = {{"cpu_ns", "On the CPU", Unit::kNs}, {"blocked_ns", "Waited", Unit::kNs}};
   for (const char* key : {"blocked_ns", "blocked", "Waited", "waited", "waited_ns"}) {
-    const auto column = column_of(table, key);
+    const auto column = find_column(table, key);
     ASSERT_TRUE(column.ok()) << key;
     EXPECT_EQ(1U, column.value()) << key;
   }
-  EXPECT_TRUE(column_of(table, "on-the-cpu").ok());
-  EXPECT_FALSE(column_of(table, "ns").ok());
+  EXPECT_TRUE(find_column(table, "on-the-cpu").ok());
+  EXPECT_FALSE(find_column(table, "ns").ok());
 }
 
 TEST(Table, AnUnknownColumnIsAnsweredWithAllThereAre) {
   Table table = sample();
-  const auto wrong = sort_by(table, "totals_ns");
+  const auto wrong = sort_table(table, "totals_ns");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(std::string::npos, wrong.error().sentence.find("did you mean total_ns?"));
-  EXPECT_NE(std::string::npos, wrong.error().sentence.find("hidden"));
+  EXPECT_NE(std::string::npos, wrong.error().message.find("did you mean total_ns?"));
+  EXPECT_NE(std::string::npos, wrong.error().message.find("hidden"));
 }
 
 TEST(Table, ChosenColumnsAreShownInTheirOrder) {
   Table table = sample();
-  ASSERT_TRUE(choose_columns(table, {"hidden", "count"}).ok());
-  EXPECT_EQ("Hidden  Count\n------  -----\nx           3\ny           1\n", text_of(table, 9, 0));
+  ASSERT_TRUE(select_columns(table, {"hidden", "count"}).ok());
+  EXPECT_EQ("Hidden  Count\n------  -----\nx           3\ny           1\n",
+            format_table(table, 9, 0));
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ constexpr std::uint64_t kWallUs = 1000;
 
 class WallTest : public ReportTest {
  protected:
-  static std::vector<std::pair<WallPart, std::uint64_t>> rows(const Analysis& a) {
-    std::vector<std::pair<WallPart, std::uint64_t>> rows;
+  static std::vector<std::pair<WallPhase, std::uint64_t>> rows(const ProcessReport& a) {
+    std::vector<std::pair<WallPhase, std::uint64_t>> rows;
     std::uint64_t sum = 0;
-    for (const WallRow& row : a.wall.rows) {
+    for (const WallTimeRow& row : a.wall.rows) {
       rows.emplace_back(row.part, row.ns);
       sum += row.ns;
     }
@@ -48,12 +48,12 @@ class WallTest : public ReportTest {
 
 TEST_F(WallTest, RowsAddUpToTheWindow) {
   record_training(9);
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   EXPECT_THAT(
       rows(a),
-      ElementsAre(Pair(WallPart::kStart, 100 * kWallUs), Pair(WallPart::kWarmUp, 300 * kWallUs),
-                  Pair(WallPart::kSteps, 180 * kWallUs), Pair(WallPart::kBetween, 100 * kWallUs),
-                  Pair(WallPart::kEnd, 320 * kWallUs)));
+      ElementsAre(Pair(WallPhase::kStart, 100 * kWallUs), Pair(WallPhase::kWarmUp, 300 * kWallUs),
+                  Pair(WallPhase::kSteps, 180 * kWallUs), Pair(WallPhase::kBetween, 100 * kWallUs),
+                  Pair(WallPhase::kEnd, 320 * kWallUs)));
   EXPECT_EQ(1'000 * kWallUs, a.meta.recorded_ns)
       << "the window, not from the first event to the last";
   EXPECT_EQ(9u, a.wall.rows[2].count);
@@ -62,19 +62,19 @@ TEST_F(WallTest, RowsAddUpToTheWindow) {
 
 TEST_F(WallTest, TheFirstStepIsInNoMean) {
   record_training(9);
-  const Analysis a = analysis();
-  EXPECT_EQ(9u, a.steps.kept);
+  const ProcessReport a = analysis();
+  EXPECT_EQ(9u, a.steps.is_counted);
   EXPECT_EQ(1u, a.steps.warm_up);
   EXPECT_TRUE(a.steps.steps[0].warm_up);
   EXPECT_DOUBLE_EQ(20'000, a.steps.length.mean_ns);
-  EXPECT_EQ(9u, a.story.steps.size());
-  EXPECT_EQ(1u, a.story.warm_up.size());
+  EXPECT_EQ(9u, a.step_thread.steps.size());
+  EXPECT_EQ(1u, a.step_thread.warm_up.size());
 }
 
 TEST_F(WallTest, TheFirstStepOfALaterWindowIsOneOfThem) {
   record_training(9, 50);
-  const Analysis a = analysis();
-  EXPECT_EQ(10u, a.steps.kept);
+  const ProcessReport a = analysis();
+  EXPECT_EQ(10u, a.steps.is_counted);
   EXPECT_EQ(0u, a.steps.warm_up);
   EXPECT_DOUBLE_EQ(48'000, a.steps.length.mean_ns);
 }
@@ -84,7 +84,7 @@ TEST_F(WallTest, OfWindowsWithOneStepTheNextOnesSayWhatIsUsual) {
   model::Window first = window_, second = window_;
   first.end_ns = second.start_ns = kStart + 400 * kWallUs;
   second.index = 1;
-  const auto made = analyse(session_, session_.processes.at(0), {first, second}, {});
+  const auto made = analyze_process(session_, session_.processes.at(0), {first, second}, {});
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(1u, made.value().steps.warm_up);
   EXPECT_DOUBLE_EQ(20'000, made.value().steps.length.mean_ns);
@@ -93,11 +93,11 @@ TEST_F(WallTest, OfWindowsWithOneStepTheNextOnesSayWhatIsUsual) {
 
 TEST_F(WallTest, OfSomeStepsOnlyTheirTimeIsRecorded) {
   record_training(9);
-  report::AnalysisOptions options;
+  report::ProcessReportOptions options;
   options.steps = StepRange{3, 5};
-  const Analysis a = analysis(options);
-  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPart::kSteps, 60 * kWallUs),
-                                   Pair(WallPart::kBetween, 100 * kWallUs)));
+  const ProcessReport a = analysis(options);
+  EXPECT_THAT(rows(a), ElementsAre(Pair(WallPhase::kSteps, 60 * kWallUs),
+                                   Pair(WallPhase::kBetween, 100 * kWallUs)));
 }
 
 TEST_F(WallTest, WithoutStepsAllIsOneRow) {
@@ -105,7 +105,7 @@ TEST_F(WallTest, WithoutStepsAllIsOneRow) {
     to.on(model::StringDef{1, "aten::mm"});
     to.on(op(1, 1, 10, 60));
   });
-  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPart::kWhole, 1'000 * kWallUs)));
+  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPhase::kNoStepsAtAll, 1'000 * kWallUs)));
 }
 
 TEST_F(WallTest, GpuWorkOfTheLastStepLengthensTheRecording) {
@@ -114,8 +114,8 @@ TEST_F(WallTest, GpuWorkOfTheLastStepLengthensTheRecording) {
     to.on(call(1, 990, 995));
     to.on(kernel(1, 996, 1200));
   });
-  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPart::kStart, 500 * kWallUs),
-                                            Pair(WallPart::kSteps, 700 * kWallUs)));
+  EXPECT_THAT(rows(analysis()), ElementsAre(Pair(WallPhase::kStart, 500 * kWallUs),
+                                            Pair(WallPhase::kSteps, 700 * kWallUs)));
 }
 
 TEST_F(WallTest, GpuFiguresAreThoseOfStepsThatCount) {
@@ -130,7 +130,7 @@ TEST_F(WallTest, GpuFiguresAreThoseOfStepsThatCount) {
       at += us;
     }
   });
-  const Analysis a = analysis();
+  const ProcessReport a = analysis();
   ASSERT_EQ(1u, a.steps.warm_up);
   ASSERT_EQ(1u, a.steps.gpus.size());
   EXPECT_DOUBLE_EQ(0.5, a.steps.gpus[0].utilisation) << "with the first step it was 0.15";

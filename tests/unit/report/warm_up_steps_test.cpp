@@ -12,7 +12,9 @@
 namespace gpuprof::report {
 namespace {
 
-std::size_t apart(const std::vector<std::uint64_t>& lengths) { return warm_up_steps(lengths); }
+std::size_t apart(const std::vector<std::uint64_t>& lengths) {
+  return count_warm_up_steps(lengths);
+}
 
 TEST(WarmUp, IsTheFirstStepThatCompiles) {
   EXPECT_EQ(1u, apart({1430, 24, 24, 25, 24, 23, 24, 24, 25, 24}));
@@ -44,17 +46,18 @@ TEST(WarmUp, IsAtMostAThird) { EXPECT_EQ(2u, apart({90, 80, 70, 60, 10, 10})); }
 
 TEST(WarmUp, BeginsWithTheProgramsFirstStep) {
   model::Step step{};
-  step.source = static_cast<std::uint32_t>(exporter::StepBy::kLoop);
+  step.source = static_cast<std::uint32_t>(exporter::StepOrigin::kLoop);
   step.label = 1;
-  EXPECT_TRUE(begins_program(step));
+  EXPECT_TRUE(is_first_program_step(step));
   step.number = 40;
-  EXPECT_FALSE(begins_program(step)) << "a later window";
+  EXPECT_FALSE(is_first_program_step(step)) << "a later window";
   step.number = 0;
-  step.source = static_cast<std::uint32_t>(exporter::StepBy::kUser);
+  step.source = static_cast<std::uint32_t>(exporter::StepOrigin::kUser);
   step.label = 12;
-  EXPECT_FALSE(begins_program(step)) << "torch.profiler counts from 0 and recorded from 12 on";
+  EXPECT_FALSE(is_first_program_step(step))
+      << "torch.profiler counts from 0 and recorded from 12 on";
   step.label = 0;
-  EXPECT_TRUE(begins_program(step));
+  EXPECT_TRUE(is_first_program_step(step));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 using test::find;
 using test::names_seen_once;
 using test::Noise;
-using test::Program;
 using test::significant_names;
+using test::SyntheticProgram;
 using test::usual_times;
 using testing::Contains;
 using testing::ElementsAre;
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 /// Of so many equal pairs, those of which anything is claimed.
 int false_alarms(int pairs, std::size_t steps, const Noise& noise) {
-  Program program(7);
+  SyntheticProgram program(7);
   int alarms = 0;
   for (int i = 0; i < pairs; ++i) {
     const ProcessDiff diff = compare(program.run(usual_times(), steps, noise),
@@ -52,7 +52,7 @@ TEST(Compare, EqualPairsOfOperatorsThatOneProcessInFiveSlowsRaiseAtMostOneAlarmI
 }
 
 TEST(Compare, AnOperatorTenPerCentSlowerByTimeAloneIsSeenOnceAndNothingElse) {
-  Program program(11);
+  SyntheticProgram program(11);
   const Noise calm{.step = 0.03, .keeps = 0.3, .own = 0.005};
   int named = 0, others = 0, claimed = 0;
   for (int i = 0; i < 100; ++i) {
@@ -67,19 +67,19 @@ TEST(Compare, AnOperatorTenPerCentSlowerByTimeAloneIsSeenOnceAndNothingElse) {
 }
 
 TEST(Compare, AnOperatorThatTakesFourTimesAsLongIsClaimedEitherWay) {
-  Program program(11);
-  const Side usual = program.run(usual_times(), 40, {});
-  const Side slow = program.run(usual_times(), 40, {}, 4, 4);
+  SyntheticProgram program(11);
+  const StepProfile usual = program.run(usual_times(), 40, {});
+  const StepProfile slow = program.run(usual_times(), 40, {}, 4, 4);
   EXPECT_THAT(significant_names(compare(usual, slow, {})), Contains("op4"));
   EXPECT_THAT(significant_names(compare(slow, usual, {})), Contains("op4"));
 }
 
 TEST(Compare, AnOperatorThatTakesFourTimesAsLongIsNotClaimedWhereItsStepsAreWild) {
-  Program program(11);
+  SyntheticProgram program(11);
   const Noise wild{.step = 0.9, .keeps = 0.3};
-  Side before = program.run(usual_times(), 60, {});
-  Side after = program.run(usual_times(), 60, {}, 4, 4);
-  const Side loud = program.run(usual_times(), 60, wild, 4, 4);
+  StepProfile before = program.run(usual_times(), 60, {});
+  StepProfile after = program.run(usual_times(), 60, {}, 4, 4);
+  const StepProfile loud = program.run(usual_times(), 60, wild, 4, 4);
   for (std::size_t i = 0; i < 60; ++i)
     after.by_cell[0][i] += loud.names[4].cells[i].self_ns - after.names[4].cells[i].self_ns;
   after.names[4] = loud.names[4];
@@ -89,7 +89,7 @@ TEST(Compare, AnOperatorThatTakesFourTimesAsLongIsNotClaimedWhereItsStepsAreWild
 }
 
 TEST(Compare, AStepThatIsSlowerForWhatIsSeenOnceIsSeenOnceAsWell) {
-  Program program(11);
+  SyntheticProgram program(11);
   const Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
   const ProcessDiff diff = compare(program.run(usual_times(), 40, calm),
                                    program.run(usual_times(), 40, calm, 0, 1.6), {});
@@ -99,10 +99,10 @@ TEST(Compare, AStepThatIsSlowerForWhatIsSeenOnceIsSeenOnceAsWell) {
 }
 
 TEST(Compare, AStepThatIsSlowerForMoreThanWhatIsSeenOnceIsClaimed) {
-  Program program(11);
+  SyntheticProgram program(11);
   const Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
-  const Side before = program.run(usual_times(), 40, calm);
-  Side after = program.run(usual_times(), 40, calm, 0, 1.6);
+  const StepProfile before = program.run(usual_times(), 40, calm);
+  StepProfile after = program.run(usual_times(), 40, calm, 0, 1.6);
   for (double& ns : after.by_cell[0]) ns += 3e6;
   const ProcessDiff diff = compare(before, after, {});
   EXPECT_THAT(significant_names(diff), ElementsAre("step_time"));
@@ -110,9 +110,9 @@ TEST(Compare, AStepThatIsSlowerForMoreThanWhatIsSeenOnceIsClaimed) {
 }
 
 TEST(Compare, TimeOfAnOperatorIsClaimedWhereItsInputsOrCallsDiffer) {
-  Program program(11);
-  Side before = program.run(usual_times(), 40, {});
-  Side after = program.run(usual_times(), 40, {}, 1, 1.6);
+  SyntheticProgram program(11);
+  StepProfile before = program.run(usual_times(), 40, {});
+  StepProfile after = program.run(usual_times(), 40, {}, 1, 1.6);
   EXPECT_THAT(significant_names(compare(before, after, {})), IsEmpty());
   before.names[1].shapes = {"[8, 8]"};
   after.names[1].shapes = {"[16, 8]"};
@@ -121,26 +121,26 @@ TEST(Compare, TimeOfAnOperatorIsClaimedWhereItsInputsOrCallsDiffer) {
 
 TEST(Compare, TimeOfAnOperatorIsClaimedWhereWhatItDoesWithinChanged) {
   // op0 is in op1's outer range; op0 calls op2 more often.
-  Program program(11);
+  SyntheticProgram program(11);
   const auto made = [&](double calls, double factor) {
-    Side side =
+    StepProfile side =
         program.run(usual_times(), 40, {.step = 0.01, .own = 0.001, .spikes = 0}, 0, factor);
     NameRow outer{"outer", NameKind::kRange, side.names[0].cells, {}, 40};
-    for (Cell& cell : outer.cells) cell.self_ns = 0;
+    for (StepCell& cell : outer.cells) cell.self_ns = 0;
     side.names.push_back(outer);
     side.calls = {{0, 2, 40 * calls, 40 * calls * 3e5}, {16, 0, 40, 40 * 4e6 * factor}};
     return side;
   };
   const ProcessDiff same_calls = compare(made(5, 1), made(5, 1.6), {});
   EXPECT_FALSE(find(same_calls, "outer")->significant);
-  EXPECT_TRUE(find(same_calls, "outer")->seen_once);
+  EXPECT_TRUE(find(same_calls, "outer")->is_unconfirmed);
   const ProcessDiff diff = compare(made(5, 1), made(8, 1.6), {});
   EXPECT_THAT(find(diff, "op0")->inner_calls, ElementsAre("op2 5 → 8"));
   EXPECT_TRUE(find(diff, "outer")->total.significant);
 }
 
 TEST(Compare, WhatAllHaveInCommonIsToldAndNotClaimed) {
-  Program program(3);
+  SyntheticProgram program(3);
   std::vector<double> slower = usual_times();
   for (double& ns : slower) ns *= 1.5;
   const ProcessDiff diff = compare(program.run(usual_times(), 40, {.drift = 0}),
@@ -151,7 +151,7 @@ TEST(Compare, WhatAllHaveInCommonIsToldAndNotClaimed) {
 }
 
 TEST(Compare, AnOperatorThatChangesAgainstTheCommonFactorIsSeen) {
-  Program program(3);
+  SyntheticProgram program(3);
   std::vector<double> slower = usual_times();
   for (double& ns : slower) ns *= 1.2;
   slower[0] *= 1.5;
@@ -163,8 +163,9 @@ TEST(Compare, AnOperatorThatChangesAgainstTheCommonFactorIsSeen) {
 }
 
 TEST(Compare, SlowFirstStepsAreNotCompared) {
-  Program program(5);
-  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  SyntheticProgram program(5);
+  StepProfile before = program.run(usual_times(), 40, {}),
+              after = program.run(usual_times(), 40, {});
   after.warm_up = 3;
   for (NameRow& row : after.names)
     for (std::size_t i = 0; i < 3; ++i) row.cells[i].self_ns *= 1000;
@@ -176,7 +177,7 @@ TEST(Compare, SlowFirstStepsAreNotCompared) {
 }
 
 TEST(Compare, OperatorsOnOneSideOnlyAreNamed) {
-  Program program(5);
+  SyntheticProgram program(5);
   std::vector<double> more = usual_times();
   more.push_back(1e6);
   const ProcessDiff diff =
@@ -190,21 +191,23 @@ TEST(Compare, OperatorsOnOneSideOnlyAreNamed) {
 }
 
 TEST(Compare, CallsThatAreFixedAndDifferAreCertainWhateverTheNoise) {
-  Program program(9);
+  SyntheticProgram program(9);
   const Noise wild{.step = 0.4, .drift = 0.3, .spikes = 0.3};
-  Side before = program.run(usual_times(), 40, wild), after = program.run(usual_times(), 40, wild);
-  for (Cell& cell : before.names[2].cells) cell.calls = 20;
-  for (Cell& cell : after.names[2].cells) cell.calls = 24;
+  StepProfile before = program.run(usual_times(), 40, wild),
+              after = program.run(usual_times(), 40, wild);
+  for (StepCell& cell : before.names[2].cells) cell.calls = 20;
+  for (StepCell& cell : after.names[2].cells) cell.calls = 24;
   const ProcessDiff diff = compare(before, after, {});
   EXPECT_THAT(significant_names(diff), ElementsAre("op2"));
   EXPECT_TRUE(find(diff, "op2")->calls_changed);
 }
 
 TEST(Compare, CallsOfAStepThatEndsAnEpochAreNotMixedIntoThoseOfAllOthers) {
-  Program program(9);
-  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
-  for (Cell& cell : before.names[2].cells) cell.calls = cell.index == 20 ? 2 : 32;
-  for (Cell& cell : after.names[2].cells) cell.calls = 32;
+  SyntheticProgram program(9);
+  StepProfile before = program.run(usual_times(), 40, {}),
+              after = program.run(usual_times(), 40, {});
+  for (StepCell& cell : before.names[2].cells) cell.calls = cell.index == 20 ? 2 : 32;
+  for (StepCell& cell : after.names[2].cells) cell.calls = 32;
   const ProcessDiff diff = compare(before, after, {});
   EXPECT_EQ(32, find(diff, "op2")->calls_before);
   EXPECT_EQ(32, find(diff, "op2")->calls_after);
@@ -212,16 +215,19 @@ TEST(Compare, CallsOfAStepThatEndsAnEpochAreNotMixedIntoThoseOfAllOthers) {
 }
 
 TEST(Compare, CallsThatVaryAreNotSaidToDiffer) {
-  Program program(9);
-  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
-  for (Cell& cell : before.names[2].cells) cell.calls = static_cast<float>(1 + cell.index % 3);
-  for (Cell& cell : after.names[2].cells) cell.calls = static_cast<float>(1 + (cell.index + 1) % 3);
+  SyntheticProgram program(9);
+  StepProfile before = program.run(usual_times(), 40, {}),
+              after = program.run(usual_times(), 40, {});
+  for (StepCell& cell : before.names[2].cells) cell.calls = static_cast<float>(1 + cell.index % 3);
+  for (StepCell& cell : after.names[2].cells)
+    cell.calls = static_cast<float>(1 + (cell.index + 1) % 3);
   EXPECT_FALSE(find(compare(before, after, {}), "op2")->calls_changed);
 }
 
 TEST(Compare, CallsInAnOperatorAreToldOfIt) {
-  Program program(9);
-  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
+  SyntheticProgram program(9);
+  StepProfile before = program.run(usual_times(), 40, {}),
+              after = program.run(usual_times(), 40, {});
   before.calls = {{0, 1, 40 * 5, 40 * 3e6}};
   after.calls = {{0, 1, 40 * 6, 40 * 3.6e6}};
   const ProcessDiff diff = compare(before, after, {});
@@ -230,17 +236,18 @@ TEST(Compare, CallsInAnOperatorAreToldOfIt) {
 }
 
 TEST(Compare, ASlowerStepIsClaimedWhereItsOperatorsAreNot) {
-  Program program(13);
+  SyntheticProgram program(13);
   const Noise calm{.step = 0.01, .drift = 0.01, .own = 0.005, .spikes = 0};
-  Side before = program.run(usual_times(), 40, calm), after = program.run(usual_times(), 40, calm);
+  StepProfile before = program.run(usual_times(), 40, calm),
+              after = program.run(usual_times(), 40, calm);
   for (double& ns : after.by_cell[0]) ns += 3e6;  // of 14: something slept
   EXPECT_THAT(significant_names(compare(before, after, {})), ElementsAre("step_time"));
 }
 
 TEST(Compare, MemoryIsClaimedFromFivePerCentAndAMebibyteOn) {
-  Program program(13);
+  SyntheticProgram program(13);
   const auto with = [&](std::uint64_t bytes) {
-    Side side = program.run(usual_times(), 40, {});
+    StepProfile side = program.run(usual_times(), 40, {});
     side.memory[0].peak_allocated_bytes = bytes;
     for (std::uint32_t i = 0; i < 40; ++i) side.memory[0].peak_by_cell[i] = bytes;
     return side;
@@ -252,18 +259,19 @@ TEST(Compare, MemoryIsClaimedFromFivePerCentAndAMebibyteOn) {
 }
 
 TEST(Compare, DifferencesOfTheRecordingsAreSaid) {
-  Program program(13);
-  Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 2, {});
+  SyntheticProgram program(13);
+  StepProfile before = program.run(usual_times(), 40, {}),
+              after = program.run(usual_times(), 2, {});
   before.facts["torch.version"] = "2.1";
   after.facts["torch.version"] = "2.2";
   before.gpus = {"V100"};
   after.gpus = {"H200"};
   after.other_names = 3;
   const ProcessDiff diff = compare(before, after, {});
-  EXPECT_THAT(diff.remarks, Contains("PyTorch: 2.1 before, 2.2 after"));
-  EXPECT_THAT(diff.remarks, Contains("GPUs: V100 before, H200 after"));
-  EXPECT_THAT(diff.doubts, Contains(HasSubstr("2 steps after warm-up are not enough")));
-  EXPECT_THAT(diff.doubts,
+  EXPECT_THAT(diff.notes, Contains("PyTorch: 2.1 before, 2.2 after"));
+  EXPECT_THAT(diff.notes, Contains("GPUs: V100 before, H200 after"));
+  EXPECT_THAT(diff.caveats, Contains(HasSubstr("2 steps after warm-up are not enough")));
+  EXPECT_THAT(diff.caveats,
               Contains("more than 20000 names: 0 before and 3 after are added up as (other)"));
 }
 

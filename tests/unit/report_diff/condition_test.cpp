@@ -18,22 +18,22 @@ std::string refusal(const std::string& text) {
   const auto condition = parse_condition(text);
   if (condition.ok()) return "";
   EXPECT_EQ(2, condition.error().exit_status) << text;
-  return condition.error().sentence;
+  return condition.error().message;
 }
 
 TEST(Condition, IsReadWithEveryKindOfBound) {
   const Condition percent = parse_condition(" step_time > +5% ").value();
   EXPECT_EQ("step_time", percent.metric);
   EXPECT_TRUE(percent.above);
-  EXPECT_EQ(Bound::kRelative, percent.bound);
+  EXPECT_EQ(BoundKind::kRelative, percent.bound);
   EXPECT_DOUBLE_EQ(0.05, percent.value);
   const Condition more = parse_condition("operator:aten::mm>=+2ms").value();
   EXPECT_EQ("aten::mm", more.name);
   EXPECT_TRUE(more.or_equal);
-  EXPECT_EQ(Bound::kDifference, more.bound);
+  EXPECT_EQ(BoundKind::kDifference, more.bound);
   EXPECT_DOUBLE_EQ(2e6, more.value);
   const Condition value = parse_condition("memory_peak > 8 GiB").value();
-  EXPECT_EQ(Bound::kValue, value.bound);
+  EXPECT_EQ(BoundKind::kValue, value.bound);
   EXPECT_DOUBLE_EQ(8.0 * 1024 * 1024 * 1024, value.value);
   EXPECT_DOUBLE_EQ(-0.1, parse_condition("kernel_time < -10%").value().value);
   EXPECT_DOUBLE_EQ(0, parse_condition("changes > 0").value().value);
@@ -63,17 +63,17 @@ TEST(Condition, WhatIsNotUnderstoodIsSaidInOneSentence) {
 class Holds : public testing::Test {
  protected:
   void SetUp() override {
-    test::Program program(21);
+    test::SyntheticProgram program(21);
     const test::Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
-    Side before = program.run(test::usual_times(), 40, calm);
-    Side after = program.run(test::usual_times(), 40, calm, 0, 1.5);
+    StepProfile before = program.run(test::usual_times(), 40, calm);
+    StepProfile after = program.run(test::usual_times(), 40, calm, 0, 1.5);
     before.memory[-1].peak_allocated_bytes = 100 << 20;
     after.memory[-1].peak_allocated_bytes = 120 << 20;
     diff_.processes.push_back(compare(before, after, {}));
   }
   std::vector<std::string> holds(const std::string& text) {
-    const auto result = diff::holds(parse_condition(text).value(), diff_);
-    EXPECT_TRUE(result.ok()) << result.error().sentence;
+    const auto result = diff::evaluate_condition(parse_condition(text).value(), diff_);
+    EXPECT_TRUE(result.ok()) << result.error().message;
     return result.value();
   }
   Diff diff_;
@@ -99,25 +99,25 @@ TEST_F(Holds, NoiseIsNoAnswerToAQuestionForAChange) {
 }
 
 TEST_F(Holds, TooFewStepsToTellIsSaid) {
-  test::Program program(21);
+  test::SyntheticProgram program(21);
   const test::Noise calm{.step = 0.02, .drift = 0, .own = 0.001, .spikes = 0};
   diff_.processes = {compare(program.run(test::usual_times(), 2, calm),
                              program.run(test::usual_times(), 2, calm, 0, 1.5), {})};
 
-  const auto told = diff::holds(parse_condition("step_time > +5%").value(), diff_);
+  const auto told = diff::evaluate_condition(parse_condition("step_time > +5%").value(), diff_);
 
   ASSERT_FALSE(told.ok());
-  EXPECT_THAT(told.error().sentence, HasSubstr("cannot be told: "));
-  EXPECT_THAT(told.error().sentence, HasSubstr("not enough to tell noise from change"));
+  EXPECT_THAT(told.error().message, HasSubstr("cannot be told: "));
+  EXPECT_THAT(told.error().message, HasSubstr("not enough to tell noise from change"));
   EXPECT_EQ(told.error().exit_status, 2);
   EXPECT_THAT(holds("step_time > +500%"), IsEmpty());
 }
 
 TEST_F(Holds, WhatIsNotThereIsSaid) {
   const auto sentence = [&](const std::string& text) {
-    const auto result = diff::holds(parse_condition(text).value(), diff_);
+    const auto result = diff::evaluate_condition(parse_condition(text).value(), diff_);
     EXPECT_FALSE(result.ok());
-    return result.ok() ? "" : result.error().sentence;
+    return result.ok() ? "" : result.error().message;
   };
   EXPECT_THAT(sentence("operator:op99 > +5%"), HasSubstr("nothing of that name was recorded"));
   EXPECT_THAT(sentence("operator:op > +5%"), HasSubstr("16 names contain 'op'"));

@@ -31,14 +31,14 @@ struct Noise {
   std::size_t bistable_from = 0, bistable_to = ~std::size_t{0};  // operators that do
 };
 
-class Program {
+class SyntheticProgram {
  public:
-  explicit Program(unsigned seed) : random_(seed) {}
+  explicit SyntheticProgram(unsigned seed) : random_(seed) {}
 
   /// A run: operators op0, op1, … with these times of a step, times `factor` for one of them.
-  Side run(const std::vector<double>& times_ns, std::size_t steps, const Noise& noise,
-           std::size_t slow = ~std::size_t{0}, double factor = 1) {
-    Side side;
+  StepProfile run(const std::vector<double>& times_ns, std::size_t steps, const Noise& noise,
+                  std::size_t slow = ~std::size_t{0}, double factor = 1) {
+    StepProfile side;
     side.has_steps = true;
     side.steps = steps;
     for (auto& values : side.by_cell) values.assign(steps, 0);
@@ -89,9 +89,9 @@ inline std::vector<std::string> significant_names(const ProcessDiff& diff) {
 inline std::vector<std::string> names_seen_once(const ProcessDiff& diff) {
   std::vector<std::string> names;
   for (const NameDiff& row : diff.names)
-    if (row.seen_once) names.push_back(row.name);
+    if (row.is_unconfirmed) names.push_back(row.name);
   for (const MetricDiff& row : diff.metrics)
-    if (row.change.seen_once) names.emplace_back(row.name);
+    if (row.change.is_unconfirmed) names.emplace_back(row.name);
   return names;
 }
 

@@ -16,8 +16,8 @@ namespace {
 using test::find;
 using test::names_seen_once;
 using test::Noise;
-using test::Program;
 using test::significant_names;
+using test::SyntheticProgram;
 using test::usual_times;
 using testing::Contains;
 using testing::ElementsAre;
@@ -28,7 +28,7 @@ using testing::SizeIs;
 
 constexpr Noise kCalm{.step = 0.02, .drift = 0.02, .own = 0.002, .spikes = 0};
 
-Diff pair_of(Side before, Side after) {
+Diff pair_of(StepProfile before, StepProfile after) {
   Diff diff;
   diff.before = "a";
   diff.after = "b";
@@ -38,13 +38,13 @@ Diff pair_of(Side before, Side after) {
 
 /// Pairs in which op2 takes so many times as long after.
 Diff pairs_with(const std::vector<double>& factors, unsigned seed = 31) {
-  Program program(seed);
+  SyntheticProgram program(seed);
   std::vector<Diff> pairs;
   for (const double factor : factors) {
-    Side before = program.run(usual_times(), 40, kCalm);
+    StepProfile before = program.run(usual_times(), 40, kCalm);
     pairs.push_back(pair_of(std::move(before), program.run(usual_times(), 40, kCalm, 2, factor)));
   }
-  return joined(std::move(pairs)).take();
+  return combine_pairs(std::move(pairs)).take();
 }
 
 std::string text_of(const Diff& diff) { return diff_text(diff, 10, 0); }
@@ -66,12 +66,12 @@ TEST(Repeats, ThreePairsClaimWhatAllOfThemShow) {
   const Diff diff = pairs_with({1.6, 1.5, 1.7});
   EXPECT_THAT(significant_names(diff.processes[0]), Contains("op2"));
   EXPECT_THAT(names_seen_once(diff.processes[0]), IsEmpty());
-  EXPECT_EQ(3u, find(diff.processes[0], "op2")->shown_by);
+  EXPECT_EQ(3u, find(diff.processes[0], "op2")->confirming_pairs);
   const std::string text = text_of(diff);
   EXPECT_THAT(text, HasSubstr("3 pairs of recordings: "));
   EXPECT_THAT(text, HasSubstr("of the step, shown by 3 of 3 pairs\n"));
   EXPECT_THAT(text, HasSubstr("\n* op2 "));
-  const std::vector<Claim> claims = claims_of(diff.processes[0], diff.pairs());
+  const std::vector<CheckResult> claims = significant_findings(diff.processes[0], diff.pairs());
   EXPECT_THAT(claims.back().evidence, Contains(HasSubstr("shown by 3 of 3 pairs")));
   EXPECT_THAT(diff_json(diff), HasSubstr("\"shown_by\""));
 }
@@ -95,18 +95,19 @@ TEST(Repeats, WhatSomePairsShowOrShowTheOtherWayRoundIsNotClaimed) {
 }
 
 TEST(Repeats, WhatIsCertainByCallsMustBeInEveryPairAsWell) {
-  Program program(5);
+  SyntheticProgram program(5);
   const auto pair = [&](float calls) {
-    Side before = program.run(usual_times(), 40, {}), after = program.run(usual_times(), 40, {});
-    for (Cell& cell : before.names[2].cells) cell.calls = 20;
-    for (Cell& cell : after.names[2].cells) cell.calls = calls;
+    StepProfile before = program.run(usual_times(), 40, {}),
+                after = program.run(usual_times(), 40, {});
+    for (StepCell& cell : before.names[2].cells) cell.calls = 20;
+    for (StepCell& cell : after.names[2].cells) cell.calls = calls;
     return pair_of(std::move(before), std::move(after));
   };
   const auto claimed = [&](float first, float second) {
     std::vector<Diff> pairs;
     pairs.push_back(pair(first));
     pairs.push_back(pair(second));
-    return significant_names(joined(std::move(pairs)).value().processes[0]);
+    return significant_names(combine_pairs(std::move(pairs)).value().processes[0]);
   };
   EXPECT_THAT(claimed(24, 24), ElementsAre("op2"));
   EXPECT_THAT(claimed(24, 20), IsEmpty());
@@ -114,12 +115,12 @@ TEST(Repeats, WhatIsCertainByCallsMustBeInEveryPairAsWell) {
 }
 
 TEST(Repeats, NewNamesAndMemoryMustBeInEveryPair) {
-  Program program(5);
+  SyntheticProgram program(5);
   const auto pair = [&](bool more) {
-    Side before = program.run(usual_times(), 40, {});
+    StepProfile before = program.run(usual_times(), 40, {});
     std::vector<double> times = usual_times();
     if (more) times.push_back(1e6);
-    Side after = program.run(times, 40, {});
+    StepProfile after = program.run(times, 40, {});
     before.memory[0].peak_allocated_bytes = 100 << 20;
     after.memory[0].peak_allocated_bytes = (more ? 120 : 100) << 20;
     return pair_of(std::move(before), std::move(after));
@@ -127,18 +128,19 @@ TEST(Repeats, NewNamesAndMemoryMustBeInEveryPair) {
   std::vector<Diff> all, some;
   for (const bool more : {true, true}) all.push_back(pair(more));
   for (const bool more : {true, false}) some.push_back(pair(more));
-  const Diff shown = joined(std::move(all)).take(), partly = joined(std::move(some)).take();
+  const Diff shown = combine_pairs(std::move(all)).take(),
+             partly = combine_pairs(std::move(some)).take();
   EXPECT_TRUE(find(shown.processes[0], "op16")->significant);
   EXPECT_TRUE(shown.processes[0].memory.at(0).significant);
   EXPECT_FALSE(find(partly.processes[0], "op16")->significant);
-  EXPECT_TRUE(find(partly.processes[0], "op16")->seen_once);
-  EXPECT_TRUE(partly.processes[0].memory.at(0).seen_once);
+  EXPECT_TRUE(find(partly.processes[0], "op16")->is_unconfirmed);
+  EXPECT_TRUE(partly.processes[0].memory.at(0).is_unconfirmed);
   EXPECT_THAT(text_of(partly), HasSubstr("shown by 1 of 2 pairs"));
 }
 
 TEST(Repeats, ConditionsMustHoldInEveryPair) {
   const auto holds = [](const std::string& text, const Diff& diff) {
-    return diff::holds(parse_condition(text).value(), diff).value();
+    return diff::evaluate_condition(parse_condition(text).value(), diff).value();
   };
   const Diff all = pairs_with({1.6, 1.6, 1.6}), some = pairs_with({1.6, 1, 1.6});
   EXPECT_THAT(holds("operator:op2 > +20%", all),
@@ -149,12 +151,13 @@ TEST(Repeats, ConditionsMustHoldInEveryPair) {
 }
 
 TEST(Repeats, RanksAreHeldAgainstTheSameRankOfOtherPairs) {
-  Program program(5);
+  SyntheticProgram program(5);
   const auto pair = [&](std::vector<std::int64_t> ranks, double factor_of_rank_1) {
     Diff diff;
     for (const std::int64_t rank : ranks) {
-      Side before = program.run(usual_times(), 40, kCalm);
-      Side after = program.run(usual_times(), 40, kCalm, 2, rank == 1 ? factor_of_rank_1 : 1);
+      StepProfile before = program.run(usual_times(), 40, kCalm);
+      StepProfile after =
+          program.run(usual_times(), 40, kCalm, 2, rank == 1 ? factor_of_rank_1 : 1);
       before.rank = after.rank = rank;
       diff.processes.push_back(compare(std::move(before), std::move(after), {}));
     }
@@ -164,18 +167,18 @@ TEST(Repeats, RanksAreHeldAgainstTheSameRankOfOtherPairs) {
   pairs.push_back(pair({0, 1}, 1.6));
   pairs.push_back(pair({1, 0}, 1.6));
   pairs.push_back(pair({1}, 1.6));
-  const Diff diff = joined(std::move(pairs)).take();
+  const Diff diff = combine_pairs(std::move(pairs)).take();
   EXPECT_THAT(significant_names(diff.processes[0]), IsEmpty());
   EXPECT_THAT(significant_names(diff.processes[1]), Contains("op2"));
 }
 
 TEST(Repeats, SimulatedAndRealGpusAreNotMixed) {
-  Program program(5);
+  SyntheticProgram program(5);
   const auto pair = [&](bool simulated) {
-    Side before = program.run(usual_times(), 40, kCalm), after = before;
-    for (Side* side : {&before, &after}) side->names[3].kind = NameKind::kKernel;
-    for (Side* side : {&before, &after})
-      for (Cell& cell : side->names[3].cells) cell.self_device_ns = 100;
+    StepProfile before = program.run(usual_times(), 40, kCalm), after = before;
+    for (StepProfile* side : {&before, &after}) side->names[3].kind = NameKind::kKernel;
+    for (StepProfile* side : {&before, &after})
+      for (StepCell& cell : side->names[3].cells) cell.self_device_ns = 100;
     Diff diff = pair_of(std::move(before), std::move(after));
     diff.simulated = simulated;
     return diff;
@@ -183,24 +186,24 @@ TEST(Repeats, SimulatedAndRealGpusAreNotMixed) {
   std::vector<Diff> pairs;
   pairs.push_back(pair(true));
   pairs.push_back(pair(false));
-  const auto diff = joined(std::move(pairs));
+  const auto diff = combine_pairs(std::move(pairs));
   ASSERT_FALSE(diff.ok());
   EXPECT_EQ(2, diff.error().exit_status);
-  EXPECT_THAT(diff.error().sentence, HasSubstr("simulated GPU"));
+  EXPECT_THAT(diff.error().message, HasSubstr("simulated GPU"));
 }
 
 /// Three equal pairs each; one operator is slower in one process of five.
 TEST(Repeats, EqualTriplesWithAnOperatorOfTwoMindsRaiseAtMostOneAlarmInAHundred) {
-  Program program(7);
+  SyntheticProgram program(7);
   const Noise noise{.bistable = 0.2, .bistable_to = 1};
   int alarms = 0;
   for (int i = 0; i < test::kManyRuns; ++i) {
     std::vector<Diff> pairs;
     for (int k = 0; k < 3; ++k) {
-      Side before = program.run(usual_times(), 40, noise);
+      StepProfile before = program.run(usual_times(), 40, noise);
       pairs.push_back(pair_of(std::move(before), program.run(usual_times(), 40, noise)));
     }
-    alarms += joined(std::move(pairs)).value().processes[0].any_significant();
+    alarms += combine_pairs(std::move(pairs)).value().processes[0].any_significant();
   }
   EXPECT_LE(alarms, 3);
   RecordProperty("alarms", alarms);

@@ -15,12 +15,13 @@ using testing::HasSubstr;
 
 class SideTest : public gpuprof::test::ExportTest {
  protected:
-  Side read(bool ignore_steps = false) {
-    auto side = read_side(session_, session_.processes.at(0), {window_}, {ignore_steps, {}});
+  StepProfile read(bool ignore_steps = false) {
+    auto side =
+        read_step_profile(session_, session_.processes.at(0), {window_}, {ignore_steps, {}});
     EXPECT_TRUE(side.ok());
     return side.take();
   }
-  static const NameRow& row(const Side& side, const std::string& name) {
+  static const NameRow& row(const StepProfile& side, const std::string& name) {
     for (const NameRow& one : side.names)
       if (one.name == name) return one;
     ADD_FAILURE() << "no " << name;
@@ -40,7 +41,7 @@ TEST_F(SideTest, SelfTimeIsWithoutWhatIsCalled) {
     to.on(op(1, 1, 10, 90));
     to.on(step(0, 0, 100));
   });
-  const Side side = read();
+  const StepProfile side = read();
   ASSERT_EQ(1u, side.cells());
   EXPECT_FLOAT_EQ(50'000, row(side, "outer").cells.at(0).self_ns);
   EXPECT_FLOAT_EQ(80'000, row(side, "outer").cells.at(0).total_ns);
@@ -62,9 +63,9 @@ TEST_F(SideTest, CallsOfManyNamesInOneAreEachCounted) {
     to.on(op(1, 1, 10, 900));
     to.on(step(0, 0, 1000));
   });
-  const Side side = read();
+  const StepProfile side = read();
   ASSERT_EQ(kNames, side.calls.size());
-  for (const Call& call : side.calls) {
+  for (const CallEdge& call : side.calls) {
     EXPECT_EQ("outer", side.names[call.parent].name);
     EXPECT_DOUBLE_EQ(2, call.calls);
     EXPECT_DOUBLE_EQ(2'000, call.ns);
@@ -89,7 +90,7 @@ TEST_F(SideTest, KnownNamesKeepTheirRowsOnceThereIsNoRoomForNewOnes) {
     run(1);
     run(kFull);
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_EQ(kMaxNames + 1, side.names.size());
   EXPECT_DOUBLE_EQ(2, row(side, "op1").calls);
   EXPECT_DOUBLE_EQ(2, row(side, "op" + std::to_string(kFull)).calls);
@@ -105,7 +106,7 @@ TEST_F(SideTest, AnOperatorThatCallsItselfIsCountedOnceInItsTotal) {
     to.on(op(3, 1, 92, 95));
     to.on(step(0, 0, 100));
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_FLOAT_EQ(83'000, row(side, "twice").cells.at(0).total_ns);
   EXPECT_FLOAT_EQ(83'000, row(side, "twice").cells.at(0).self_ns);
   EXPECT_FLOAT_EQ(3, row(side, "twice").cells.at(0).calls);
@@ -125,15 +126,15 @@ TEST_F(SideTest, WorkCountsToTheStepItBeganInAndGpuWorkToThatOfItsLaunch) {
     to.on(step(1, 100, 200));
     to.on(step(2, 300, 400));
   });
-  const Side side = read();
+  const StepProfile side = read();
   ASSERT_EQ(1u, row(side, "gemm").cells.size());
   EXPECT_EQ(0u, row(side, "gemm").cells.at(0).index);
   EXPECT_FLOAT_EQ(20'000, row(side, "gemm").cells.at(0).total_device_ns);
   ASSERT_EQ(1u, row(side, "mm").cells.size());
   EXPECT_FLOAT_EQ(20'000, row(side, "mm").cells.at(0).total_device_ns);
-  EXPECT_DOUBLE_EQ(20'000, side.of(Measure::kKernel).at(0));
-  EXPECT_DOUBLE_EQ(20'000, side.of(Measure::kGpuBusy).at(1));  // when it ran
-  EXPECT_DOUBLE_EQ(1, side.of(Measure::kKernels).at(0));
+  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kKernel).at(0));
+  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kGpuBusy).at(1));  // when it ran
+  EXPECT_DOUBLE_EQ(1, side.of(StepMeasure::kKernels).at(0));
 }
 
 TEST_F(SideTest, GpuWorkThatIsToldBeforeItsLaunchFindsIt) {
@@ -147,11 +148,11 @@ TEST_F(SideTest, GpuWorkThatIsToldBeforeItsLaunchFindsIt) {
     to.on(step(0, 0, 100));
     to.on(step(1, 100, 200));
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_FLOAT_EQ(20'000, row(side, "mm").cells.at(0).self_device_ns);
   EXPECT_FLOAT_EQ(20'000, row(side, "outer").cells.at(0).total_device_ns);
   EXPECT_FLOAT_EQ(0, row(side, "outer").cells.at(0).self_device_ns);
-  EXPECT_DOUBLE_EQ(20'000, side.of(Measure::kKernel).at(0));
+  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kKernel).at(0));
 }
 
 TEST_F(SideTest, SlowStepsAtTheBeginAreWarmUp) {
@@ -174,13 +175,13 @@ TEST_F(SideTest, ManyStepsBecomeCellsOfSeveral) {
       to.on(step(i, i * 10, i * 10 + 10));
     }
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_EQ(kSteps, side.steps);
   EXPECT_EQ(4u, side.steps_per_cell);
   EXPECT_EQ(750u, side.cells());
-  for (const double length : side.of(Measure::kLength)) EXPECT_DOUBLE_EQ(10'000, length);
+  for (const double length : side.of(StepMeasure::kLength)) EXPECT_DOUBLE_EQ(10'000, length);
   ASSERT_EQ(750u, row(side, "mm").cells.size());
-  for (const Cell& cell : row(side, "mm").cells) {
+  for (const StepCell& cell : row(side, "mm").cells) {
     EXPECT_FLOAT_EQ(1, cell.calls);
     EXPECT_FLOAT_EQ(4'000, cell.total_ns);
   }
@@ -192,10 +193,10 @@ TEST_F(SideTest, WithoutStepsTheRecordingIsCutIntoSlices) {
     for (int i = 0; i < 100; ++i)
       to.on(op(static_cast<model::RangeId>(i) + 1, 1, i * 10, i * 10 + 5));
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_FALSE(side.has_steps);
-  EXPECT_EQ(kSlices, side.cells());
-  EXPECT_EQ(kSlices, row(side, "mm").cells.size());
+  EXPECT_EQ(kSliceCount, side.cells());
+  EXPECT_EQ(kSliceCount, row(side, "mm").cells.size());
 }
 
 TEST_F(SideTest, RanksAreComparedWithTheirOwnAndTheOthersNamed) {
@@ -219,7 +220,7 @@ TEST_F(SideTest, RanksAreComparedWithTheirOwnAndTheOthersNamed) {
   ASSERT_TRUE(diff.ok());
   ASSERT_EQ(1u, diff.value().processes.size());
   EXPECT_EQ(1, diff.value().processes[0].before.rank);
-  EXPECT_THAT(diff.value().remarks, testing::ElementsAre("only before, not compared: rank 0"));
+  EXPECT_THAT(diff.value().notes, testing::ElementsAre("only before, not compared: rank 0"));
   EXPECT_FALSE(make_diff({session_, windows, "a"}, {second, windows, "b"}, {{}, 0, {}}).ok());
 }
 
@@ -240,7 +241,7 @@ TEST_F(SideTest, SimulatedAndRealGpusAreNotCompared) {
   const auto diff = make_diff({real, windows, "a"}, {simulated, windows, "b"}, {});
   ASSERT_FALSE(diff.ok());
   EXPECT_EQ(2, diff.error().exit_status);
-  EXPECT_THAT(diff.error().sentence, HasSubstr("'b' has GPU work of a simulated GPU"));
+  EXPECT_THAT(diff.error().message, HasSubstr("'b' has GPU work of a simulated GPU"));
 }
 
 TEST_F(SideTest, WorkThatLastsBeyondTheRecordingCountsForItsLastSlice) {
@@ -251,12 +252,12 @@ TEST_F(SideTest, WorkThatLastsBeyondTheRecordingCountsForItsLastSlice) {
     endless.end_ns = kStart + (1ULL << 52);
     to.on(endless);
   });
-  const Side side = read();
+  const StepProfile side = read();
   EXPECT_FALSE(side.has_steps);
-  const std::vector<double>& busy = side.of(Measure::kGpuBusy);
-  ASSERT_EQ(busy.size(), kSlices);
+  const std::vector<double>& busy = side.of(StepMeasure::kGpuBusy);
+  ASSERT_EQ(busy.size(), kSliceCount);
   EXPECT_GT(busy.back(), 1e15);
-  EXPECT_LT(busy[kSlices - 2], 1e6);
+  EXPECT_LT(busy[kSliceCount - 2], 1e6);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Change change(double before, double after, bool significant) {
   one.share_before = 0.25;
   one.share_after = 0.3;
   one.relative = before > 0 ? after / before - 1 : 0;
-  one.limit = 0.06;
+  one.threshold = 0.06;
   one.significant = significant;
   return one;
 }
@@ -111,7 +111,7 @@ TEST(DiffPageData, HasEachFigureOfANameAndWhatIsClaimed) {
 TEST(DiffPageData, KeepsWhatIsSeenOnceApartFromWhatIsClaimed) {
   ProcessDiff process;
   process.names = {op("mm", 2'000'000, 2'500'000, false)};
-  process.names[0].seen_once = process.names[0].self.seen_once = true;
+  process.names[0].is_unconfirmed = process.names[0].self.is_unconfirmed = true;
   const auto document = parsed(diff_of(std::move(process)));
   const auto& part = document["processes"][0];
   EXPECT_STREQ(part["verdict"].GetString(), "No significant change");
@@ -128,10 +128,10 @@ TEST(DiffPageData, KeepsWhatIsSeenOnceApartFromWhatIsClaimed) {
 TEST(DiffPageData, SaysHowManyPairsThereAre) {
   ProcessDiff process;
   process.names = {op("mm", 2'000'000, 2'500'000, true)};
-  process.names[0].shown_by = 3;
+  process.names[0].confirming_pairs = 3;
   Diff diff = diff_of(std::move(process));
-  diff.repeats.resize(2);
-  diff.repeats[1].before = "runs/c";
+  diff.other_pairs.resize(2);
+  diff.other_pairs[1].before = "runs/c";
   const auto document = parsed(diff);
   const auto& part = document["processes"][0];
   ASSERT_EQ(part["pairs"].Size(), 3u);
@@ -196,14 +196,14 @@ TEST(DiffPageData, HasTheCurvesOfBothSidesAndTheirWarmUp) {
 
 TEST(DiffPageData, SaysWhatDiffersAndWhatCannotBeCompared) {
   ProcessDiff process;
-  process.doubts = {"only 4 steps: a change is claimed from twice the size on"};
-  process.remarks = {"PyTorch: 2.1 before, 2.2 after"};
+  process.caveats = {"only 4 steps: a change is claimed from twice the size on"};
+  process.notes = {"PyTorch: 2.1 before, 2.2 after"};
   process.before.facts["torch.version"] = "2.1";
   process.after.facts["torch.version"] = "2.2";
   process.after.missing = {"no stacks: not allowed"};
   process.names = {op("mm", 5, 6, false)};
   Diff diff = diff_of(std::move(process));
-  diff.remarks = {"only before, not compared: rank 3"};
+  diff.notes = {"only before, not compared: rank 3"};
   const auto document = parsed(diff);
   const auto& part = document["processes"][0];
   EXPECT_EQ(part["notes"].Size(), 2u);
@@ -228,11 +228,11 @@ TEST(DiffPage, IsWrittenWholeOrRefused) {
   DiffPageRequest request;
   request.path = std::string(name) + "/diff.html";
   const auto written = write_diff_page(diff_of({}), request);
-  ASSERT_TRUE(written.ok()) << written.error().sentence;
+  ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(written.value(), std::filesystem::file_size(request.path));
   const auto refused = write_diff_page(diff_of({}), request);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().sentence, HasSubstr("--force"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--force"));
   request.force = true;
   EXPECT_TRUE(write_diff_page(diff_of({}), request).ok());
   std::filesystem::remove_all(name);

@@ -22,7 +22,7 @@ rapidjson::Document parsed(const Report& report, const PageRequest& request = {}
   return document;
 }
 
-Report report_of(Analysis analysis) {
+Report report_of(ProcessReport analysis) {
   Report report;
   report.processes.push_back(std::move(analysis));
   return report;
@@ -54,7 +54,7 @@ TEST(PageData, OfNothingIsWhole) {
 
 TEST(PageData, KeepsNamesAsTheyAreAndMendsBrokenText) {
   const std::string markup = "</script><img src=x onerror=\"alert('1')\">";
-  Analysis analysis;
+  ProcessReport analysis;
   analysis.operators.rows = {op(markup, 3000), op("broken \xff\xfe", 2000),
                              op("\xe2\x80\xae rtl", 1000)};
   const auto document = parsed(report_of(std::move(analysis)));
@@ -65,7 +65,7 @@ TEST(PageData, KeepsNamesAsTheyAreAndMendsBrokenText) {
 }
 
 TEST(PageData, CutsAVeryLongNameAndSaysItsLength) {
-  Analysis analysis;
+  ProcessReport analysis;
   analysis.operators.rows = {op(std::string(65536, 'k'), 1)};
   const auto document = parsed(report_of(std::move(analysis)));
   const std::string name =
@@ -75,7 +75,7 @@ TEST(PageData, CutsAVeryLongNameAndSaysItsLength) {
 }
 
 TEST(PageData, SaysHowManyRowsItLeavesOut) {
-  Analysis analysis;
+  ProcessReport analysis;
   for (int i = 0; i < 500; ++i)
     analysis.operators.rows.push_back(op("op" + std::to_string(i), 500 - i));
   PageRequest request;
@@ -90,7 +90,7 @@ TEST(PageData, SaysHowManyRowsItLeavesOut) {
 }
 
 TEST(PageData, AddsUpSmallFramesWithoutLosingTime) {
-  Analysis analysis;
+  ProcessReport analysis;
   FlameTree& tree = analysis.flames.samples;
   analysis.flames.samples_are_ns = true;
   std::uint64_t all = 0;
@@ -116,7 +116,7 @@ TEST(PageData, AddsUpSmallFramesWithoutLosingTime) {
 }
 
 TEST(PageData, DrawsAMillionStepsWithFewPoints) {
-  Analysis analysis;
+  ProcessReport analysis;
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < 1'000'000; ++i) {
     StepRow step;
@@ -137,24 +137,24 @@ TEST(PageData, DrawsAMillionStepsWithFewPoints) {
 }
 
 TEST(PageData, HoldsAllOfTheRecordedTimeAndTheFirstStepByItself) {
-  Analysis analysis;
+  ProcessReport analysis;
   analysis.meta.recorded_ns = analysis.wall.recorded_ns = 4'000'000;
-  analysis.wall.rows = {{WallPart::kWarmUp, 3'000'000, 1, {}},
-                        {WallPart::kSteps, 1'000'000, 9, {}}};
-  report::Stretch stall;
-  stall.part = WallPart::kSteps;
+  analysis.wall.rows = {{WallPhase::kWarmUp, 3'000'000, 1, {}},
+                        {WallPhase::kSteps, 1'000'000, 9, {}}};
+  report::SlowSpot stall;
+  stall.part = WallPhase::kSteps;
   stall.count = 2;
   stall.labels = {4, 7};
-  stall.told.doing = Doing::kWaiting;
-  stall.told.file = "train.py";
-  stall.told.line = stall.told.last_line = 12;
-  stall.told.ns = 500'000;
-  analysis.wall.stretches = {stall};
+  stall.activity.kind = HostActivityKind::kWaiting;
+  stall.activity.file = "train.py";
+  stall.activity.line = stall.activity.last_line = 12;
+  stall.activity.ns = 500'000;
+  analysis.wall.slow_spots = {stall};
   StepRow first;
   first.label = 1;
   first.end_ns = 3'000'000;
   first.warm_up = true;
-  first.kept = false;
+  first.is_counted = false;
   analysis.steps.steps = {first};
   const auto document = parsed(report_of(std::move(analysis)));
   const auto& process = document["processes"][0];
@@ -173,7 +173,7 @@ TEST(PageData, HoldsAllOfTheRecordedTimeAndTheFirstStepByItself) {
 TEST(PageData, SharesItsLimitsAmongRanks) {
   Report report;
   for (int rank = 0; rank < 4; ++rank) {
-    Analysis analysis;
+    ProcessReport analysis;
     analysis.meta.rank = rank;
     analysis.meta.pid = 100 + static_cast<std::uint32_t>(rank);
     for (int i = 0; i < 1000; ++i)

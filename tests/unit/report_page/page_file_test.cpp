@@ -124,7 +124,7 @@ class WritePage : public testing::Test {
 
 TEST_F(WritePage, LeavesThePageAndNothingElse) {
   const auto written = write_page(report_, {}, {}, request_);
-  ASSERT_TRUE(written.ok()) << written.error().sentence;
+  ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(written.value(), fs::file_size(request_.path));
   EXPECT_EQ(files(), 1u);
 }
@@ -133,7 +133,7 @@ TEST_F(WritePage, ReplacesAFileOnlyWhenForced) {
   std::ofstream(request_.path) << "mine";
   const auto refused = write_page(report_, {}, {}, request_);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().sentence, HasSubstr("--force"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--force"));
   EXPECT_EQ(test::read_file(request_.path), "mine");
   request_.force = true;
   EXPECT_TRUE(write_page(report_, {}, {}, request_).ok());
@@ -145,11 +145,11 @@ TEST_F(WritePage, SaysWhyItCannotAndLeavesNothing) {
   request_.path = folder_ + "/none/out.html";
   auto refused = write_page(report_, {}, {}, request_);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().sentence, HasSubstr("No such file or directory"));
+  EXPECT_THAT(refused.error().message, HasSubstr("No such file or directory"));
   request_.path = folder_;
   refused = write_page(report_, {}, {}, request_);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().sentence, HasSubstr("is a folder"));
+  EXPECT_THAT(refused.error().message, HasSubstr("is a folder"));
   EXPECT_EQ(files(), 0u);
 }
 

@@ -17,10 +17,10 @@ using testing::SizeIs;
 
 class Slices : public test::ExportTest {
  protected:
-  Timeline collect(const Steps& steps, std::size_t events = 1000) {
+  PageTimeline collect(const Steps& steps, std::size_t events = 1000) {
     auto timeline = collect_slices(session_, session_.processes.at(0), {window_}, steps, {events});
-    EXPECT_TRUE(timeline.ok()) << (timeline.ok() ? "" : timeline.error().sentence);
-    return timeline.ok() ? timeline.take() : Timeline{};
+    EXPECT_TRUE(timeline.ok()) << (timeline.ok() ? "" : timeline.error().message);
+    return timeline.ok() ? timeline.take() : PageTimeline{};
   }
   static StepRow row(const model::Step& step) {
     StepRow row;
@@ -29,7 +29,7 @@ class Slices : public test::ExportTest {
     row.end_ns = row.host_end_ns = step.end_ns;
     return row;
   }
-  static std::vector<std::string> lines(const Timeline& timeline, const Slice& slice) {
+  static std::vector<std::string> lines(const PageTimeline& timeline, const Slice& slice) {
     std::vector<std::string> out;
     for (const SliceEvent& e : slice.events) {
       out.push_back(slice.tracks[e.track].title + " " + std::to_string(e.row) + " " +
@@ -58,7 +58,7 @@ TEST_F(Slices, PutWhatNestsBelowWhatItIsInAndKeepArrows) {
   });
   Steps steps;
   steps.steps = {row(first)};
-  const Timeline timeline = collect(steps);
+  const PageTimeline timeline = collect(steps);
   ASSERT_THAT(timeline.slices, SizeIs(1));
   const Slice& slice = timeline.slices[0];
   EXPECT_EQ(slice.title, "step 1 (first)");
@@ -79,7 +79,7 @@ TEST_F(Slices, KeepTheEarliestAndSayWhatTheyLeaveOut) {
   });
   Steps steps;
   steps.steps = {row(first)};
-  const Timeline timeline = collect(steps, 100);
+  const PageTimeline timeline = collect(steps, 100);
   ASSERT_THAT(timeline.slices, SizeIs(1));
   const Slice& slice = timeline.slices[0];
   EXPECT_LE(slice.events.size(), 100u);
@@ -94,8 +94,8 @@ TEST_F(Slices, WithoutStepsAreTheWholeOfALittle) {
     sink.on(op(1, 1, 500, 600));
   });
   Steps steps;
-  steps.made_up = true;
-  const Timeline timeline = collect(steps);
+  steps.is_synthetic = true;
+  const PageTimeline timeline = collect(steps);
   ASSERT_THAT(timeline.slices, SizeIs(1));
   EXPECT_EQ(timeline.slices[0].title, "everything");
   EXPECT_THAT(timeline.note, IsEmpty());

@@ -25,7 +25,7 @@ stack_t of_this_thread() {
 bool is_ours() {
   const stack_t now = of_this_thread();
   return (now.ss_flags & SS_DISABLE) == 0 && now.ss_size == kAltStackBytes &&
-         on_our_alt_stack(now.ss_sp);
+         is_on_own_alt_stack(now.ss_sp);
 }
 
 void* nothing(void* argument) { return argument; }
@@ -36,16 +36,16 @@ class AltStacks : public testing::Test {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     GTEST_SKIP() << "sanitizers give each thread a stack, and unmap what they find at its end";
 #endif
-    want_alt_stacks(true);
+    enable_alt_stacks(true);
   }
 };
 
 // First: nothing is required before.
 TEST(AltStacksBefore, NobodyGetsOneAndAnyThreadMayBeSignalled) {
   EXPECT_EQ(nullptr, reserve_alt_stack({nothing, nullptr}));
-  give_alt_stack();
+  ensure_alt_stack();
   EXPECT_FALSE(is_ours());
-  EXPECT_TRUE(may_be_sent_signals_here());
+  EXPECT_TRUE(may_signal_this_thread());
 }
 
 TEST_F(AltStacks, ANewThreadGetsItsOwnAndIsToldWhatToDo) {
@@ -53,10 +53,10 @@ TEST_F(AltStacks, ANewThreadGetsItsOwnAndIsToldWhatToDo) {
   void* reserved = reserve_alt_stack({nothing, &here});
   ASSERT_NE(nullptr, reserved);
   std::thread([&] {
-    const ThreadStart start = take_alt_stack(reserved);
+    const ThreadStart start = activate_alt_stack(reserved);
     EXPECT_EQ(&here, start.routine(start.argument));
     EXPECT_TRUE(is_ours());
-    EXPECT_TRUE(may_be_sent_signals_here());
+    EXPECT_TRUE(may_signal_this_thread());
   }).join();
 }
 
@@ -67,9 +67,9 @@ TEST_F(AltStacks, AStackOfTheProgramsIsLeftAlone) {
     own.ss_sp = s_own.data();
     own.ss_size = s_own.size();
     ASSERT_EQ(0, sigaltstack(&own, nullptr));
-    give_alt_stack();
+    ensure_alt_stack();
     EXPECT_EQ(s_own.data(), of_this_thread().ss_sp);
-    EXPECT_FALSE(may_be_sent_signals_here());
+    EXPECT_FALSE(may_signal_this_thread());
     own.ss_flags = SS_DISABLE;
     sigaltstack(&own, nullptr);
   }).join();
@@ -83,7 +83,7 @@ TEST_F(AltStacks, ThoseOfEndedThreadsAreUsedAgain) {
       reserved = reserve_alt_stack({nothing, nullptr});
     }
     ASSERT_NE(nullptr, reserved) << i;
-    std::thread([&] { take_alt_stack(reserved); }).join();
+    std::thread([&] { activate_alt_stack(reserved); }).join();
   }
 }
 
@@ -94,20 +94,20 @@ TEST_F(AltStacks, AreGivenOutToTheLastOneAndNotTwice) {
   EXPECT_GE(all.size(), kMaxAltStacks - 2);
   std::sort(all.begin(), all.end());
   EXPECT_EQ(all.end(), std::adjacent_find(all.begin(), all.end()));
-  for (void* one : all) drop_alt_stack(one);
+  for (void* one : all) cancel_alt_stack(one);
   void* again = reserve_alt_stack({nothing, nullptr});
   EXPECT_NE(nullptr, again);
-  drop_alt_stack(again);
+  cancel_alt_stack(again);
 }
 
 TEST_F(AltStacks, AForkedChildKeepsThatOfItsOneThread) {
-  give_alt_stack();
+  ensure_alt_stack();
   ASSERT_TRUE(is_ours());
   void* reserved = reserve_alt_stack({nothing, nullptr});
   const pid_t child = fork();
   if (child == 0) {
-    forget_alt_stacks();
-    int wrong = is_ours() && may_be_sent_signals_here() ? 0 : 1;
+    reset_alt_stacks_after_fork();
+    int wrong = is_ours() && may_signal_this_thread() ? 0 : 1;
     std::uint32_t free = 0;
     while (reserve_alt_stack({nothing, nullptr}) != nullptr) ++free;
     if (free != kMaxAltStacks - 1) wrong |= 2;
@@ -116,7 +116,7 @@ TEST_F(AltStacks, AForkedChildKeepsThatOfItsOneThread) {
   int status = 0;
   ASSERT_EQ(child, waitpid(child, &status, 0));
   EXPECT_EQ(0, status);
-  drop_alt_stack(reserved);
+  cancel_alt_stack(reserved);
 }
 
 }  // namespace

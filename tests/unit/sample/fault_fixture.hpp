@@ -17,7 +17,7 @@
 
 namespace gpuprof::sample {
 
-class FaultGuard : public ::testing::Test {
+class FaultGuardTest : public ::testing::Test {
  protected:
   void SetUp() override {
     signal(SIGSEGV, SIG_DFL);
@@ -32,18 +32,18 @@ class FaultGuard : public ::testing::Test {
   }
   static KernelAction disposition(int signal) {
     KernelAction now{};
-    kernel_action(signal, nullptr, &now);
+    kernel_sigaction(signal, nullptr, &now);
     return now;
   }
   void* page = nullptr;
 };
 
-struct Reading {
+struct FaultingRead {
   const volatile int* from;
   int steps = 0;
 };
-inline void read_it(void* argument) {
-  auto* reading = static_cast<Reading*>(argument);
+inline void run_faulting_read(void* argument) {
+  auto* reading = static_cast<FaultingRead*>(argument);
   ++reading->steps;
   reading->steps += *reading->from;
 }

@@ -36,10 +36,10 @@ long pauses_of(std::uint32_t tid) {
 }
 
 // Fault signals that this thread blocks, sent and taken.
-class SentFaults : public FaultGuard {
+class SentFaults : public FaultGuardTest {
  protected:
   void SetUp() override {
-    FaultGuard::SetUp();
+    FaultGuardTest::SetUp();
     sigemptyset(&faults);
     sigaddset(&faults, SIGSEGV);
     sigaddset(&faults, SIGBUS);
@@ -47,7 +47,7 @@ class SentFaults : public FaultGuard {
   }
   void TearDown() override {
     pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
-    FaultGuard::TearDown();
+    FaultGuardTest::TearDown();
   }
   /// The next one that waits, or 0; its si_code, which the C library would change.
   int take(int* code) const {
@@ -65,19 +65,19 @@ void send_both(void* argument) {
   pthread_kill(pthread_self(), SIGSEGV);
   kill(getpid(), SIGSEGV);
   pthread_kill(pthread_self(), SIGBUS);
-  read_it(argument);
+  run_faulting_read(argument);
 }
 
 TEST_F(SentFaults, AreKeptUntilTheEndOfTheRead) {
   const int value = 5;
-  Reading good{&value};
-  Reading bad{static_cast<int*>(page)};
+  FaultingRead good{&value};
+  FaultingRead bad{static_cast<int*>(page)};
   bool sent = false, landed = false, some_wait = false;
   {
-    const OpenFaults open(blocked_signals());
-    sent = guarded(send_both, &good);
-    landed = !guarded(read_it, &bad);
-    some_wait = open.some_wait();
+    const UnblockFaultSignals open(blocked_signals());
+    sent = call_guarded(send_both, &good);
+    landed = !call_guarded(run_faulting_read, &bad);
+    some_wait = open.has_deferred();
   }
 
   EXPECT_TRUE(sent);
@@ -98,9 +98,10 @@ TEST_F(SentFaults, OfTheProcessReachItFromAnyThread) {
   int code = 1;
   std::thread([&] {
     const int value = 5;
-    Reading good{&value};
-    const OpenFaults open(blocked_signals());
-    guarded([](void* argument) { kill(getpid(), SIGBUS), read_it(argument); }, &good);
+    FaultingRead good{&value};
+    const UnblockFaultSignals open(blocked_signals());
+    call_guarded([](void* argument) { kill(getpid(), SIGBUS), run_faulting_read(argument); },
+                 &good);
   }).join();
 
   EXPECT_EQ(take(&code), SIGBUS);
@@ -109,19 +110,20 @@ TEST_F(SentFaults, OfTheProcessReachItFromAnyThread) {
 
 TEST_F(SentFaults, OfTheProcessAreCountedWhereTheyAreKept) {
   const std::uint64_t segv = signal_bit(SIGSEGV);
-  const std::uint32_t before = kept_faults(segv), both = kept_faults(kFaultSignals);
+  const std::uint32_t before = deferred_fault_count(segv),
+                      both = deferred_fault_count(kFaultSignals);
   const int value = 5;
-  Reading good{&value};
+  FaultingRead good{&value};
   {
-    const OpenFaults open(blocked_signals());
-    EXPECT_FALSE(were_kept_since(segv, before)) << "though one that is open may be about to";
-    guarded(send_both, &good);
+    const UnblockFaultSignals open(blocked_signals());
+    EXPECT_FALSE(deferred_since(segv, before)) << "though one that is open may be about to";
+    call_guarded(send_both, &good);
   }
 
-  EXPECT_EQ(kept_faults(segv), before + 1);
-  EXPECT_EQ(kept_faults(kFaultSignals), both + 1) << "SIGBUS was sent to the thread";
-  EXPECT_TRUE(were_kept_since(segv, before));
-  EXPECT_FALSE(were_kept_since(segv, before + 1));
+  EXPECT_EQ(deferred_fault_count(segv), before + 1);
+  EXPECT_EQ(deferred_fault_count(kFaultSignals), both + 1) << "SIGBUS was sent to the thread";
+  EXPECT_TRUE(deferred_since(segv, before));
+  EXPECT_FALSE(deferred_since(segv, before + 1));
   for (int code = 0; take(&code) != 0;) continue;
 }
 
@@ -129,19 +131,20 @@ TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedFor) {
   bool kept = false;
   // Not for long, and a busy machine may give the other thread no processor.
   for (int i = 0; i < 20 && !kept; ++i) {
-    const std::uint32_t before = kept_faults(signal_bit(SIGBUS));
+    const std::uint32_t before = deferred_fault_count(signal_bit(SIGBUS));
     std::atomic<bool> is_open{false};
     std::thread keeper([&] {
       const int value = 5;
-      Reading good{&value};
-      const OpenFaults open(blocked_signals());
+      FaultingRead good{&value};
+      const UnblockFaultSignals open(blocked_signals());
       is_open = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      guarded([](void* argument) { kill(getpid(), SIGBUS), read_it(argument); }, &good);
+      call_guarded([](void* argument) { kill(getpid(), SIGBUS), run_faulting_read(argument); },
+                   &good);
     });
     while (!is_open) std::this_thread::yield();
 
-    kept = were_kept_since(signal_bit(SIGBUS), before);
+    kept = deferred_since(signal_bit(SIGBUS), before);
 
     keeper.join();
     int code = 0;
@@ -156,12 +159,12 @@ TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedForWhileItsThreadGetsNoProcesso
   constexpr long kPauses = 210;
   int ends[2];
   ASSERT_EQ(0, ::pipe2(ends, O_CLOEXEC));
-  const std::uint32_t before = kept_faults(signal_bit(SIGBUS));
+  const std::uint32_t before = deferred_fault_count(signal_bit(SIGBUS));
   std::atomic<std::uint32_t> tid{0};
   std::thread keeper([&] {
     const int value = 5;
-    Reading good{&value};
-    const OpenFaults open(blocked_signals());
+    FaultingRead good{&value};
+    const UnblockFaultSignals open(blocked_signals());
     tid = own_tid();
     const long child = ::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
@@ -169,7 +172,8 @@ TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedForWhileItsThreadGetsNoProcesso
       ::syscall(SYS_read, ends[0], &byte, 1);
       ::syscall(SYS_exit_group, 0);
     }
-    guarded([](void* argument) { kill(getpid(), SIGBUS), read_it(argument); }, &good);
+    call_guarded([](void* argument) { kill(getpid(), SIGBUS), run_faulting_read(argument); },
+                 &good);
     ::waitpid(static_cast<pid_t>(child), nullptr, 0);
   });
   while (state_of(tid) != 'D') usleep(1000);
@@ -181,7 +185,7 @@ TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedForWhileItsThreadGetsNoProcesso
     EXPECT_EQ(1, ::write(ends[1], "", 1));
   });
 
-  const bool kept = were_kept_since(signal_bit(SIGBUS), before);
+  const bool kept = deferred_since(signal_bit(SIGBUS), before);
   back = true;
 
   processor.join();
@@ -194,18 +198,18 @@ TEST_F(SentFaults, OneThatIsAboutToBeKeptIsWaitedForWhileItsThreadGetsNoProcesso
 }
 
 TEST_F(SentFaults, OneThatHasAProcessorOrStandsStillIsNotWaitedForLong) {
-  const std::uint32_t before = kept_faults(signal_bit(SIGBUS));
+  const std::uint32_t before = deferred_fault_count(signal_bit(SIGBUS));
   for (const bool busy : {true, false}) {
     std::atomic<std::uint32_t> tid{0};
     std::atomic<bool> done{false};
     std::thread reader([&] {
-      const OpenFaults open(blocked_signals());
+      const UnblockFaultSignals open(blocked_signals());
       tid = own_tid();
       while (busy && !done) continue;
       done.wait(false);
     });
     while (tid == 0 || (!busy && state_of(tid) != 'S')) usleep(1000);
-    EXPECT_FALSE(were_kept_since(signal_bit(SIGBUS), before));
+    EXPECT_FALSE(deferred_since(signal_bit(SIGBUS), before));
     timespec used{};
     clock_gettime(cpu_clock_of(static_cast<pid_t>(tid)), &used);
     EXPECT_LT(used.tv_sec, 5) << "of the ten seconds for which it would wait for a processor";
@@ -218,22 +222,22 @@ TEST_F(SentFaults, OneThatHasAProcessorOrStandsStillIsNotWaitedForLong) {
 TEST_F(SentFaults, AreNotLetInWhereTheyWaitOrNoGuardIs) {
   raise(SIGSEGV);
   {
-    const OpenFaults open(blocked_signals());
-    EXPECT_TRUE(open.some_wait());
-    EXPECT_FALSE(guard_in_force());
+    const UnblockFaultSignals open(blocked_signals());
+    EXPECT_TRUE(open.has_deferred());
+    EXPECT_FALSE(is_guard_active());
   }
-  EXPECT_TRUE(guard_in_force());
+  EXPECT_TRUE(is_guard_active());
   int code = 0;
   EXPECT_EQ(take(&code), SIGSEGV);
   disarm_guard();
   {
-    const OpenFaults open(blocked_signals());
+    const UnblockFaultSignals open(blocked_signals());
     arm_guard();
-    EXPECT_FALSE(guard_in_force());
+    EXPECT_FALSE(is_guard_active());
     raise(SIGBUS);
-    EXPECT_FALSE(open.some_wait());
+    EXPECT_FALSE(open.has_deferred());
   }
-  EXPECT_TRUE(guard_in_force());
+  EXPECT_TRUE(is_guard_active());
   EXPECT_EQ(take(&code), SIGBUS);
 }
 

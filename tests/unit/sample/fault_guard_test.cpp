@@ -14,34 +14,34 @@
 namespace gpuprof::sample {
 namespace {
 
-TEST_F(FaultGuard, EndsAFaultingReadAndGoesOn) {
-  Reading bad{static_cast<int*>(page)};
+TEST_F(FaultGuardTest, EndsAFaultingReadAndGoesOn) {
+  FaultingRead bad{static_cast<int*>(page)};
   const int value = 5;
-  Reading good{&value};
+  FaultingRead good{&value};
 
-  EXPECT_FALSE(guarded(read_it, &bad));
-  EXPECT_TRUE(guarded(read_it, &good));
+  EXPECT_FALSE(call_guarded(run_faulting_read, &bad));
+  EXPECT_TRUE(call_guarded(run_faulting_read, &good));
 
   EXPECT_EQ(bad.steps, 1);
   EXPECT_EQ(good.steps, 6);
-  EXPECT_TRUE(guard_in_force());
+  EXPECT_TRUE(is_guard_active());
 }
 
-TEST_F(FaultGuard, EndsManyFaultsInARow) {
+TEST_F(FaultGuardTest, EndsManyFaultsInARow) {
   for (int i = 0; i < 1000; ++i) {
-    Reading bad{static_cast<int*>(page)};
-    ASSERT_FALSE(guarded(read_it, &bad));
+    FaultingRead bad{static_cast<int*>(page)};
+    ASSERT_FALSE(call_guarded(run_faulting_read, &bad));
   }
 }
 
-TEST_F(FaultGuard, KeepsTheSignalMaskAcrossAFault) {
+TEST_F(FaultGuardTest, KeepsTheSignalMaskAcrossAFault) {
   sigset_t before, after;
   sigemptyset(&before);
   sigaddset(&before, SIGUSR1);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  Reading bad{static_cast<int*>(page)};
+  FaultingRead bad{static_cast<int*>(page)};
 
-  guarded(read_it, &bad);
+  call_guarded(run_faulting_read, &bad);
   pthread_sigmask(SIG_SETMASK, nullptr, &after);
 
   EXPECT_EQ(sigismember(&after, SIGUSR1), 1);
@@ -50,17 +50,17 @@ TEST_F(FaultGuard, KeepsTheSignalMaskAcrossAFault) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_F(FaultGuard, NestsAndLandsInTheInnerCall) {
+TEST_F(FaultGuardTest, NestsAndLandsInTheInnerCall) {
   struct Outer {
     void* page;
     bool inner_ended = false, went_on = false;
   } outer{page};
 
-  const bool whole = guarded(
+  const bool whole = call_guarded(
       [](void* argument) {
         auto* it = static_cast<Outer*>(argument);
-        Reading bad{static_cast<int*>(it->page)};
-        it->inner_ended = !guarded(read_it, &bad);
+        FaultingRead bad{static_cast<int*>(it->page)};
+        it->inner_ended = !call_guarded(run_faulting_read, &bad);
         it->went_on = true;
       },
       &outer);
@@ -70,7 +70,7 @@ TEST_F(FaultGuard, NestsAndLandsInTheInnerCall) {
   EXPECT_TRUE(outer.went_on);
 }
 
-TEST_F(FaultGuard, PutsTheProgramsDispositionBackBitForBit) {
+TEST_F(FaultGuardTest, PutsTheProgramsDispositionBackBitForBit) {
   disarm_guard();
   struct sigaction programs;
   std::memset(&programs, 0, sizeof programs);
@@ -87,7 +87,7 @@ TEST_F(FaultGuard, PutsTheProgramsDispositionBackBitForBit) {
   EXPECT_TRUE(disposition(SIGSEGV) == before);
 }
 
-TEST_F(FaultGuard, DoesNotTakeAwayAHandlerInstalledMeanwhile) {
+TEST_F(FaultGuardTest, DoesNotTakeAwayAHandlerInstalledMeanwhile) {
   struct sigaction programs;
   std::memset(&programs, 0, sizeof programs);
   programs.sa_handler = [](int) { _exit(4); };
@@ -99,11 +99,11 @@ TEST_F(FaultGuard, DoesNotTakeAwayAHandlerInstalledMeanwhile) {
   EXPECT_TRUE(disposition(SIGSEGV) == theirs);
 }
 
-using FaultGuardDeathTest = FaultGuard;
+using FaultGuardDeathTest = FaultGuardTest;
 
 TEST_F(FaultGuardDeathTest, LeavesTheProgramsFaultToTheDefaultAction) {
-  EXPECT_EXIT(Reading bad{static_cast<int*>(page)};
-              read_it(&bad), ::testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(FaultingRead bad{static_cast<int*>(page)};
+              run_faulting_read(&bad), ::testing::KilledBySignal(SIGSEGV), "");
 }
 
 TEST_F(FaultGuardDeathTest, LeavesASentSignalToTheDefaultAction) {
@@ -122,8 +122,8 @@ TEST_F(FaultGuardDeathTest, HandsTheProgramsHandlerItsOwnFault) {
         programs.sa_flags = SA_SIGINFO;
         sigaction(SIGSEGV, &programs, nullptr);
         arm_guard();
-        Reading bad{static_cast<int*>(page)};
-        read_it(&bad);
+        FaultingRead bad{static_cast<int*>(page)};
+        run_faulting_read(&bad);
       },
       ::testing::ExitedWithCode(21), "");
 }
@@ -141,8 +141,8 @@ TEST_F(FaultGuardDeathTest, EndsWhenAHandlerChainsToWhatItFound) {
         };
         sigaction(SIGSEGV, &programs, &previous);
         arm_guard();  // a second layer, in front of theirs
-        Reading bad{static_cast<int*>(page)};
-        read_it(&bad);
+        FaultingRead bad{static_cast<int*>(page)};
+        run_faulting_read(&bad);
       },
       ::testing::KilledBySignal(SIGSEGV), "handled");
 }

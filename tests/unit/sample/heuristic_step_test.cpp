@@ -57,7 +57,7 @@ class Memory {
   std::map<std::uint64_t, std::uint64_t> words_;
 };
 
-void expect_at(const BareFrame& frame, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
+void expect_at(const FrameRegisters& frame, std::uint64_t pc, std::uint64_t sp, std::uint64_t fp) {
   EXPECT_EQ(frame.pc, pc);
   EXPECT_EQ(frame.sp, sp);
   EXPECT_EQ(frame.fp, fp);
@@ -76,16 +76,16 @@ struct Trampoline : testing::Test {
 };
 
 TEST_F(Trampoline, IsLeftAfterItsCall) {
-  BareFrame frame{kCode + 6, kStack, 77, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kCode + 6, kStack, 77, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, back, kStack + 16, 77);
 }
 
 TEST_F(Trampoline, IsLeftWhereverItIsInterrupted) {
   const std::pair<int, int> kSpots[] = {{0, 8}, {4, 0}, {6, 0}, {10, 8}};
   for (const auto& [at, sp] : kSpots) {
-    BareFrame frame{kCode + at, kStack + sp, 77, true};
-    EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain) << at;
+    FrameRegisters frame{kCode + at, kStack + sp, 77, true};
+    EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain) << at;
     expect_at(frame, back, kStack + 16, 77);
   }
 }
@@ -93,21 +93,21 @@ TEST_F(Trampoline, IsLeftWhereverItIsInterrupted) {
 TEST_F(Trampoline, IsNotLeftForAPlaceThatNoCallReturnsTo) {
   memory.word(kStack + 8, kCode + 0x900);
   memory.code(kCode + 0x8f8, {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90});
-  BareFrame frame{kCode + 6, kStack, 77, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  FrameRegisters frame{kCode + 6, kStack, 77, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
   EXPECT_EQ(frame.pc, kCode + 6);
 }
 
 TEST_F(Trampoline, IsNotLeftForAPlaceOutsideOfCode) {
   Memory& m = memory;
   m.word(kStack + 8, m.caller(kCodeEnd + 0x805));
-  BareFrame frame{kCode + 6, kStack, 77, false};
-  EXPECT_EQ(step_without_tables(m.access(), &frame), BareStep::kLost);
+  FrameRegisters frame{kCode + 6, kStack, 77, false};
+  EXPECT_EQ(step_without_tables(m.access(), &frame), StepResult::kLost);
 }
 
 TEST_F(Trampoline, IsNotLeftByAStackThatCannotBeRead) {
-  BareFrame frame{kCode + 6, kStack + 4096, 77, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  FrameRegisters frame{kCode + 6, kStack + 4096, 77, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
 }
 
 TEST(BareFrames, EndsOfFunctionsGiveRegistersBack) {
@@ -117,8 +117,8 @@ TEST(BareFrames, EndsOfFunctionsGiveRegistersBack) {
   memory.code(kCode, {0x48, 0x83, 0xc4, 0x18, 0x5b, 0x5d, 0x41, 0x5c, 0xc3});
   for (int i = 0; i < 7; ++i) memory.word(kStack + 8 * i, 0x100 + i);
   memory.word(kStack + 48, back);
-  BareFrame frame{kCode, kStack, 77, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kCode, kStack, 77, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, back, kStack + 56, 0x104);
 }
 
@@ -128,8 +128,8 @@ TEST(BareFrames, LeaveGoesByTheFramePointer) {
   memory.code(kCode, {0xc9, 0xc3});
   memory.word(kStack + 64, 0xabc);
   memory.word(kStack + 72, back);
-  BareFrame frame{kCode, kStack, kStack + 64, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kCode, kStack, kStack + 64, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, back, kStack + 80, 0xabc);
 }
 
@@ -147,48 +147,49 @@ struct FramePointer : testing::Test {
 };
 
 TEST_F(FramePointer, LeadsToTheCaller) {
-  BareFrame frame{kCode + 7, kStack, kStack + 80, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLikely);
+  FrameRegisters frame{kCode + 7, kStack, kStack + 80, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLikely);
   expect_at(frame, back, kStack + 96, 0xabc);
 }
 
 TEST_F(FramePointer, IsNotYetSetAtTheBeginOfAFunction) {
   memory.word(kStack, memory.caller(kCode + 0x905));
-  BareFrame frame{kCode, kStack, kStack + 80, true};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kCode, kStack, kStack + 80, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, kCode + 0x905, kStack + 8, kStack + 80);
   memory.word(kStack, kStack + 80);
   memory.word(kStack + 8, kCode + 0x905);
   frame = {kCode + 1, kStack, kStack + 80, true};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, kCode + 0x905, kStack + 16, kStack + 80);
 }
 
 TEST_F(FramePointer, SaysThatACallerMayBePassedOver) {
   memory.word(kStack + 24, memory.caller(kCode + 0x905));
   for (int at = 0x20; at < 0x60; ++at) memory.code(kCode + at, {at == 0x20 ? 0xc3 : 0x90});
-  BareFrame frame{kCode + 0x50, kStack, kStack + 80, false};  // another function, its begin unknown
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kGaps);
+  FrameRegisters frame{kCode + 0x50, kStack, kStack + 80,
+                       false};  // another function, its begin unknown
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kMayHaveSkipped);
   expect_at(frame, back, kStack + 96, 0xabc);
 }
 
 TEST_F(FramePointer, PassesOverWhatIsLeftBehindInAFunctionThatKeepsOne) {
   memory.word(kStack + 24, memory.caller(kCode + 0x905));
-  BareFrame frame{kCode + 7, kStack, kStack + 80, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLikely);
+  FrameRegisters frame{kCode + 7, kStack, kStack + 80, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLikely);
   expect_at(frame, back, kStack + 96, 0xabc);
 }
 
 TEST_F(FramePointer, IsNotBelievedBelowTheStackOrFarAbove) {
   for (const std::uint64_t fp : {kStack - 16, kStack + (64u << 20), kStack + 81}) {
-    BareFrame frame{kCode + 7, kStack, fp, false};
-    EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+    FrameRegisters frame{kCode + 7, kStack, fp, false};
+    EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
   }
 }
 
 TEST_F(FramePointer, IsNotAskedOfCodeThatIsNotKnown) {
-  BareFrame frame{kCodeEnd + 7, kStack, kStack + 80, false};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  FrameRegisters frame{kCodeEnd + 7, kStack, kStack + 80, false};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
 }
 
 /// push %rbp; push %r15; sub $0x28,%rsp; ...: what LLVM makes without a frame pointer. It is called
@@ -214,8 +215,8 @@ struct BareFunction : testing::Test {
 TEST_F(BareFunction, IsLeftByTheCallThatMadeIt) {
   call(kFunction);
   for (const bool interrupted : {true, false}) {
-    BareFrame frame{kFunction + 9, kStack, 5, interrupted};
-    EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+    FrameRegisters frame{kFunction + 9, kStack, 5, interrupted};
+    EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
     expect_at(frame, kBack, kStack + 0x40, 0x7777);
   }
 }
@@ -225,19 +226,19 @@ TEST_F(BareFunction, IsLeftByACallOfARegister) {
   memory.code(kBack - 14, {0x00, 0x04, 0, 0, 0x00, 0x7f, 0, 0});
   memory.code(kBack - 3, {0x41, 0xff, 0xd3});
   ASSERT_EQ(kFunction, 0x7f00'0000'0400u);
-  BareFrame frame{kFunction + 9, kStack, 5, true};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kFunction + 9, kStack, 5, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kCertain);
   expect_at(frame, kBack, kStack + 0x40, 0x7777);
 }
 
 TEST_F(BareFunction, IsNotLeftForTheCallOfAnotherOrAFrameOfAnotherSize) {
   call(kFunction + 0x800);
-  BareFrame frame{kFunction + 9, kStack, 5, true};
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  FrameRegisters frame{kFunction + 9, kStack, 5, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
   call(kFunction);
   memory.word(kStack + 0x38, 0);
   memory.word(kStack + 0x40, kBack);
-  EXPECT_EQ(step_without_tables(memory.access(), &frame), BareStep::kLost);
+  EXPECT_EQ(step_without_tables(memory.access(), &frame), StepResult::kLost);
 }
 
 /// sub $0x20,%rsp; mov %rbp,0x18(%rsp); lea 0x18(%rsp),%rbp; nop: what Go 1.19 makes.
@@ -255,8 +256,8 @@ struct GoFrame : testing::Test {
 
 TEST_F(GoFrame, IsNotLeftForWhatLiesOnTopOfIt) {
   for (const bool interrupted : {true, false}) {
-    BareFrame frame{kCode + 0x9e, kStack, kStack + 0x18, interrupted};
-    EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kLikely);
+    FrameRegisters frame{kCode + 0x9e, kStack, kStack + 0x18, interrupted};
+    EXPECT_EQ(step_without_tables(memory.go(), &frame), StepResult::kLikely);
     expect_at(frame, back, kStack + 0x28, kStack + 0x100);
   }
 }
@@ -266,18 +267,18 @@ TEST_F(GoFrame, OfAGoroutinesBeginHasNoCaller) {
   memory.code(end - 9, {0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0x90, 0xe8, 1, 2, 3, 4});
   memory.word(kStack + 0x18, 0);
   memory.word(kStack + 0x20, end);
-  BareFrame frame{kCode + 0x9e, kStack, kStack + 0x18, true};
-  EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kLikely);
+  FrameRegisters frame{kCode + 0x9e, kStack, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.go(), &frame), StepResult::kLikely);
   expect_at(frame, 0, kStack + 0x28, 0);
-  BareFrame other{kCode + 0x9e, kStack + 8, kStack + 0x18, true};
-  EXPECT_EQ(step_without_tables(memory.access(), &other), BareStep::kLost) << "not of Go";
+  FrameRegisters other{kCode + 0x9e, kStack + 8, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.access(), &other), StepResult::kLost) << "not of Go";
 }
 
 TEST_F(GoFrame, IsReachedFromThePreemptionThatWasPutBeforeIt) {
   memory.code(kCode + 0x700, {0x55, 0x48, 0x89, 0xe5, 0x9c, 0x48, 0x81, 0xec});
   memory.word(kStack - 8, kCode + 0x9e);
-  BareFrame frame{kCode + 0x700, kStack - 8, kStack + 0x18, true};
-  EXPECT_EQ(step_without_tables(memory.go(), &frame), BareStep::kCertain);
+  FrameRegisters frame{kCode + 0x700, kStack - 8, kStack + 0x18, true};
+  EXPECT_EQ(step_without_tables(memory.go(), &frame), StepResult::kCertain);
   expect_at(frame, kCode + 0x9e, kStack, kStack + 0x18);
 }
 
@@ -286,7 +287,7 @@ TEST(BareFrames, KnowsCalls) {
   const auto ends = [&](std::initializer_list<int> bytes) {
     for (int i = 0; i < 16; ++i) memory.code(kCode + 0x100 - i, {0x90});
     memory.code(kCode + 0x100 - bytes.size(), bytes);
-    return follows_a_call(memory.access(), kCode + 0x100);
+    return is_return_address(memory.access(), kCode + 0x100);
   };
   EXPECT_TRUE(ends({0xe8, 1, 2, 3, 4}));              // call rel32
   EXPECT_TRUE(ends({0xff, 0xd0}));                    // call *%rax
@@ -300,8 +301,8 @@ TEST(BareFrames, KnowsCalls) {
   EXPECT_FALSE(ends({0xc3}));
 }
 
-TEST(GeneratedTable, HoldsWhatWasWrittenLast) {
-  static GeneratedTable table;
+TEST(JitCodeTable, HoldsWhatWasWrittenLast) {
+  static JitCodeTable table;
   EXPECT_FALSE(table.holds(5));
   const CodeRange two[] = {{0x1000, 0x2000}, {0x5000, 0x6000}};
   table.write(two, 2);

@@ -35,14 +35,14 @@ struct Path {
 void call_next(Path& path);
 
 __attribute__((noinline)) void innermost(Path& path) {
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   if (!guard) return;
-  path.id = take_launch_stack(guard, 0, base::mono_ns());
-  SnapshotUse use;
+  path.id = capture_launch_stack(guard, 0, base::mono_ns());
+  SnapshotReader use;
   Registers here;
-  own_registers(&here);
+  current_registers(&here);
   path.walked.resize(wire::kMaxNativeFrames);
-  const Walk walk = unwind(here, false, {}, path.walked.data(), wire::kMaxNativeFrames);
+  const UnwindResult walk = unwind(here, false, {}, path.walked.data(), wire::kMaxNativeFrames);
   path.walked.resize(walk.count);
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> random_paths(std::size_t count, std::size_t longest, un
 
 void arm(SamplerFixture& sampler) {
   sampler.on_worker([] { tick(base::mono_ns()); });
-  ASSERT_TRUE(guard_in_force());
+  ASSERT_TRUE(is_guard_active());
 }
 
 /// Each path has one id, whatever came before it, and no other path has it.
@@ -132,19 +132,19 @@ std::size_t walk_all(SamplerFixture& sampler, const std::vector<std::string>& pa
   return id_of.size();
 }
 
-TEST(LaunchMemo, KnowsAStackAgainOnlyIfItIsTheSame) {
+TEST(LaunchStackCache, KnowsAStackAgainOnlyIfItIsTheSame) {
   SamplerFixture sampler;
   arm(sampler);
   EXPECT_GE(walk_all(sampler, random_paths(60, 12, 1), 40, 2), 50u);
 }
 
-TEST(LaunchMemo, GoesOnWhereThereAreMoreStacksThanRoom) {
+TEST(LaunchStackCache, GoesOnWhereThereAreMoreStacksThanRoom) {
   SamplerFixture sampler;
   arm(sampler);
   EXPECT_GE(walk_all(sampler, random_paths(700, 60, 3), 3, 4), 500u);
 }
 
-TEST(LaunchMemo, ThreadsBeyondThoseWithAPlaceAreWalked) {
+TEST(LaunchStackCache, ThreadsBeyondThoseWithAPlaceAreWalked) {
   SamplerFixture sampler;
   arm(sampler);
   std::atomic<int> ready{0}, wrong{0};
@@ -175,9 +175,9 @@ int taken_under_filter(int before) {
     std::uint64_t id = 0;
     for (int i = 0; i <= before; ++i) {
       asm volatile("" : "+r"(i));  // one call site
-      if (i == before && !allow_the_end_only()) _exit(2);
-      const hot::Guard guard(hot::Role::kCallback);
-      if (guard) id = take_launch_stack(guard, 0, 1);
+      if (i == before && !install_exit_only_filter()) _exit(2);
+      const hot::Guard guard(hot::RingRole::kCallback);
+      if (guard) id = capture_launch_stack(guard, 0, 1);
     }
     _exit(id != 0 ? 0 : 1);
   }
@@ -187,7 +187,7 @@ int taken_under_filter(int before) {
 }
 
 // The walk asks which signals are blocked: what asks nothing was not walked.
-TEST(LaunchMemo, WhatIsKnownMakesNoSystemCall) {
+TEST(LaunchStackCache, WhatIsKnownMakesNoSystemCall) {
   SamplerFixture sampler;
   arm(sampler);
   EXPECT_EQ(taken_under_filter(0), -SIGSYS);
@@ -196,13 +196,13 @@ TEST(LaunchMemo, WhatIsKnownMakesNoSystemCall) {
 }
 #endif
 
-TEST(LaunchMemo, ForgetsAllWhenModulesChange) {
+TEST(LaunchStackCache, ForgetsAllWhenModulesChange) {
   SamplerFixture sampler;
   arm(sampler);
   std::uint64_t ids[6];
   for (int i = 0; i < 6; ++i) {
     Path path("plr");
-    if (i == 4) unwind_forget();
+    if (i == 4) unwind_invalidate();
     call_next(path);
     ids[i] = path.id;
   }

@@ -16,162 +16,164 @@ namespace {
 
 constexpr int kOurs = 61;
 
-void look(MaskMemory& memory, MaskLook what, int times) {
-  for (int i = 0; i < times; ++i) memory.see(what, true);
+void look(MaskHistory& memory, MaskCheck what, int times) {
+  for (int i = 0; i < times; ++i) memory.add(what, true);
 }
 
-TEST(MaskMemory, AllowsATriggerAfterOneOpenLook) {
-  MaskMemory memory;
-  EXPECT_FALSE(memory.open());
-  memory.see(MaskLook::kOpen, true);
-  EXPECT_TRUE(memory.open());
-  EXPECT_FALSE(memory.masked());
+TEST(MaskHistory, AllowsATriggerAfterOneOpenLook) {
+  MaskHistory memory;
+  EXPECT_FALSE(memory.is_unblocked());
+  memory.add(MaskCheck::kUnblocked, true);
+  EXPECT_TRUE(memory.is_unblocked());
+  EXPECT_FALSE(memory.is_blocking());
 }
 
-TEST(MaskMemory, OneBlockedLookDoesNotDecide) {
-  MaskMemory memory;
-  memory.see(MaskLook::kOpen, true);
-  memory.see(MaskLook::kBlocked, true);
-  EXPECT_FALSE(memory.masked());
-  EXPECT_TRUE(memory.changing());
-  memory.see(MaskLook::kOpen, true);
-  memory.see(MaskLook::kBlocked, true);
-  EXPECT_FALSE(memory.masked());
+TEST(MaskHistory, OneBlockedLookDoesNotDecide) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnblocked, true);
+  memory.add(MaskCheck::kBlocked, true);
+  EXPECT_FALSE(memory.is_blocking());
+  EXPECT_TRUE(memory.needs_recheck());
+  memory.add(MaskCheck::kUnblocked, true);
+  memory.add(MaskCheck::kBlocked, true);
+  EXPECT_FALSE(memory.is_blocking());
 }
 
-TEST(MaskMemory, OneThatDidNotGetToRunMayStillBeAtWhatLibcBlocksSignalsFor) {
-  MaskMemory memory;
-  memory.see(MaskLook::kOpen, true);
+TEST(MaskHistory, OneThatDidNotGetToRunMayStillBeAtWhatLibcBlocksSignalsFor) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnblocked, true);
   for (int i = 0; i < 7; ++i) {
-    memory.see(MaskLook::kBlocked, false);
-    EXPECT_FALSE(memory.masked());
-    EXPECT_TRUE(memory.changing());
+    memory.add(MaskCheck::kBlocked, false);
+    EXPECT_FALSE(memory.is_blocking());
+    EXPECT_TRUE(memory.needs_recheck());
   }
-  memory.see(MaskLook::kBlocked, false);
-  EXPECT_TRUE(memory.masked());
+  memory.add(MaskCheck::kBlocked, false);
+  EXPECT_TRUE(memory.is_blocking());
 }
 
-TEST(MaskMemory, OneThatIsMetInOurHandlerBlocksNothing) {
-  MaskMemory memory;
-  memory.see(MaskLook::kOpen, true);
-  for (int i = 0; i < 50; ++i) memory.see(MaskLook::kMayBeOurs, true);
-  EXPECT_FALSE(memory.masked());
-  EXPECT_TRUE(memory.changing());
-  memory.see(MaskLook::kBlocked, true);
-  memory.see(MaskLook::kMayBeOurs, true);
-  memory.see(MaskLook::kBlocked, true);
-  EXPECT_FALSE(memory.masked());
-  memory.see(MaskLook::kBlocked, true);
-  EXPECT_TRUE(memory.masked());
+TEST(MaskHistory, OneThatIsMetInOurHandlerBlocksNothing) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnblocked, true);
+  for (int i = 0; i < 50; ++i) memory.add(MaskCheck::kMaybeHandler, true);
+  EXPECT_FALSE(memory.is_blocking());
+  EXPECT_TRUE(memory.needs_recheck());
+  memory.add(MaskCheck::kBlocked, true);
+  memory.add(MaskCheck::kMaybeHandler, true);
+  memory.add(MaskCheck::kBlocked, true);
+  EXPECT_FALSE(memory.is_blocking());
+  memory.add(MaskCheck::kBlocked, true);
+  EXPECT_TRUE(memory.is_blocking());
 }
 
-TEST(MaskMemory, OneThatUnblocksSignalsToWaitNeedNotRunLong) {
-  MaskMemory memory;
-  memory.see(MaskLook::kUnknown, true);
-  memory.see(MaskLook::kBlocked, false);
-  memory.see(MaskLook::kBlocked, false);
-  EXPECT_TRUE(memory.masked());
+TEST(MaskHistory, OneThatUnblocksSignalsToWaitNeedNotRunLong) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnknown, true);
+  memory.add(MaskCheck::kBlocked, false);
+  memory.add(MaskCheck::kBlocked, false);
+  EXPECT_TRUE(memory.is_blocking());
 }
 
-TEST(MaskMemory, LooksIntoWaitingCallsChangeNothing) {
-  MaskMemory memory;
-  memory.see(MaskLook::kUnknown, true);
-  EXPECT_FALSE(memory.open());
-  EXPECT_FALSE(memory.masked());
-  memory.see(MaskLook::kBlocked, true);
-  memory.see(MaskLook::kUnknown, true);
-  memory.see(MaskLook::kBlocked, true);
-  EXPECT_TRUE(memory.masked());
-  look(memory, MaskLook::kUnknown, 100);
-  EXPECT_TRUE(memory.masked());
+TEST(MaskHistory, LooksIntoWaitingCallsChangeNothing) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnknown, true);
+  EXPECT_FALSE(memory.is_unblocked());
+  EXPECT_FALSE(memory.is_blocking());
+  memory.add(MaskCheck::kBlocked, true);
+  memory.add(MaskCheck::kUnknown, true);
+  memory.add(MaskCheck::kBlocked, true);
+  EXPECT_TRUE(memory.is_blocking());
+  look(memory, MaskCheck::kUnknown, 100);
+  EXPECT_TRUE(memory.is_blocking());
 }
 
-TEST(MaskMemory, GivesTheTriggerBackAtOnceToOneThatWasNeverMetInSuchACall) {
-  MaskMemory memory;
-  look(memory, MaskLook::kBlocked, 3);
-  memory.see(MaskLook::kOpen, true);
-  EXPECT_TRUE(memory.open());
+TEST(MaskHistory, GivesTheTriggerBackAtOnceToOneThatWasNeverMetInSuchACall) {
+  MaskHistory memory;
+  look(memory, MaskCheck::kBlocked, 3);
+  memory.add(MaskCheck::kUnblocked, true);
+  EXPECT_TRUE(memory.is_unblocked());
 }
 
-TEST(MaskMemory, GivesItBackToOneThatWasAfterManyOpenLooksInARow) {
-  MaskMemory memory;
-  memory.see(MaskLook::kUnknown, true);
-  look(memory, MaskLook::kBlocked, 2);
-  look(memory, MaskLook::kOpen, 7);
-  EXPECT_TRUE(memory.masked());
-  memory.see(MaskLook::kUnknown, true);
-  look(memory, MaskLook::kOpen, 7);
-  EXPECT_TRUE(memory.masked());
-  memory.see(MaskLook::kOpen, true);
-  EXPECT_TRUE(memory.open());
+TEST(MaskHistory, GivesItBackToOneThatWasAfterManyOpenLooksInARow) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnknown, true);
+  look(memory, MaskCheck::kBlocked, 2);
+  look(memory, MaskCheck::kUnblocked, 7);
+  EXPECT_TRUE(memory.is_blocking());
+  memory.add(MaskCheck::kUnknown, true);
+  look(memory, MaskCheck::kUnblocked, 7);
+  EXPECT_TRUE(memory.is_blocking());
+  memory.add(MaskCheck::kUnblocked, true);
+  EXPECT_TRUE(memory.is_unblocked());
 }
 
-TEST(MaskMemory, NeverGivesItBackToOneWhoseWaitWasCutShort) {
-  MaskMemory memory;
-  memory.see(MaskLook::kOpen, true);
+TEST(MaskHistory, NeverGivesItBackToOneWhoseWaitWasCutShort) {
+  MaskHistory memory;
+  memory.add(MaskCheck::kUnblocked, true);
   memory.forbid();
-  look(memory, MaskLook::kOpen, 100);
-  EXPECT_TRUE(memory.masked());
-  MaskMemory waiter;
-  waiter.see(MaskLook::kWaitsForOurs, true);
-  look(waiter, MaskLook::kOpen, 100);
-  EXPECT_TRUE(waiter.masked());
+  look(memory, MaskCheck::kUnblocked, 100);
+  EXPECT_TRUE(memory.is_blocking());
+  MaskHistory waiter;
+  waiter.add(MaskCheck::kInSigwait, true);
+  look(waiter, MaskCheck::kUnblocked, 100);
+  EXPECT_TRUE(waiter.is_blocking());
 }
 
 std::string line_of(long number, const std::string& arguments) {
   return std::to_string(number) + " " + arguments + " 0x7ffd0000 0x7f000000\n";
 }
 
-TEST(MaskLook, TellsAMaskOfTheThreadsOwnFromOneOfACall) {
+TEST(MaskCheck, TellsAMaskOfTheThreadsOwnFromOneOfACall) {
   const std::string masked = "0x0 0x0 0x7ffd10 0x7ffd20 0x8 0x0";
   const std::string plain = "0x0 0x0 0x7ffd10 0x0 0x0 0x0";
-  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, masked).c_str(), false, kOurs), MaskLook::kUnknown);
-  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, masked).c_str(), true, kOurs), MaskLook::kUnknown);
-  EXPECT_EQ(judge_mask(line_of(SYS_ppoll, plain).c_str(), false, kOurs), MaskLook::kOpen);
-  EXPECT_EQ(judge_mask(line_of(SYS_epoll_pwait, plain).c_str(), true, kOurs), MaskLook::kBlocked);
-  EXPECT_EQ(judge_mask(line_of(SYS_rt_sigsuspend, plain).c_str(), false, kOurs),
-            MaskLook::kUnknown);
-  EXPECT_EQ(judge_mask(line_of(SYS_read, masked).c_str(), false, kOurs), MaskLook::kOpen);
+  EXPECT_EQ(classify_mask(line_of(SYS_ppoll, masked).c_str(), false, kOurs), MaskCheck::kUnknown);
+  EXPECT_EQ(classify_mask(line_of(SYS_ppoll, masked).c_str(), true, kOurs), MaskCheck::kUnknown);
+  EXPECT_EQ(classify_mask(line_of(SYS_ppoll, plain).c_str(), false, kOurs), MaskCheck::kUnblocked);
+  EXPECT_EQ(classify_mask(line_of(SYS_epoll_pwait, plain).c_str(), true, kOurs),
+            MaskCheck::kBlocked);
+  EXPECT_EQ(classify_mask(line_of(SYS_rt_sigsuspend, plain).c_str(), false, kOurs),
+            MaskCheck::kUnknown);
+  EXPECT_EQ(classify_mask(line_of(SYS_read, masked).c_str(), false, kOurs), MaskCheck::kUnblocked);
 }
 
-TEST(MaskLook, TakesTheMaskForTheThreadsOwnWhereItRunsOrTheKernelDoesNotTell) {
+TEST(MaskCheck, TakesTheMaskForTheThreadsOwnWhereItRunsOrTheKernelDoesNotTell) {
   for (const char* line : {"running\n", "-1 0x7ffd0000 0x7f000000\n", "", "7", "7 0x0"}) {
-    EXPECT_EQ(judge_mask(line, false, kOurs), MaskLook::kOpen) << line;
-    EXPECT_EQ(judge_mask(line, true, kOurs), MaskLook::kBlocked) << line;
+    EXPECT_EQ(classify_mask(line, false, kOurs), MaskCheck::kUnblocked) << line;
+    EXPECT_EQ(classify_mask(line, true, kOurs), MaskCheck::kBlocked) << line;
   }
 }
 
-TEST(MaskLook, FindsOurSignalAmongThoseWaitedFor) {
+TEST(MaskCheck, FindsOurSignalAmongThoseWaitedFor) {
   const std::uint64_t all = ~0ULL, without = ~(1ULL << (kOurs - 1));
   const auto line = [](const void* set) {
     char text[32];
     std::snprintf(text, sizeof text, "%p", set);
     return line_of(SYS_rt_sigtimedwait, std::string(text) + " 0x0 0x0 0x8 0x0 0x0");
   };
-  EXPECT_EQ(judge_mask(line(&all).c_str(), false, kOurs), MaskLook::kWaitsForOurs);
-  EXPECT_EQ(judge_mask(line(&without).c_str(), true, kOurs), MaskLook::kBlocked);
-  EXPECT_EQ(judge_mask(line(nullptr).c_str(), true, kOurs), MaskLook::kBlocked);
+  EXPECT_EQ(classify_mask(line(&all).c_str(), false, kOurs), MaskCheck::kInSigwait);
+  EXPECT_EQ(classify_mask(line(&without).c_str(), true, kOurs), MaskCheck::kBlocked);
+  EXPECT_EQ(classify_mask(line(nullptr).c_str(), true, kOurs), MaskCheck::kBlocked);
 }
 
-TEST(MaskLook, OfOneThatWaitsForAProcessorOrWasInOurHandlerSaysNothing) {
+TEST(MaskCheck, OfOneThatWaitsForAProcessorOrWasInOurHandlerSaysNothing) {
   for (const bool handled : {false, true})
     for (const bool runnable : {false, true})
       for (const bool got_on : {false, true}) {
         const bool clear = !handled && (!runnable || got_on);
-        EXPECT_EQ(doubted(MaskLook::kBlocked, handled, runnable, got_on),
-                  clear ? MaskLook::kBlocked : MaskLook::kMayBeOurs);
-        EXPECT_EQ(doubted(MaskLook::kOpen, handled, runnable, got_on), MaskLook::kOpen);
+        EXPECT_EQ(discount_handler(MaskCheck::kBlocked, handled, runnable, got_on),
+                  clear ? MaskCheck::kBlocked : MaskCheck::kMaybeHandler);
+        EXPECT_EQ(discount_handler(MaskCheck::kUnblocked, handled, runnable, got_on),
+                  MaskCheck::kUnblocked);
       }
 }
 
 TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
   InterruptedWaits waits;
-  EXPECT_FALSE(waits.take_fresh());
-  EXPECT_EQ(waits.add(100), CutWait::kFirst);
-  EXPECT_EQ(waits.add(100), CutWait::kAgain);
-  EXPECT_EQ(waits.add(1124), CutWait::kFirst);  // the same place
-  EXPECT_TRUE(waits.take_fresh());
-  EXPECT_FALSE(waits.take_fresh());
+  EXPECT_FALSE(waits.take_changed());
+  EXPECT_EQ(waits.add(100), InterruptedWait::kFirst);
+  EXPECT_EQ(waits.add(100), InterruptedWait::kAgain);
+  EXPECT_EQ(waits.add(1124), InterruptedWait::kFirst);  // the same place
+  EXPECT_TRUE(waits.take_changed());
+  EXPECT_FALSE(waits.take_changed());
   EXPECT_TRUE(waits.has(100));
   EXPECT_TRUE(waits.has(1124));
   waits.remove(100);
@@ -181,9 +183,10 @@ TEST(InterruptedWaits, RemembersAThreadUntilItHasEnded) {
 
 TEST(InterruptedWaits, KnowsNotWhetherItIsTheFirstWhereNoPlaceIsLeft) {
   InterruptedWaits waits;
-  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(waits.add(100 + 1024 * i), CutWait::kFirst);
-  EXPECT_EQ(waits.add(100 + 1024 * 8), CutWait::kNoPlace);
-  EXPECT_EQ(waits.add(100 + 1024 * 8), CutWait::kNoPlace);
+  for (std::uint32_t i = 0; i < 8; ++i)
+    EXPECT_EQ(waits.add(100 + 1024 * i), InterruptedWait::kFirst);
+  EXPECT_EQ(waits.add(100 + 1024 * 8), InterruptedWait::kTableFull);
+  EXPECT_EQ(waits.add(100 + 1024 * 8), InterruptedWait::kTableFull);
 }
 
 TEST(ThreadStatus, TellsWhetherTheThreadWantsToRun) {

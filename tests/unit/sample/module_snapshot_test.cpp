@@ -72,10 +72,10 @@ TEST(Snapshot, AnswersTheUnwinderOnlyForTheModuleItAsksAbout) {
     return 7;
   };
 
-  EXPECT_EQ(answer_phdr_query(callback, &query), 7);
+  EXPECT_EQ(iterate_snapshot_phdr(callback, &query), 7);
   EXPECT_EQ(query.calls, 1);
   query.address = 0x2000;
-  EXPECT_EQ(answer_phdr_query(callback, &query), 0);
+  EXPECT_EQ(iterate_snapshot_phdr(callback, &query), 0);
   EXPECT_EQ(query.calls, 1);
 }
 
@@ -83,7 +83,7 @@ TEST(Snapshot, StaysWholeWhileSomebodyReadsIt) {
   publish_snapshot(build_snapshot());
   const Snapshot* old = nullptr;
   {
-    SnapshotUse use;
+    SnapshotReader use;
     old = current_snapshot();
 
     publish_snapshot(build_snapshot());
@@ -115,7 +115,7 @@ TEST(Snapshot, SurvivesReadersOfEveryAge) {
   for (int i = 0; i < 3; ++i)
     readers.emplace_back([&] {
       while (go_on) {
-        SnapshotUse use;
+        SnapshotReader use;
         const Snapshot* snapshot = current_snapshot();
         const bool there = find_module(snapshot, address_of(somewhere)) != nullptr;
         ++(there ? found : lost);

@@ -132,9 +132,9 @@ TEST_P(LeftOut, AThreadThatAskedForASecondSpellIsStillLeftOut) {
 // worker has seen one wait. How many of those that were sent are missing.
 long own_signals_missing(const sigset_t& set, int ours, bool until_moved) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  constexpr int kSent = 5, kMost = 600;
+  constexpr int kSent = 5, kMax = 600;
   long missing = 0;
-  for (int i = 0; i < kSent || (i < kMost && until_moved && signal_number() == ours); ++i) {
+  for (int i = 0; i < kSent || (i < kMax && until_moved && signal_number() == ours); ++i) {
     kill(getpid(), ours);
     ++missing;
     spin(0.1);
@@ -215,7 +215,8 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
   if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
   static std::atomic<int> said;
   said = 0;
-  hot::g_outbox.notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char* text) {
+  hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t,
+                                 const char* text) {
     said += std::strstr(text, "filter that may end them") != nullptr;
   };
 
@@ -235,7 +236,7 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
   });
   sandboxed.join();
   sampler.stop_sampling();
-  hot::g_outbox.notice = nullptr;
+  hot::g_outbox.send_notice = nullptr;
 
   if (!filtered) GTEST_SKIP() << "no filters here";
   EXPECT_EQ(running_of(tid, until_ns), 0);

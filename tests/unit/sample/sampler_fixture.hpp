@@ -31,7 +31,7 @@ struct SeenModule {
 };
 inline std::mutex g_seen_mutex;
 inline std::vector<SeenModule> g_seen_modules;
-inline std::vector<wire::ModuleGone> g_gone_modules;
+inline std::vector<wire::ModuleUnloaded> g_gone_modules;
 inline std::vector<wire::Thread> g_seen_threads;
 
 class SamplerFixture {
@@ -42,7 +42,7 @@ class SamplerFixture {
       g_seen_modules.push_back(
           {module, std::string(static_cast<const char*>(id), module.build_id_bytes), path});
     };
-    hot::g_outbox.module_gone = [](const wire::ModuleGone& gone) {
+    hot::g_outbox.module_unloaded = [](const wire::ModuleUnloaded& gone) {
       const std::lock_guard<std::mutex> lock(g_seen_mutex);
       g_gone_modules.push_back(gone);
     };
@@ -51,21 +51,21 @@ class SamplerFixture {
       g_seen_threads.push_back(thread);
     };
     hot::g_state.on.store(hot::kOnSamples | hot::kOnLaunchStacks);
-    segment.keep_draining();
+    segment.start_drainer();
     on_worker([] { prepare(); });
   }
   ~SamplerFixture() { stop_sampling(); }
 
   /// Starts sampling and keeps taking turns until stop_sampling.
   bool start_sampling(const Settings& settings) {
-    go_on_ = true;
+    running_ = true;
     std::atomic<int> started{-1};
     worker_ = std::thread([this, settings, &started] {
       become_worker();
       started = start(settings) ? 1 : 0;
-      while (go_on_) {
-        while (starved_ && go_on_) {
-          stands_still_ = true;
+      while (running_) {
+        while (starved_ && running_) {
+          worker_paused_ = true;
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         const std::uint32_t ms = tick(base::mono_ns());
@@ -79,10 +79,10 @@ class SamplerFixture {
   /// From now on the worker takes no turn, as where it gets no processor, until stop_sampling.
   void starve_worker() {
     starved_ = true;
-    while (!stands_still_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!worker_paused_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   void stop_sampling() {
-    go_on_ = false;
+    running_ = false;
     if (worker_.joinable()) worker_.join();
   }
 
@@ -124,7 +124,7 @@ class SamplerFixture {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     hot::g_state.worker_tid.store(static_cast<std::uint32_t>(::syscall(SYS_gettid)));
   }
-  std::atomic<bool> go_on_{false}, starved_{false}, stands_still_{false};
+  std::atomic<bool> running_{false}, starved_{false}, worker_paused_{false};
   std::thread worker_;
 };
 

@@ -73,7 +73,7 @@ long resident_bytes() {
 // Every signal's disposition, as the kernel has it.
 std::vector<KernelAction> dispositions() {
   std::vector<KernelAction> all(65);
-  for (int signal = 1; signal <= 64; ++signal) kernel_action(signal, nullptr, &all[signal]);
+  for (int signal = 1; signal <= 64; ++signal) kernel_sigaction(signal, nullptr, &all[signal]);
   return all;
 }
 
@@ -101,7 +101,7 @@ void begin_session(fakes::DaemonSegment& segment, wire::SamplerKind kind) {
 void end_session() {
   hot::g_state.on.store(0);
   stop();
-  EXPECT_EQ(hot::withdraw(20'000), hot::Withdrawn::kUnmapped);
+  EXPECT_EQ(hot::unpublish_segment(20'000), hot::UnpublishResult::kUnmapped);
   EXPECT_TRUE(release());
   put_back_handlers();
 }
@@ -120,10 +120,10 @@ class Program {
  private:
   void run() {
     for (std::uint64_t i = 0; go_on_; ++i) {
-      const hot::Guard guard(hot::Role::kCallback);
+      const hot::Guard guard(hot::RingRole::kCallback);
       if (!guard) continue;
       hot::record(guard, wire::RangePop{i, 0, 0}, i);
-      if (kOwnHandlers && i % 16 == 0) take_launch_stack(guard, 0, i);
+      if (kOwnHandlers && i % 16 == 0) capture_launch_stack(guard, 0, i);
     }
   }
   std::atomic<bool> go_on_{true};
@@ -144,20 +144,20 @@ TEST(Release, LeavesDispositionsDescriptorsAndMapsAsTheyWere) {
     begin_session(segment, wire::SamplerKind::kAuto);
     end_session();
     const auto before = dispositions();
-    const int descriptors = open_descriptors(), lines = fakes::lines_of_maps();
+    const int descriptors = open_descriptors(), lines = fakes::count_mappings();
     begin_session(segment, wire::SamplerKind::kAuto);
     EXPECT_NE(signal_number(), 0);
-    EXPECT_TRUE(guard_in_force());
+    EXPECT_TRUE(is_guard_active());
     EXPECT_FALSE(dispositions() == before);
     EXPECT_NE(current_snapshot(), nullptr);
     end_session();
     EXPECT_EQ(signal_number(), 0);
-    EXPECT_FALSE(guard_in_force());
+    EXPECT_FALSE(is_guard_active());
     EXPECT_TRUE(dispositions() == before);
     EXPECT_EQ(current_snapshot(), nullptr);
     EXPECT_EQ(open_descriptors(), descriptors);
     if (!kSanitized) {
-      EXPECT_EQ(fakes::lines_of_maps(), lines);
+      EXPECT_EQ(fakes::count_mappings(), lines);
     }
   });
 }
@@ -177,19 +177,19 @@ TEST(Release, PutsBackWhatTheProgramHadAndLeavesWhatItHasPutThereSince) {
     const int signal = claim_signal();
     ASSERT_NE(signal, 0);
     KernelAction now{};
-    kernel_action(signal, nullptr, &now);
+    kernel_sigaction(signal, nullptr, &now);
     EXPECT_TRUE(now.is_function());
-    give_up_signal();
-    kernel_action(signal, nullptr, &now);
+    release_signal();
+    kernel_sigaction(signal, nullptr, &now);
     EXPECT_EQ(now, KernelAction{}) << "the default, with nothing of ours in it";
     // When the program takes the same signal
     ASSERT_EQ(claim_signal(), signal);
     const auto programs = [](int) {};
     ::signal(signal, programs);
     KernelAction set{};
-    kernel_action(signal, nullptr, &set);
-    give_up_signal();
-    kernel_action(signal, nullptr, &now);
+    kernel_sigaction(signal, nullptr, &set);
+    release_signal();
+    kernel_sigaction(signal, nullptr, &now);
     EXPECT_EQ(now, set);
     EXPECT_EQ(signal_number(), 0);
     ::signal(signal, SIG_DFL);
@@ -221,7 +221,7 @@ int end_of_pending_signal(void (*let_go)(int signal)) {
 
 TEST(Release, ThrowsAwaySignalsThatAreStillPending) {
   if (!kOwnHandlers) GTEST_SKIP() << "ThreadSanitizer handles signals itself";
-  EXPECT_EQ(end_of_pending_signal([](int) { give_up_signal(); }), 0);
+  EXPECT_EQ(end_of_pending_signal([](int) { release_signal(); }), 0);
   const int careless = end_of_pending_signal([](int signal) { ::signal(signal, SIG_DFL); });
   EXPECT_TRUE(WIFSIGNALED(careless)) << "the test's own signal was never pending";
 }
@@ -230,10 +230,10 @@ TEST(Release, AWalkUnderWayKeepsItsMemoryUntilItIsOver) {
   as_worker([] {
     fakes::DaemonSegment segment;
     begin_session(segment, wire::SamplerKind::kCpuTimer);
-    auto walk = std::make_unique<SnapshotUse>();
+    auto walk = std::make_unique<SnapshotReader>();
     const Snapshot* seen = current_snapshot();
     hot::g_state.on.store(0);
-    hot::withdraw(20'000);
+    hot::unpublish_segment(20'000);
     EXPECT_FALSE(release());
     EXPECT_GT(seen->module_count, 0u);
     walk.reset();
@@ -258,9 +258,9 @@ void whole_session(wire::SamplerKind kind, Came* came) {
   const auto kinds = segment.drain();
   came->samples += kinds[static_cast<std::size_t>(wire::Kind::kSample)];
   came->records += kinds[static_cast<std::size_t>(wire::Kind::kRangePop)];
-  const std::uint64_t contents = segment.contents();
+  const std::uint64_t contents = segment.content_hash();
   std::this_thread::sleep_for(milliseconds(2));
-  EXPECT_EQ(segment.contents(), contents) << "a record in a dead segment";
+  EXPECT_EQ(segment.content_hash(), contents) << "a record in a dead segment";
 }
 
 TEST(Release, HundredSessionsOfAProgramThatNeverStops) {
@@ -278,13 +278,13 @@ TEST(Release, HundredSessionsOfAProgramThatNeverStops) {
       }
       if (session == kSettled) {
         descriptors = open_descriptors();
-        lines = fakes::lines_of_maps();
+        lines = fakes::count_mappings();
         resident = resident_bytes();
       }
       if (session <= kSettled) continue;
       EXPECT_EQ(open_descriptors(), descriptors) << session;
       if (kSanitized) continue;
-      EXPECT_LE(fakes::lines_of_maps(), lines + 1) << session;
+      EXPECT_LE(fakes::count_mappings(), lines + 1) << session;
       EXPECT_LT(resident_bytes(), resident + (1 << 20)) << session;
     }
     EXPECT_GE(came.samples, kOwnHandlers ? 100u : 0u);
@@ -292,7 +292,7 @@ TEST(Release, HundredSessionsOfAProgramThatNeverStops) {
     std::printf(
         "%lu samples, %lu records; %d lines of maps, then %d; %d descriptors, then %d; "
         "%ld KiB, then %ld\n",
-        came.samples, came.records, lines, fakes::lines_of_maps(), descriptors, open_descriptors(),
+        came.samples, came.records, lines, fakes::count_mappings(), descriptors, open_descriptors(),
         resident >> 10, resident_bytes() >> 10);
   });
 }

@@ -59,11 +59,11 @@ Settings native_at(std::uint32_t rate_hz, wire::SamplerKind kind) {
 
 // Of a thread's CPU time, where what it waits for does not come: a busy machine gives the worker no
 // processor for seconds.
-constexpr double kLongest = 20;
+constexpr double kMax = 20;
 
 template <typename Done>
 void spin_until(Done done) {
-  while (!done() && own_cpu_s() < kLongest) spin_outer(0.1);
+  while (!done() && own_cpu_s() < kMax) spin_outer(0.1);
 }
 
 class Sampler : public ::testing::TestWithParam<wire::SamplerKind> {
@@ -94,7 +94,7 @@ TEST_P(Sampler, FindsTheFunctionsOfABusyThread) {
   std::thread busy([&] {
     tid = own_tid();
     const auto enough = [&] { return sampler.segment.counter(Counter::kSamplesTaken) >= 120; };
-    while (!enough() && own_cpu_s() < kLongest) spin_outer(0.05);
+    while (!enough() && own_cpu_s() < kMax) spin_outer(0.05);
   });
   busy.join();
   sampler.stop_sampling();
@@ -120,7 +120,7 @@ TEST_P(Sampler, GivesSamplesTheCpuTimeTheyStandFor) {
   double whole_s = 0;
   std::thread busy([&] {
     tid = own_tid();
-    while (running_of(tid).empty() && own_cpu_s() < kLongest) spin_outer(0.01);
+    while (running_of(tid).empty() && own_cpu_s() < kMax) spin_outer(0.01);
     from_ns = base::mono_ns();
     spin_outer(2.0);
     whole_s = own_cpu_s();
@@ -144,13 +144,13 @@ TEST_P(Sampler, SendsNoSignalOnceStopped) {
   spin_until([&] { return sampler.segment.counter(Counter::kSamplesTaken) > 0; });
   sampler.stop_sampling();
   const std::uint64_t taken = sampler.segment.counter(Counter::kSamplesTaken);
-  const std::uint64_t late = sampler.segment.counter(Counter::kSamplesLateSignal);
+  const std::uint64_t late = sampler.segment.counter(Counter::kSamplesWhileOff);
   ASSERT_GT(taken, 0u);
 
   spin_outer(0.3);
 
   EXPECT_EQ(sampler.segment.counter(Counter::kSamplesTaken), taken);
-  EXPECT_EQ(sampler.segment.counter(Counter::kSamplesLateSignal), late);
+  EXPECT_EQ(sampler.segment.counter(Counter::kSamplesWhileOff), late);
 }
 
 TEST_P(Sampler, LeavesOutThreadsThatBlockItsSignal) {
@@ -165,7 +165,7 @@ TEST_P(Sampler, LeavesOutThreadsThatBlockItsSignal) {
     pthread_sigmask(SIG_SETMASK, &all, nullptr);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     spin_outer(0.3);
-    spin_until([&] { return sampler.segment.counter(Counter::kThreadsMasked) > 0; });
+    spin_until([&] { return sampler.segment.counter(Counter::kThreadsBlockingSignal) > 0; });
     sigpending(&pending);
     waited_signal = sigismember(&pending, signal_number());
   });
@@ -175,7 +175,7 @@ TEST_P(Sampler, LeavesOutThreadsThatBlockItsSignal) {
   EXPECT_EQ(waited_signal, 0);
   for (const wire::Sample& sample : sampler.samples_of(tid))
     EXPECT_NE(sample.state, static_cast<std::uint32_t>(wire::SampleState::kRunning));
-  EXPECT_GE(sampler.segment.counter(Counter::kThreadsMasked), 1u);
+  EXPECT_GE(sampler.segment.counter(Counter::kThreadsBlockingSignal), 1u);
 }
 
 TEST_P(Sampler, QueuesFewSignalsOnAThreadThatMasksThemLater) {
@@ -235,7 +235,8 @@ TEST_P(Sampler, CutsOneWaitOfAThreadShortThoughTheWorkerIsStarved) {
 
   EXPECT_GE(cut, 1);
   EXPECT_LE(cut, GetParam() == wire::SamplerKind::kPerf ? 10 : 1);
-  EXPECT_EQ(sampler.segment.counter(Counter::kWaitsCutAgain) + 1, static_cast<unsigned>(cut));
+  EXPECT_EQ(sampler.segment.counter(Counter::kWaitsInterruptedAgain) + 1,
+            static_cast<unsigned>(cut));
 }
 
 TEST_P(Sampler, SkipsThreadsOnTheirAlternateStack) {
@@ -290,7 +291,7 @@ TEST_P(Sampler, HoldsItsSignalBackInHandlersOnAlternateStacks) {
   sampler.stop_sampling();
   sampler.on_worker([] { release(); });
   KernelAction now{};
-  kernel_action(SIGUSR2, nullptr, &now);
+  kernel_sigaction(SIGUSR2, nullptr, &now);
   EXPECT_EQ(now.mask, 0u) << "it is as the program set it";
   sigaction(SIGUSR2, &before, nullptr);
 }

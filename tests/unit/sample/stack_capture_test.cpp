@@ -84,7 +84,7 @@ TEST(BlockedThread, IsWalkedWithoutASignal) {
   const auto frames = sampler.native_of(blocked.front().stack_id, &flags);
   EXPECT_TRUE(holds(frames, sleep_inner));
   EXPECT_TRUE(holds(frames, sleep_outer));
-  EXPECT_NE(flags & wire::kStackCopied, 0u);
+  EXPECT_NE(flags & wire::kStackFromCopy, 0u);
   EXPECT_EQ(flags & wire::kStackNativeTruncated, 0u);
   for (const wire::Sample& repeat : repeats) EXPECT_EQ(repeat.stack_id, blocked.front().stack_id);
   EXPECT_TRUE(in_state(sampler.samples_of(tid), SampleState::kRunning).empty());
@@ -141,8 +141,8 @@ TEST(BlockedThread, MayEndDuringTheWalk) {
 }
 
 std::uint64_t launch_stack(SamplerFixture&) {
-  hot::Guard guard(hot::Role::kCallback);
-  return guard ? take_launch_stack(guard, 0, base::mono_ns()) : 0;
+  hot::Guard guard(hot::RingRole::kCallback);
+  return guard ? capture_launch_stack(guard, 0, base::mono_ns()) : 0;
 }
 __attribute__((noinline)) std::uint64_t api_call(SamplerFixture& sampler) {
   const std::uint64_t id = launch_stack(sampler);
@@ -158,7 +158,7 @@ __attribute__((noinline)) std::uint64_t caller_of_api(SamplerFixture& sampler) {
 TEST(LaunchStack, HoldsTheCallersAndIsDefinedOnce) {
   SamplerFixture sampler;
   sampler.on_worker([] { tick(base::mono_ns()); });  // arms the guard
-  ASSERT_TRUE(guard_in_force());
+  ASSERT_TRUE(is_guard_active());
 
   std::uint64_t ids[3];
   for (int i = 0; i < 3; ++i) {
@@ -177,10 +177,10 @@ TEST(LaunchStack, HoldsTheCallersAndIsDefinedOnce) {
   const auto frames = sampler.native_of(ids[0], &flags);
   EXPECT_TRUE(holds(frames, api_call));
   EXPECT_TRUE(holds(frames, caller_of_api));
-  EXPECT_NE(flags & wire::kStackInCall, 0u);
+  EXPECT_NE(flags & wire::kStackInCallback, 0u);
   EXPECT_EQ(flags & wire::kStackNativeTruncated, 0u);
   sampler.on_worker([] { stop(); });
-  EXPECT_FALSE(guard_in_force());
+  EXPECT_FALSE(is_guard_active());
 }
 
 TEST(LaunchStack, IsTakenOnAThreadThatBlocksAllSignals) {
@@ -276,9 +276,9 @@ TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
   before_fork();
   const pid_t child = fork();
   if (child == 0) {
-    hot::g_state.alive.store(nullptr);
+    hot::g_state.owner_page.store(nullptr);
     hot::g_state.stats = nullptr;
-    hot::forget_threads_after_fork();
+    hot::reset_threads_after_fork();
     after_fork_child();
     int perf_descriptors = 0;
     for (int fd = 3; fd < 4096; ++fd) {
@@ -313,7 +313,7 @@ TEST(Fork, LeavesTheChildWithoutSamplerAndTheParentWithOne) {
 
 // Nothing is known of its frames yet: each is looked up.
 __attribute__((noinline)) std::uint32_t frames_in_a_handler() {
-  const hot::Guard guard(hot::Role::kSignal);
+  const hot::Guard guard(hot::RingRole::kSignal);
   if (!guard) return 0;
   ucontext_t context;
   getcontext(&context);
@@ -321,9 +321,9 @@ __attribute__((noinline)) std::uint32_t frames_in_a_handler() {
   registers_of(&context, &request.start);
   request.interrupted = true;
   request.parts = StackParts{true, false};
-  unwind_forget();
-  if (!allow_the_end_only()) return 0;
-  const std::uint64_t id = take_stack(guard, request, 1);
+  unwind_invalidate();
+  if (!install_exit_only_filter()) return 0;
+  const std::uint64_t id = capture_stack(guard, request, 1);
   return id == 0 ? 0 : 1;
 }
 

@@ -17,7 +17,7 @@
 namespace gpuprof::sample {
 
 /// Only the end is allowed; any other call ends the process by SIGSYS.
-inline bool allow_the_end_only() {
+inline bool install_exit_only_filter() {
   sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),

@@ -48,7 +48,7 @@ class Affinity : public ::testing::Test {
       open_threads(nullptr, plan);
       for (const std::uint64_t at_ns : times_ns) {
         scan_threads(at_ns);
-        follow_affinity(at_ns);
+        update_affinity(at_ns);
         seen.push_back(affinity());
         between();
       }

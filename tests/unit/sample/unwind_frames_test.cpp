@@ -30,7 +30,8 @@ struct Copied {
     const StackCopy copy{kStack, words.size() * 8,
                          reinterpret_cast<const unsigned char*>(words.data())};
     std::vector<std::uint64_t> frames(room);
-    const Walk walk = unwind(registers_at(kCode, kStack, frame), true, copy, frames.data(), room);
+    const UnwindResult walk =
+        unwind(registers_at(kCode, kStack, frame), true, copy, frames.data(), room);
     flags = walk.flags;
     frames.resize(walk.count);
     return frames;
@@ -101,14 +102,14 @@ TEST(FramesWalk, WithoutAFramePointerIsTheProgramCounter) {
 
 struct Own {
   std::uint64_t frames[kRoom] = {};
-  Walk walk;
+  UnwindResult walk;
   std::uint64_t inner_returns_to = 0, outer_returns_to = 0;
 };
 
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void inner(Own& own) {
   own.inner_returns_to = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
   Registers here;
-  own_registers(&here);
+  current_registers(&here);
   own.walk = unwind(here, false, StackCopy{}, own.frames, kRoom);
 }
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void outer(Own& own) {

@@ -40,17 +40,17 @@ class Script {
 
 /// What the sampler makes of it (off_cpu.cpp), stacks left out.
 std::uint64_t told(const Script& script, std::uint64_t first, std::uint64_t until) {
-  WaitMemory memory;
+  WaitTracker memory;
   std::uint64_t sum = 0, told_ns = 0, stands_for = 0, over_told_ns = 0;
   bool probed = false;
   for (std::uint64_t now = first; now < until; now = std::max(now + 1, memory.due_ns())) {
-    const WaitMemory::Seen seen = memory.look(now, script.cpu(now));
-    if (over_told_ns != 0) sum += memory.end_of(over_told_ns).weight_ns;
+    const WaitTracker::Observation seen = memory.observe(now, script.cpu(now));
+    if (over_told_ns != 0) sum += memory.unreported_end(over_told_ns).weight_ns;
     over_told_ns = 0;
-    if (seen == WaitMemory::Seen::kAsleep) {
+    if (seen == WaitTracker::Observation::kAsleep) {
       sum += now - (told_ns != 0 ? told_ns : memory.began_ns());
       told_ns = now;
-    } else if (seen == WaitMemory::Seen::kMoved) {
+    } else if (seen == WaitTracker::Observation::kMoved) {
       if (told_ns != 0)
         over_told_ns = told_ns;
       else if (probed)
@@ -60,9 +60,9 @@ std::uint64_t told(const Script& script, std::uint64_t first, std::uint64_t unti
       if (memory.wants_probe()) {
         probed = script.waits(now);
         if (probed)
-          stands_for = memory.found_asleep();
+          stands_for = memory.probe_found_waiting();
         else
-          memory.found_awake();
+          memory.probe_found_running();
       }
     }
     memory.plan_next(seen, kPeriod);
@@ -83,7 +83,7 @@ TEST_P(SingleWait, IsAsLongAsItWasWheneverLooksCome) {
 }
 INSTANTIATE_TEST_SUITE_P(Lengths, SingleWait, testing::Values(41, 60, 100, 333, 3'000));
 
-TEST(WaitMemory, TellsAWaitBesideShortRunsWithinAPeriod) {
+TEST(WaitTracker, TellsAWaitBesideShortRunsWithinAPeriod) {
   // 12 ms of work on both sides: neither is a whole time between two looks.
   const Script script(
       {300 * kMs, 488 * kMs, 500 * kMs, 560 * kMs, 572 * kMs, 760 * kMs, 2'000 * kMs});
@@ -93,11 +93,11 @@ TEST(WaitMemory, TellsAWaitBesideShortRunsWithinAPeriod) {
   }
 }
 
-TEST(WaitMemory, TellsNothingOfAThreadThatRuns) {
+TEST(WaitTracker, TellsNothingOfAThreadThatRuns) {
   EXPECT_EQ(told(Script({10'000 * kMs}), kMs, 5'000 * kMs), 0u);
 }
 
-TEST(WaitMemory, ShortWaitsSumUpRightOnAverage) {
+TEST(WaitTracker, ShortWaitsSumUpRightOnAverage) {
   // 1 ms of 2, in no step with the looks.
   std::vector<std::uint64_t> ends;
   for (std::uint64_t at = 0; at < 60'000 * kMs;) {
@@ -109,7 +109,7 @@ TEST(WaitMemory, ShortWaitsSumUpRightOnAverage) {
   EXPECT_NEAR(sum / (60'000.0 * kMs), 0.497, 0.06);
 }
 
-TEST(WaitMemory, WaitsBetweenShortRunsFillTheTime) {
+TEST(WaitTracker, WaitsBetweenShortRunsFillTheTime) {
   // 60 ms each, 0.1 ms of work between them: what belongs to neither side is halved.
   std::vector<std::uint64_t> ends;
   for (std::uint64_t at = 0; at < 20'000 * kMs;) {
@@ -120,24 +120,24 @@ TEST(WaitMemory, WaitsBetweenShortRunsFillTheTime) {
   EXPECT_NEAR(sum / (20'000.0 * kMs), 0.998, 0.03);
 }
 
-TEST(WaitMemory, LooksLessOftenTheLongerOneWaits) {
-  WaitMemory memory;
-  memory.plan_next(memory.look(kMs, 5), kPeriod);
+TEST(WaitTracker, LooksLessOftenTheLongerOneWaits) {
+  WaitTracker memory;
+  memory.plan_next(memory.observe(kMs, 5), kPeriod);
   EXPECT_EQ(memory.due_ns(), kMs + kPeriod);
   std::uint64_t now = memory.due_ns(), looks = 0;
   for (; now < 10'000 * kMs; now = memory.due_ns(), ++looks)
-    memory.plan_next(memory.look(now, 5), kPeriod);
+    memory.plan_next(memory.observe(now, 5), kPeriod);
   EXPECT_LT(looks, 10'000u / 80 + 60);
 }
 
-TEST(WaitMemory, AWaitWithoutAStackIsOwedToTheNext) {
-  WaitMemory memory;
+TEST(WaitTracker, AWaitWithoutAStackIsOwedToTheNext) {
+  WaitTracker memory;
   std::uint64_t now = kMs, cpu = 1;
-  memory.look(now, cpu);
-  while (!memory.wants_probe()) memory.look(now += kPeriod, ++cpu);
-  memory.found_without_stack();
-  while (!memory.wants_probe()) memory.look(now += kPeriod, ++cpu);
-  EXPECT_EQ(memory.found_asleep(), 2 * 80 * kMs);
+  memory.observe(now, cpu);
+  while (!memory.wants_probe()) memory.observe(now += kPeriod, ++cpu);
+  memory.probe_without_stack();
+  while (!memory.wants_probe()) memory.observe(now += kPeriod, ++cpu);
+  EXPECT_EQ(memory.probe_found_waiting(), 2 * 80 * kMs);
 }
 
 }  // namespace

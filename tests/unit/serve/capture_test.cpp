@@ -18,7 +18,7 @@ namespace {
 constexpr auto kNever = [] { return false; };
 
 /// A `gpuprof` of the test's own: a script that is given the words of the command.
-class CaptureTest : public OwnFolderTest {
+class CaptureTest : public TmpdirTest {
  protected:
   CaptureCommand command(const std::string& script) const {
     const std::string path = folder_ + "/gpuprof";
@@ -36,7 +36,7 @@ class CaptureTest : public OwnFolderTest {
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_)) ++count;
     return count == 1;
   }
-  const CaptureOrder order_{1'500'000'000, wire::kTraceCuda | wire::kTracePython, {11, 12}};
+  const CaptureRequest order_{1'500'000'000, wire::kTraceCuda | wire::kTracePython, {11, 12}};
 };
 
 TEST_F(CaptureTest, CallsGpuprofAndBringsItsFiles) {
@@ -45,7 +45,7 @@ TEST_F(CaptureTest, CallsGpuprofAndBringsItsFiles) {
                       std::string(api::kServeSuffix) + "; echo '{\"files\":[{\"path\":\"'$files/a" +
                       api::kServeSuffix + "'\",\"bytes\":5,\"events\":1}]}' > $summary"),
               order_, kNever);
-  ASSERT_TRUE(made) << made.error().sentence;
+  ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made.value().size(), 1U);
   EXPECT_EQ("." + made.value()[0].name, api::kServeSuffix);
   const std::string& words = made.value()[0].data;
@@ -60,7 +60,7 @@ TEST_F(CaptureTest, NothingRecordedIsNoFailure) {
   const auto made = capture(
       command("echo '{\"nothing\":true,\"failures\":[\"no trace file\"]}' > $summary; exit 125"),
       order_, kNever);
-  ASSERT_TRUE(made) << made.error().sentence;
+  ASSERT_TRUE(made) << made.error().message;
   EXPECT_TRUE(made.value().empty());
   EXPECT_TRUE(clean());
 }
@@ -69,13 +69,13 @@ TEST_F(CaptureTest, AFailureIsGpuprofsOwnSentence) {
   auto made = capture(command("echo '{\"failures\":[\"the disk is full\"]}' > $summary; exit 125"),
                       order_, kNever);
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().sentence, "the disk is full");
+  EXPECT_EQ(made.error().message, "the disk is full");
   made = capture(command("echo 'gpuprof: it does not want to' >&2; exit 125"), order_, kNever);
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().sentence, "it does not want to");
+  EXPECT_EQ(made.error().message, "it does not want to");
   made = capture(command("kill -9 $$"), order_, kNever);
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().sentence.find("without a word"), std::string::npos);
+  EXPECT_NE(made.error().message.find("without a word"), std::string::npos);
   EXPECT_TRUE(clean());
 }
 
@@ -89,7 +89,7 @@ TEST_F(CaptureTest, EndsEarlyWhenItIsToldTo) {
                       "\n"
                       "for i in $(seq 30000); do sleep 0.02; done"),
               order_, [&ready] { return std::filesystem::exists(ready); });
-  ASSERT_TRUE(made) << made.error().sentence;
+  ASSERT_TRUE(made) << made.error().message;
 }
 
 TEST_F(CaptureTest, WhatNoAnswerCanCarryIsSaid) {
@@ -98,19 +98,20 @@ TEST_F(CaptureTest, WhatNoAnswerCanCarryIsSaid) {
                       "\",\"bytes\":2147483648,\"events\":1}]}' > $summary"),
               order_, kNever);
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().sentence.find("2 GiB"), std::string::npos) << made.error().sentence;
+  EXPECT_NE(made.error().message.find("2 GiB"), std::string::npos) << made.error().message;
 }
 
 TEST(AnswerNames, AreOfTheWorkerWhereThereAreSeveral) {
   const std::string suffix = api::kServeSuffix;
-  EXPECT_EQ(answer_names({"/a/host_7" + suffix}), std::vector<std::string>{suffix.substr(1)});
-  EXPECT_EQ(answer_names({"/a/host_7" + suffix, "/a/host_8" + suffix}),
+  EXPECT_EQ(response_file_names({"/a/host_7" + suffix}),
+            std::vector<std::string>{suffix.substr(1)});
+  EXPECT_EQ(response_file_names({"/a/host_7" + suffix, "/a/host_8" + suffix}),
             (std::vector<std::string>{"host_7" + suffix, "host_8" + suffix}));
 }
 
 TEST(AnswerNames, AreDistinctAndHarmless) {
   const std::string suffix = api::kServeSuffix;
-  const auto names = answer_names({"/a/x" + suffix, "/b/x" + suffix, "/b/..\n;:" + suffix});
+  const auto names = response_file_names({"/a/x" + suffix, "/b/x" + suffix, "/b/..\n;:" + suffix});
   EXPECT_EQ(names, (std::vector<std::string>{"x" + suffix, "x_2" + suffix,
                                              ".._" + std::string("__") + suffix}));
 }

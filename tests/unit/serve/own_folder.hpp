@@ -11,7 +11,7 @@
 
 namespace gpuprof::serve {
 
-class OwnFolderTest : public ::testing::Test {
+class TmpdirTest : public ::testing::Test {
  protected:
   void SetUp() override {
     char path[] = "/tmp/gpuprof-test-XXXXXX";

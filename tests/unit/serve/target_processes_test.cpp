@@ -14,23 +14,24 @@ std::string environment(const std::string& value) {
 }
 
 TEST(Members, AProcessNamesTheProgramItWasStartedWith) {
-  EXPECT_EQ(says_program(environment("armed;pid=4711"), 4711), 1);
-  EXPECT_EQ(says_program(environment("@gpuprof-1-2;session=ab;pid=4711"), 4711), 1);
-  EXPECT_EQ(says_program(environment("armed;name=train;pid=47110"), 4711), 0);
-  EXPECT_EQ(says_program(environment("armed;name=pid4711"), 4711), 0);
+  EXPECT_EQ(environment_names_program(environment("armed;pid=4711"), 4711), 1);
+  EXPECT_EQ(environment_names_program(environment("@gpuprof-1-2;session=ab;pid=4711"), 4711), 1);
+  EXPECT_EQ(environment_names_program(environment("armed;name=train;pid=47110"), 4711), 0);
+  EXPECT_EQ(environment_names_program(environment("armed;name=pid4711"), 4711), 0);
 }
 
 TEST(Members, AnEnvironmentWithoutOurVariableSaysNothing) {
-  EXPECT_EQ(says_program("", 4711), -1);
-  EXPECT_EQ(says_program(std::string("worker 3: training\0\0\0", 21), 4711), -1);
-  EXPECT_EQ(says_program(std::string("MY_GPUPROF_SOCKET=armed;pid=4711\0", 33), 4711), -1);
+  EXPECT_EQ(environment_names_program("", 4711), -1);
+  EXPECT_EQ(environment_names_program(std::string("worker 3: training\0\0\0", 21), 4711), -1);
+  EXPECT_EQ(environment_names_program(std::string("MY_GPUPROF_SOCKET=armed;pid=4711\0", 33), 4711),
+            -1);
 }
 
 TEST(Members, NobodyIsFoundWhereNobodyIsMeant) {
-  Choice choice;
+  ProcessFilter choice;
   choice.names = {"a-name-that-no-process-has"};
-  const Members members = find_members(choice);
-  EXPECT_TRUE(members.free.empty());
+  const TargetProcesses members = find_target_processes(choice);
+  EXPECT_TRUE(members.idle.empty());
   EXPECT_TRUE(members.busy.empty());
 }
 

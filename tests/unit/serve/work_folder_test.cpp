@@ -14,7 +14,7 @@
 namespace gpuprof::serve {
 namespace {
 
-class WorkFolderTest : public OwnFolderTest {};
+class WorkFolderTest : public TmpdirTest {};
 
 TEST_F(WorkFolderTest, GoesWithWhatIsInIt) {
   std::string path;
@@ -40,7 +40,7 @@ TEST_F(WorkFolderTest, SweepTakesWhatNobodyUsesAndNothingElse) {
   std::filesystem::create_directories(left + "/files");
   std::filesystem::create_directories(other);
   std::filesystem::create_directory_symlink(other, folder_ + "/gpuprof-serve-link");
-  WorkFolder::sweep();
+  WorkFolder::remove_stale();
   EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_TRUE(std::filesystem::exists(used.path()));
   EXPECT_TRUE(std::filesystem::exists(other));

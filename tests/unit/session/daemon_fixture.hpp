@@ -35,7 +35,7 @@ namespace gpuprof::session {
 inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 /// One launch and its kernel, `n`th of this agent.
-inline void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
+inline void launch(wire::RingWriter& lane, std::uint32_t n, std::uint32_t tid) {
   const std::string name = "_Z6kernelv";
   const std::uint64_t name_id = base::hash_bytes(name.data(), name.size());
   const std::uint64_t now = base::mono_ns(), real = base::real_ns();
@@ -56,9 +56,9 @@ inline void launch(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
 }
 
 /// What the agent itself records of a launch; CUPTI has not delivered anything of it yet.
-inline void launch_undelivered(wire::LaneWriter& lane, std::uint32_t n, std::uint32_t tid) {
+inline void launch_undelivered(wire::RingWriter& lane, std::uint32_t n, std::uint32_t tid) {
   const std::uint64_t now = base::mono_ns();
-  lane.push(wire::Launch{now, 0, n, 2, wire::kLaunchRuns, 211, tid, 0, 0}, now);
+  lane.push(wire::Launch{now, 0, n, 2, wire::kLaunchDeviceWork, 211, tid, 0, 0}, now);
 }
 
 class DaemonTest : public testing::Test {
@@ -94,7 +94,7 @@ class DaemonTest : public testing::Test {
     ::close(ends[1]);
     auto ready = client_->open(options_, 10'000'000'000);
     if (!ready) {
-      refusal_ = ready.error().sentence;
+      refusal_ = ready.error().message;
       return "";
     }
     return ready.value().address;
@@ -107,9 +107,9 @@ class DaemonTest : public testing::Test {
   }
   api::Summary wait_for_summary() {
     for (int i = 0; i < 3000; ++i) {
-      const api::Event event = client_->receive(100'000'000);
-      if (event.kind == api::Event::Kind::kSummary) return event.summary;
-      if (event.kind == api::Event::Kind::kClosed) break;
+      const api::DaemonMessage event = client_->receive(100'000'000);
+      if (event.kind == api::DaemonMessage::Kind::kSummary) return event.summary;
+      if (event.kind == api::DaemonMessage::Kind::kClosed) break;
     }
     ADD_FAILURE() << "no summary came";
     return {};
@@ -128,13 +128,13 @@ class DaemonTest : public testing::Test {
     return status;
   }
 
-  void tell_daemon_to_end() {
+  void request_daemon_stop() {
     const std::uint64_t one = 1;
     EXPECT_EQ(static_cast<ssize_t>(sizeof one), ::write(stop_fd_.get(), &one, sizeof one));
   }
   void stop_daemon() {
     if (daemon_ <= 0) return;
-    tell_daemon_to_end();
+    request_daemon_stop();
     EXPECT_EQ(0, wait_for(daemon_)) << "the daemon failed";
     daemon_ = -1;
   }
@@ -159,7 +159,7 @@ class DaemonTest : public testing::Test {
     auto server = Server::create(std::move(setup));
     if (!server.ok()) return 1;
     server.value()->stop_when_readable(stop_fd_.get());
-    while (server.value()->turn(-1)) turns_->fetch_add(1);
+    while (server.value()->run_once(-1)) turns_->fetch_add(1);
     return 0;
   }
 

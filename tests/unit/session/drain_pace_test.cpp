@@ -21,15 +21,15 @@ std::uint64_t fullest_of(DrainPace& pace, std::uint64_t percent_per_ms, int drai
 TEST(DrainPace, QuietTargetsAreDrainedSeldom) {
   DrainPace pace;
   EXPECT_EQ(fullest_of(pace, 0, 10), 0u);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMaxPeriodNs);
   fullest_of(pace, 2, 10);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMaxPeriodNs);
 }
 
 TEST(DrainPace, FillingLanesAreDrainedSooner) {
   DrainPace pace;
   fullest_of(pace, 18, 1);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kShortestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMinPeriodNs);
   EXPECT_LT(fullest_of(pace, 18, 20), 25u);
 }
 
@@ -37,21 +37,21 @@ TEST(DrainPace, ComesBackWithinTwoDrains) {
   DrainPace pace;
   fullest_of(pace, 18, 5);
   fullest_of(pace, 0, 2);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMaxPeriodNs);
 }
 
 TEST(DrainPace, DrainsBackToBackAreNoReasonToHurry) {
   DrainPace pace;
   pace.drained(0, 0);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kLongestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMaxPeriodNs);
 }
 
 TEST(DrainPace, AnyNumberKeepsItBetweenItsLimits) {
   DrainPace pace;
   pace.drained(0, 100);
-  EXPECT_EQ(pace.period_ns(), DrainPace::kShortestNs);
+  EXPECT_EQ(pace.period_ns(), DrainPace::kMinPeriodNs);
   pace.drained(90'000'000'000'000, 1);
-  EXPECT_LE(pace.period_ns(), DrainPace::kLongestNs);
+  EXPECT_LE(pace.period_ns(), DrainPace::kMaxPeriodNs);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(ExportWorker, AJobStandsBehindProgramsThatLiveAsItBegins) {
     run_until_done(loop, worker);
     live = false;
   }
-  EXPECT_EQ(seen[0], std::max(before, ExportWorker::kBehindPrograms));
+  EXPECT_EQ(seen[0], std::max(before, ExportWorker::kBackgroundNiceness));
   EXPECT_EQ(seen[1], before);
   EXPECT_EQ(niceness(), before);
 }
@@ -127,11 +127,11 @@ int in_session(F what) {
 
 TEST(ExportWorker, TheWholeSessionStandsBehindWhileNoRecordsCome) {
   if (niceness_of_session() == -100) GTEST_SKIP() << "this kernel has no autogroups";
-  EXPECT_EQ(in_session([] { return seen_by_a_job(false, ExportWorker::kBehindPrograms); }),
-            ExportWorker::kBehindPrograms);
+  EXPECT_EQ(in_session([] { return seen_by_a_job(false, ExportWorker::kBackgroundNiceness); }),
+            ExportWorker::kBackgroundNiceness);
   EXPECT_EQ(in_session([] {
               std::this_thread::sleep_for(200ms);
-              return seen_by_a_job(true, ExportWorker::kBehindPrograms);
+              return seen_by_a_job(true, ExportWorker::kBackgroundNiceness);
             }),
             0);
 }

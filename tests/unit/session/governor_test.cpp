@@ -27,31 +27,31 @@ wire::Config everything() {
   return config;
 }
 
-std::vector<std::uint32_t> bits_of(const std::vector<Rung>& rungs) {
+std::vector<std::uint32_t> bits_of(const std::vector<Reduction>& rungs) {
   std::vector<std::uint32_t> bits;
-  for (const Rung& rung : rungs) bits.push_back(rung.less);
+  for (const Reduction& rung : rungs) bits.push_back(rung.reduced);
   return bits;
 }
 
 /// A process under a clock of the test's own, looked at every 100 ms.
 struct Program {
   explicit Program(std::uint64_t limit_ppm, bool needs_steps = false)
-      : governor(limit_ppm, rungs_of(everything(), needs_steps)) {
+      : governor(limit_ppm, reductions_for(everything(), needs_steps)) {
     look({});
   }
 
-  std::optional<Governor::Step> look(const ThreadCosts& costs) {
+  std::optional<Governor::Decision> look(const ThreadCosts& costs) {
     now_ns += kLook;
     for (const auto& [tid, cost] : costs) cpu_ns[tid] += runs_ns;
-    return governor.look(now_ns, recording, costs,
-                         [this](std::uint32_t tid) -> std::optional<std::uint64_t> {
-                           if (!cpu_is_known) return {};
-                           return cpu_ns[tid];
-                         });
+    return governor.check(now_ns, recording, costs,
+                          [this](std::uint32_t tid) -> std::optional<std::uint64_t> {
+                            if (!cpu_is_known) return {};
+                            return cpu_ns[tid];
+                          });
   }
 
   /// Looks for `ms`, with `cost` in each, until there is a step.
-  std::optional<Governor::Step> run(std::uint64_t ms, const ThreadCosts& costs) {
+  std::optional<Governor::Decision> run(std::uint64_t ms, const ThreadCosts& costs) {
     for (std::uint64_t at = 0; at < ms * kMs; at += kLook)
       if (auto step = look(costs)) return step;
     return {};
@@ -70,7 +70,7 @@ ThreadCosts samples(std::uint64_t ns) { return {{7, {0, ns}}}; }
 TEST(Governor, LeavesEverythingAsItIsBelowTheLimit) {
   Program program(kThreePercent);
   EXPECT_FALSE(program.run(60'000, callbacks(29 * kLook / 1000)));
-  EXPECT_EQ(0u, program.governor.less());
+  EXPECT_EQ(0u, program.governor.reduced());
   EXPECT_NEAR(29'000, static_cast<double>(program.governor.highest_ppm()), 10);
 }
 
@@ -80,8 +80,8 @@ TEST(Governor, TakesOneRungAboveTheLimitAndSaysWhoseTimeItWas) {
   ASSERT_TRUE(step && step->rung);
   EXPECT_EQ(7u, step->tid);
   EXPECT_GT(step->share_ppm, kThreePercent);
-  EXPECT_EQ(wire::kLessStacks, step->rung->less);
-  EXPECT_EQ(wire::kLessStacks, program.governor.less());
+  EXPECT_EQ(wire::kThrottleStacks, step->rung->reduced);
+  EXPECT_EQ(wire::kThrottleStacks, program.governor.reduced());
 }
 
 TEST(Governor, ActsAsSoonAsASecondIsSureToBeAboveTheLimit) {
@@ -102,7 +102,7 @@ TEST(Governor, JudgesARungByWhatCameAfterIt) {
   Program program(kThreePercent);
   ASSERT_TRUE(program.run(1000, callbacks(kLook / 5)));
   EXPECT_FALSE(program.run(10'000, callbacks(kLook / 50)));
-  EXPECT_EQ(wire::kLessStacks, program.governor.less());
+  EXPECT_EQ(wire::kThrottleStacks, program.governor.reduced());
   EXPECT_TRUE(program.run(2000, callbacks(kLook / 5)));
 }
 
@@ -115,18 +115,18 @@ TEST(Governor, GivesARungTimeToTakeEffect) {
 TEST(Governor, GoesDownTheOrderOfRungsAndSaysOnceThatNothingIsLeft) {
   Program program(kThreePercent);
   std::vector<std::uint32_t> taken;
-  std::optional<Governor::Step> last;
+  std::optional<Governor::Decision> last;
   const ThreadCosts both{{7, {kLook / 10, kLook / 10}}};
   for (int i = 0; i < 20; ++i)
     if (const auto step = program.run(2000, both)) {
       last = step;
-      if (step->rung) taken.push_back(step->rung->less);
+      if (step->rung) taken.push_back(step->rung->reduced);
     }
-  const auto rate = [](std::uint32_t n) { return n << wire::kLessRateShift; };
-  const std::uint32_t stacks = wire::kLessStacks, api = stacks | wire::kLessApi | rate(3);
-  const std::uint32_t host = api | wire::kLessHost, silent = host | wire::kLessSamples;
+  const auto rate = [](std::uint32_t n) { return n << wire::kThrottleRateShift; };
+  const std::uint32_t stacks = wire::kThrottleStacks, api = stacks | wire::kThrottleApi | rate(3);
+  const std::uint32_t host = api | wire::kThrottleHost, silent = host | wire::kThrottleSamples;
   EXPECT_THAT(taken, ElementsAre(stacks, stacks | rate(1), stacks | rate(2), stacks | rate(3), api,
-                                 host, silent, silent | wire::kLessSteps));
+                                 host, silent, silent | wire::kThrottleSteps));
   ASSERT_TRUE(last);
   EXPECT_FALSE(last->rung);
   EXPECT_FALSE(program.run(20'000, both));
@@ -137,13 +137,13 @@ TEST(Governor, PassesOverWhatWouldSaveNearlyNothing) {
   ASSERT_TRUE(operators.run(2000, callbacks(kLook / 10)));
   const auto second = operators.run(2000, callbacks(kLook / 10));
   ASSERT_TRUE(second && second->rung);
-  EXPECT_EQ(wire::kLessStacks | wire::kLessApi, second->rung->less);
+  EXPECT_EQ(wire::kThrottleStacks | wire::kThrottleApi, second->rung->reduced);
 
   Program sampled(kThreePercent);
   ASSERT_TRUE(sampled.run(2000, samples(kLook / 10)));
   const auto then = sampled.run(2000, samples(kLook / 10));
   ASSERT_TRUE(then && then->rung);
-  EXPECT_EQ(1u, wire::rate_halvings(then->rung->less));
+  EXPECT_EQ(1u, wire::rate_halvings(then->rung->reduced));
 }
 
 TEST(Governor, PutsShortWindowsTogether) {
@@ -196,21 +196,22 @@ TEST(Rungs, HoldNothingThatIsOffAnyway) {
   wire::Config config = everything();
   config.trace = wire::kTracePython;
   config.step_source = 0;
-  const auto rate = [](std::uint32_t n) { return n << wire::kLessRateShift; };
-  EXPECT_THAT(bits_of(rungs_of(config, false)), ElementsAre(rate(1), rate(2), rate(3), 8));
+  const auto rate = [](std::uint32_t n) { return n << wire::kThrottleRateShift; };
+  EXPECT_THAT(bits_of(reductions_for(config, false)), ElementsAre(rate(1), rate(2), rate(3), 8));
   config.rate_hz = 2;
-  EXPECT_THAT(bits_of(rungs_of(config, false)), ElementsAre(rate(1), 8));
+  EXPECT_THAT(bits_of(reductions_for(config, false)), ElementsAre(rate(1), 8));
   config.rate_hz = 0;
-  EXPECT_THAT(bits_of(rungs_of(config, false)), ElementsAre());
+  EXPECT_THAT(bits_of(reductions_for(config, false)), ElementsAre());
 }
 
 TEST(Rungs, KeepStepsThatWindowsAreCountedIn) {
-  EXPECT_EQ(wire::kLessSteps, rungs_of(everything(), false).back().less);
-  EXPECT_NE(wire::kLessSteps, rungs_of(everything(), true).back().less);
+  EXPECT_EQ(wire::kThrottleSteps, reductions_for(everything(), false).back().reduced);
+  EXPECT_NE(wire::kThrottleSteps, reductions_for(everything(), true).back().reduced);
 }
 
 TEST(Rungs, SayTheRateThatIsLeft) {
-  EXPECT_THAT(rungs_of(everything(), false)[2].what, HasSubstr("25 times a second instead of 100"));
+  EXPECT_THAT(reductions_for(everything(), false)[2].what,
+              HasSubstr("25 times a second instead of 100"));
 }
 
 TEST(PercentText, HasThreeDigitsAndNoIdleZeros) {

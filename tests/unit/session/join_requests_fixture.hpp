@@ -22,13 +22,13 @@ using fakes::FakeDoor;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using wire::LaneRole;
 using wire::MessageType;
+using wire::RingRole;
 
 inline constexpr std::uint64_t kWindowNs = 200'000'000;
 inline constexpr int kPatienceMs = 300'000;
 
-inline std::uint64_t define(wire::LaneWriter& lane, const std::string& text) {
+inline std::uint64_t define(wire::RingWriter& lane, const std::string& text) {
   const auto bytes = static_cast<std::uint32_t>(text.size());
   const std::uint64_t id = base::hash_bytes(text.data(), text.size());
   lane.push(wire::StringDef{id, bytes, 0}, base::mono_ns(), text.data(), bytes);
@@ -36,7 +36,7 @@ inline std::uint64_t define(wire::LaneWriter& lane, const std::string& text) {
 }
 
 /// Iterations of a loop with an optimizer inside, 20 ms each and half of it in operators.
-inline void train(wire::LaneWriter& lane, std::uint32_t iterations) {
+inline void train(wire::RingWriter& lane, std::uint32_t iterations) {
   constexpr std::uint64_t kLoop = 1, kStack = 11;
   const std::uint64_t linear = define(lane, "aten::linear");
   const std::uint64_t update = define(lane, "Optimizer.step#SGD.step");
@@ -45,7 +45,7 @@ inline void train(wire::LaneWriter& lane, std::uint32_t iterations) {
   std::uint32_t op_id = 0;
   for (std::uint32_t i = 0; i < iterations; ++i) {
     std::uint64_t now = base::mono_ns();
-    lane.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkFirst : 0, 0}, now);
+    lane.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkLoopEntry : 0, 0}, now);
     for (const std::uint64_t name : {linear, update}) {
       ++op_id;
       const std::uint16_t scope = name == linear ? 0 : 7;
@@ -63,7 +63,7 @@ inline void train(wire::LaneWriter& lane, std::uint32_t iterations) {
 class CapturesTest : public DaemonTest {
  protected:
   CapturesTest() {
-    options_.of_running = true;
+    options_.running_processes = true;
     options_.schedule.given = true;
     options_.schedule.active = {api::Extent::Unit::kTime, kWindowNs};
     options_.schedule.repeat = 1;
@@ -76,14 +76,14 @@ class CapturesTest : public DaemonTest {
   }
 
   /// Once it is there, processes may end.
-  std::string go_on() const { return folder_ + "/go_on"; }
+  std::string continue_file() const { return folder_ + "/go_on"; }
   int wait_for(pid_t pid) const {
-    std::ofstream(go_on()).close();
+    std::ofstream(continue_file()).close();
     return DaemonTest::wait_for(pid);
   }
 
   api::Summary wait_for_summary() {
-    client_->captures_complete();
+    client_->joins_complete();
     return DaemonTest::wait_for_summary();
   }
 
@@ -96,13 +96,13 @@ class CapturesTest : public DaemonTest {
 
   /// A session from its begin to its end; again with a longer window where a busy machine gave the
   /// processes too little of the first one.
-  api::Summary with_time(const std::function<api::Summary()>& session,
-                         const std::function<bool(const api::Summary&)>& enough) {
+  api::Summary retry_with_longer_window(const std::function<api::Summary()>& session,
+                                        const std::function<bool(const api::Summary&)>& enough) {
     const std::uint64_t active_ns = options_.schedule.active.value;
     for (const std::uint64_t times : {1, 6, 36}) {
       client_.reset();
       stop_daemon();
-      std::filesystem::remove(go_on());
+      std::filesystem::remove(continue_file());
       options_.output = folder_ + "/out" + std::to_string(times);
       options_.schedule.active.value = times * active_ns;
       api::Summary summary = session();
@@ -115,36 +115,39 @@ class CapturesTest : public DaemonTest {
   /// daemon let it go.
   pid_t running_process(const std::string& path, bool asks_for_its_end = false,
                         const std::string& says = "") {
-    return process_that(path, [&](FakeAgent& agent, wire::LaneWriter& lane) {
+    return process_that(path, [&](FakeAgent& agent, wire::RingWriter& lane) {
       if (!says.empty())
         agent.send(wire::Notice{0, static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0,
                                 static_cast<std::uint32_t>(says.size()), base::mono_ns()},
                    says);
       for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
-      if (asks_for_its_end) agent.send(wire::EndAsked{1, 0});
+      if (asks_for_its_end) agent.send(wire::ForwardedStop{1, 0});
     });
   }
 
   /// The same, but it does `work` once it is recorded.
   pid_t process_that(const std::string& path,
-                     const std::function<void(FakeAgent&, wire::LaneWriter&)>& work,
+                     const std::function<void(FakeAgent&, wire::RingWriter&)>& work,
                      const FakeAgent::Options& as = {}) {
     const pid_t child = fork_child([&] {
       client_.reset();  // else the daemon never sees its client go
       FakeDoor door(path);
-      wire::DoorJoin join{};
-      if (door.next(kPatienceMs) != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+      wire::JoinRequest join{};
+      if (door.wait_for_request(kPatienceMs) != MessageType::kJoinRequest ||
+          !door.packet().as(&join))
+        ::_exit(3);
       FakeAgent agent;
       if (!agent.join(door.take_caller(), join.session, as)) ::_exit(4);
       std::ofstream(joined(path)).close();
-      auto lane = agent.open_lane(1, LaneRole::kCallback);
-      for (int i = 0; i < kPatienceMs && !agent.recording(); ++i) agent.serve(), sleep_ms(1);
+      auto lane = agent.open_lane(1, RingRole::kCallback);
+      for (int i = 0; i < kPatienceMs && !agent.recording(); ++i)
+        agent.process_messages(), sleep_ms(1);
       work(agent, lane);
       std::ofstream(recorded(path)).close();
       const bool stopped = agent.serve_until_stopped(kPatienceMs);
       ::unlink(path.c_str());
       // It runs on: the daemon is to find it alive when it says how the process ended.
-      wait_for_file(go_on());
+      wait_for_file(continue_file());
       ::_exit(stopped ? 0 : 5);
     });
     wait_for_file(path);

@@ -10,7 +10,7 @@ TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
   open();
   const pid_t gone = fork_child([] { ::_exit(0); });
   DaemonTest::wait_for(gone);
-  client_->capture(static_cast<std::uint32_t>(gone), folder_ + "/none.door", true, false);
+  client_->join_process(static_cast<std::uint32_t>(gone), folder_ + "/none.door", true, false);
   const api::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("cannot be recorded: it has ended")));
   EXPECT_THAT(summary.files, IsEmpty());
@@ -21,9 +21,10 @@ TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
 TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
   open();
   const pid_t child = fork_child([] { ::pause(); });
-  const std::uint32_t now = support::program_mark(child), before = now ^ 2;
+  const std::uint32_t now = support::exec_fingerprint(child), before = now ^ 2;
   ASSERT_NE(now, 0u);
-  client_->capture(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false, before);
+  client_->join_process(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false,
+                        before);
   const api::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("started another program (exec)")));
   ::kill(child, SIGKILL);
@@ -31,12 +32,12 @@ TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
 }
 
 TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
-  const api::Summary summary = with_time(
+  const api::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t child = running_process(path(4));
-        client_->capture(1234, folder_ + "/none.door", true, false);
-        client_->capture(static_cast<std::uint32_t>(child), path(4), true, false);
+        client_->join_process(1234, folder_ + "/none.door", true, false);
+        client_->join_process(static_cast<std::uint32_t>(child), path(4), true, false);
         api::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child));
         return said;
@@ -49,18 +50,18 @@ TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
 TEST_F(CapturesTest, AnotherProcessBehindTheDoorIsNotRecorded) {
   open();
   FakeDoor door(path(5));
-  client_->capture(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
+  client_->join_process(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
   const api::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("another process listens")));
-  EXPECT_EQ(MessageType{}, door.next(50)) << "it is told nothing of us";
+  EXPECT_EQ(MessageType{}, door.wait_for_request(50)) << "it is told nothing of us";
 }
 
 TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
   open();
   FakeDoor door(path(6));
-  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, true);
-  ASSERT_EQ(MessageType::kDoorJoin, door.next(kPatienceMs));
-  wire::DoorJoin join{};
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, true);
+  ASSERT_EQ(MessageType::kJoinRequest, door.wait_for_request(kPatienceMs));
+  wire::JoinRequest join{};
   ASSERT_TRUE(door.packet().as(&join));
   EXPECT_NE(0u, join.session);
   EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
@@ -72,7 +73,7 @@ TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
 TEST_F(CapturesTest, SilenceIsGivenUp) {
   open();
   FakeDoor door(path(7));
-  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
   const api::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
 }
@@ -86,7 +87,7 @@ TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {
   });
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
-  client_->capture(static_cast<std::uint32_t>(child), door_path, true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), door_path, true, false);
   const api::Summary summary = wait_for_summary();
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);

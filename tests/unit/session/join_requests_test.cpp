@@ -22,15 +22,16 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
     sleep_ms(200);
     ::unlink(where.c_str());
     FakeDoor door(where);
-    wire::DoorJoin join{};
-    if (door.next() != MessageType::kDoorJoin || !door.packet().as(&join)) ::_exit(3);
+    wire::JoinRequest join{};
+    if (door.wait_for_request() != MessageType::kJoinRequest || !door.packet().as(&join))
+      ::_exit(3);
     FakeAgent agent;
     if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
     const bool stopped = agent.serve_until_stopped(300'000);
     ::unlink(where.c_str());
     ::_exit(stopped ? 0 : 5);
   });
-  client_->capture(static_cast<std::uint32_t>(child), where, true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), where, true, false);
 
   const api::Summary summary = wait_for_summary();
 
@@ -41,12 +42,12 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
 
 TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
   std::uint32_t pid = 0;
-  const api::Summary summary = with_time(
+  const api::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t child = running_process(path(1));
         pid = static_cast<std::uint32_t>(child);
-        client_->capture(pid, path(1), true, false);
+        client_->join_process(pid, path(1), true, false);
         api::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child)) << "it is told that the session is over";
         return said;
@@ -72,8 +73,8 @@ TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
   FakeAgent::Options liar;
   liar.ahead_ns = 3'600'000'000'000;
   const pid_t child = process_that(
-      path(31), [](FakeAgent&, wire::LaneWriter&) {}, liar);
-  client_->capture(static_cast<std::uint32_t>(child), path(31), true, false);
+      path(31), [](FakeAgent&, wire::RingWriter&) {}, liar);
+  client_->join_process(static_cast<std::uint32_t>(child), path(31), true, false);
 
   const api::Summary summary = wait_for_summary();
 
@@ -83,12 +84,12 @@ TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
 }
 
 TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
-  const api::Summary summary = with_time(
+  const api::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t one = running_process(path(2)), other = running_process(path(3));
-        client_->capture(static_cast<std::uint32_t>(one), path(2), true, false);
-        client_->capture(static_cast<std::uint32_t>(other), path(3), true, false);
+        client_->join_process(static_cast<std::uint32_t>(one), path(2), true, false);
+        client_->join_process(static_cast<std::uint32_t>(other), path(3), true, false);
         api::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(one));
         EXPECT_EQ(0, wait_for(other));
@@ -100,13 +101,13 @@ TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
 }
 
 TEST_F(CapturesTest, WhatIsMissingFromOneFileOfTwoIsSaidOnce) {
-  const api::Summary summary = with_time(
+  const api::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t one = running_process(path(14), false, "no stacks: forbidden");
         const pid_t other = running_process(path(15));
-        client_->capture(static_cast<std::uint32_t>(one), path(14), true, false);
-        client_->capture(static_cast<std::uint32_t>(other), path(15), true, false);
+        client_->join_process(static_cast<std::uint32_t>(one), path(14), true, false);
+        client_->join_process(static_cast<std::uint32_t>(other), path(15), true, false);
         api::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(one));
         EXPECT_EQ(0, wait_for(other));
@@ -122,11 +123,11 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   FakeDoor door(path(8));
-  client_->capture(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
-  ASSERT_EQ(MessageType::kDoorJoin, door.next(kPatienceMs));
-  wire::DoorJoin join{};
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  ASSERT_EQ(MessageType::kJoinRequest, door.wait_for_request(kPatienceMs));
+  wire::JoinRequest join{};
   ASSERT_TRUE(door.packet().as(&join));
-  client_->captures_complete();
+  client_->joins_complete();
   const std::string address = door.text(), connected = joined(door.path());
   FakeAgent agent;
   ASSERT_TRUE(agent.join(door.take_caller(), join.session, {}));
@@ -137,7 +138,7 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
     ::_exit(forked.serve_until_stopped(kPatienceMs) ? 0 : 5);
   });
   for (int i = 0; i < kPatienceMs && !std::filesystem::exists(connected); ++i) {
-    agent.serve();
+    agent.process_messages();
     sleep_ms(1);
   }
   client_->end_session();
@@ -149,13 +150,13 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
 TEST_F(CapturesTest, TheDaemonsEndBeforeThatOfTheWindowIsStated) {
   options_.schedule.active.value = 60'000'000'000;
   open();
-  const pid_t child = process_that(path(10), [](FakeAgent&, wire::LaneWriter&) {});
-  client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
+  const pid_t child = process_that(path(10), [](FakeAgent&, wire::RingWriter&) {});
+  client_->join_process(static_cast<std::uint32_t>(child), path(10), true, false);
   wait_for_file(recorded(path(10)));
-  tell_daemon_to_end();
+  request_daemon_stop();
   const api::Summary summary = wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
-  EXPECT_TRUE(summary.told_to_end);
+  EXPECT_TRUE(summary.terminated);
   EXPECT_FALSE(summary.stopped);
 }
 
@@ -163,7 +164,7 @@ TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   const pid_t child = running_process(path(9), true);
-  client_->capture(static_cast<std::uint32_t>(child), path(9), true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), path(9), true, false);
   const api::Summary summary = wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
   EXPECT_TRUE(summary.stopped);
@@ -177,8 +178,8 @@ TEST_F(CapturesTest, InterruptedItSaysSo) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   const pid_t child = running_process(path(13));
-  client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
-  client_->captures_complete();
+  client_->join_process(static_cast<std::uint32_t>(child), path(13), true, false);
+  client_->joins_complete();
   wait_for_file(recorded(path(13)));
   client_->end_session();
   const api::Summary summary = DaemonTest::wait_for_summary();
@@ -193,7 +194,7 @@ TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
   options_.schedule.wait = {api::Extent::Unit::kTime, 60'000'000'000};
   open();
   const pid_t child = running_process(path(12));
-  client_->capture(static_cast<std::uint32_t>(child), path(12), true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), path(12), true, false);
   wait_for_file(joined(path(12)));
   client_->end_session();
   const api::Summary summary = wait_for_summary();
@@ -208,7 +209,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsClientAndWrites) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   const pid_t child = running_process(path(10));
-  client_->capture(static_cast<std::uint32_t>(child), path(10), true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), path(10), true, false);
   wait_for_file(recorded(path(10)));
   client_.reset();
   EXPECT_EQ(0, wait_for(child)) << "the process is let go";
@@ -221,7 +222,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   const pid_t child = running_process(path(11));
-  client_->capture(static_cast<std::uint32_t>(child), path(11), true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), path(11), true, false);
   wait_for_file(recorded(path(11)));
   ::kill(child, SIGKILL);
   wait_for(child);
@@ -236,14 +237,14 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
 TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
   options_.step = "auto";
   options_.schedule.active.value = 1'500'000'000;
-  const api::Summary summary = with_time(
+  const api::Summary summary = retry_with_longer_window(
       [&] {
         open();
-        const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::LaneWriter& lane) {
-          agent.answer_last_flush_after(300);  // steps are looked for there, too: the file is first
+        const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::RingWriter& lane) {
+          agent.delay_last_flush(300);  // steps are looked for there, too: the file is first
           train(lane, 5);
         });
-        client_->capture(static_cast<std::uint32_t>(child), path(13), true, false);
+        client_->join_process(static_cast<std::uint32_t>(child), path(13), true, false);
         api::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child));
         return said;

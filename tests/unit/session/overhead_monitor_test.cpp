@@ -24,31 +24,31 @@ class OverheadTest : public testing::Test {
     return config;
   }
 
-  void claim(std::uint32_t lane, std::uint32_t tid, wire::LaneRole role) {
-    wire::LaneEntry& entry = segment.entry(lane);
+  void claim(std::uint32_t lane, std::uint32_t tid, wire::RingRole role) {
+    wire::RingEntry& entry = segment.entry(lane);
     entry.tid = tid;
     entry.role = static_cast<std::uint32_t>(role);
-    entry.state = static_cast<std::uint32_t>(wire::LaneState::kActive);
+    entry.state = static_cast<std::uint32_t>(wire::RingState::kActive);
   }
   void free(std::uint32_t lane) {
-    segment.entry(lane).state = static_cast<std::uint32_t>(wire::LaneState::kFree);
+    segment.entry(lane).state = static_cast<std::uint32_t>(wire::RingState::kFree);
   }
-  void spend(std::uint32_t lane, std::uint64_t ns) { segment.lane_header(lane)->own_ns += ns; }
+  void spend(std::uint32_t lane, std::uint64_t ns) { segment.ring_header(lane)->overhead_ns += ns; }
 
-  std::optional<Governor::Step> look(std::uint64_t after_ns = 100 * kOneMs) {
+  std::optional<Governor::Decision> look(std::uint64_t after_ns = 100 * kOneMs) {
     now_ns += after_ns;
     return overhead.look(segment, true, now_ns);
   }
 
-  ingest::SegmentHost segment = ingest::SegmentHost::create({}, 1).take();
-  Overhead overhead{30'000, rungs_of(samples_and_operators(), false), kNobody};
+  ingest::SharedSegment segment = ingest::SharedSegment::create({}, 1).take();
+  OverheadMonitor overhead{30'000, reductions_for(samples_and_operators(), false), kNobody};
   std::uint64_t now_ns = 1'000'000 * kOneMs;
 };
 
 TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
-  claim(0, 7, wire::LaneRole::kCallback);
-  claim(50, 7, wire::LaneRole::kSignal);
-  claim(1, 8, wire::LaneRole::kCallback);
+  claim(0, 7, wire::RingRole::kCallback);
+  claim(50, 7, wire::RingRole::kSignal);
+  claim(1, 8, wire::RingRole::kCallback);
   ASSERT_FALSE(look());
   spend(0, 20 * kOneMs);
   spend(50, 12 * kOneMs);
@@ -59,12 +59,12 @@ TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
   EXPECT_EQ(32'000u, step->share_ppm);
   EXPECT_EQ(
       "3.2 % of the time of thread 7 went into gpuprof's own code, more than --max-overhead 3 %",
-      overhead.why(*step));
+      overhead.describe(*step));
   EXPECT_EQ(57 * kOneMs, overhead.own_ns());
 }
 
 TEST_F(OverheadTest, IsLookedAtTenTimesASecondAtMost) {
-  claim(0, 7, wire::LaneRole::kCallback);
+  claim(0, 7, wire::RingRole::kCallback);
   look();
   spend(0, 50 * kOneMs);
   EXPECT_FALSE(look(5 * kOneMs));
@@ -72,24 +72,24 @@ TEST_F(OverheadTest, IsLookedAtTenTimesASecondAtMost) {
 }
 
 TEST_F(OverheadTest, AThreadIsNotTakenForTheOneThatHadItsLane) {
-  claim(0, 7, wire::LaneRole::kCallback);
+  claim(0, 7, wire::RingRole::kCallback);
   look();
   spend(0, 25 * kOneMs);
   EXPECT_FALSE(look());
   spend(0, 25 * kOneMs);
   free(0);
   EXPECT_FALSE(look());
-  claim(0, 8, wire::LaneRole::kCallback);
+  claim(0, 8, wire::RingRole::kCallback);
   EXPECT_FALSE(look());
   EXPECT_EQ(50 * kOneMs, overhead.own_ns());
 }
 
 TEST_F(OverheadTest, ACounterThatGoesBackOrJumpsIsNoCost) {
-  claim(0, 7, wire::LaneRole::kCallback);
+  claim(0, 7, wire::RingRole::kCallback);
   look();
-  segment.lane_header(0)->own_ns = ~0ULL;
+  segment.ring_header(0)->overhead_ns = ~0ULL;
   EXPECT_FALSE(look());
-  segment.lane_header(0)->own_ns = 5;
+  segment.ring_header(0)->overhead_ns = 5;
   EXPECT_FALSE(look());
   EXPECT_EQ(0u, overhead.own_ns());
 }

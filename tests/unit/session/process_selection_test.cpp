@@ -23,7 +23,7 @@ TEST(Choose, TakesEveryProcessThatUsedCuda) {
   rank1.gpu = true;
   launcher.cpu_ns = 1'000'000'000;
   const std::vector all{launcher, rank0, rank1};
-  const auto chosen = choose(all, false);
+  const auto chosen = select_processes(all, false);
   EXPECT_THAT(chosen, ElementsAre(1, 2));
   EXPECT_EQ("launcher", role_of(all, chosen, 0));
   EXPECT_EQ("traced", role_of(all, chosen, 1));
@@ -32,11 +32,11 @@ TEST(Choose, TakesEveryProcessThatUsedCuda) {
 TEST(Choose, TakesRunningProcessesThatWereNamed) {
   auto trainer = process(1, 0), named = process(2, 1), found = process(3, 1);
   trainer.cuda = trainer.gpu = true;
-  named.named = true;
+  named.requested = true;
   found.cpu_ns = 1'000'000'000;
-  EXPECT_THAT(choose({trainer, named, found}, false), ElementsAre(0, 1));
-  EXPECT_THAT(choose({named, found}, false), ElementsAre(0)) << "whatever others did";
-  EXPECT_THAT(choose({trainer, named, found}, true), ElementsAre(0, 1, 2));
+  EXPECT_THAT(select_processes({trainer, named, found}, false), ElementsAre(0, 1));
+  EXPECT_THAT(select_processes({named, found}, false), ElementsAre(0)) << "whatever others did";
+  EXPECT_THAT(select_processes({trainer, named, found}, true), ElementsAre(0, 1, 2));
 }
 
 TEST(Choose, LeavesLoaderWorkersOut) {
@@ -45,16 +45,16 @@ TEST(Choose, LeavesLoaderWorkersOut) {
   loader.ranges = 10;
   loader.cpu_ns = 5;
   const std::vector all{trainer, loader};
-  EXPECT_THAT(choose(all, false), ElementsAre(0));
+  EXPECT_THAT(select_processes(all, false), ElementsAre(0));
   EXPECT_EQ("helper", role_of(all, {0}, 1));
-  EXPECT_THAT(choose(all, true), ElementsAre(0, 1));
+  EXPECT_THAT(select_processes(all, true), ElementsAre(0, 1));
 }
 
 TEST(Choose, TakesTheBusiestWhereNobodyUsedCuda) {
   auto wrapper = process(1, 0), child = process(2, 1);
   wrapper.cpu_ns = 10, wrapper.samples = 1;
   child.cpu_ns = 900, child.samples = 90;
-  EXPECT_THAT(choose({wrapper, child}, false), ElementsAre(1));
+  EXPECT_THAT(select_processes({wrapper, child}, false), ElementsAre(1));
 }
 
 TEST(Choose, TakesEveryRankOfAJobWhoseRankIsTheBusiest) {
@@ -65,25 +65,26 @@ TEST(Choose, TakesEveryRankOfAJobWhoseRankIsTheBusiest) {
   launcher.rank = "env.SLURM_PROCID=0";
   rank0.rank = "env.OMPI_COMM_WORLD_RANK=0";
   rank1.rank = helper.rank = "env.OMPI_COMM_WORLD_RANK=1";  // what a rank starts inherits its own
-  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes({launcher, rank0, rank1, helper, other}, false), ElementsAre(1, 2));
   launcher.rank = "";
-  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes({launcher, rank0, rank1, helper, other}, false), ElementsAre(1, 2));
   other.cpu_ns = 1000;
-  EXPECT_THAT(choose({launcher, rank0, rank1, helper, other}, false), ElementsAre(4));
+  EXPECT_THAT(select_processes({launcher, rank0, rank1, helper, other}, false), ElementsAre(4));
 }
 
 TEST(Choose, WrapperWithoutCpuTimeLosesToItsChild) {
-  EXPECT_THAT(choose({process(1, 0), process(2, 1)}, false), ElementsAre(1));
-  EXPECT_THAT(choose({process(1, 0)}, false), ElementsAre(0));
-  EXPECT_THAT(choose({}, false), IsEmpty());
+  EXPECT_THAT(select_processes({process(1, 0), process(2, 1)}, false), ElementsAre(1));
+  EXPECT_THAT(select_processes({process(1, 0)}, false), ElementsAre(0));
+  EXPECT_THAT(select_processes({}, false), IsEmpty());
 }
 
 TEST(Choose, TakesOneImageOfAProcessThatReplacedItself) {
   auto shell = process(1, 0), program = process(1, 0);
   program.cuda = true;
-  EXPECT_THAT(choose({shell, program}, false), ElementsAre(1));
-  EXPECT_THAT(choose({program, shell}, false), ElementsAre(0)) << "the better one, not the last";
-  EXPECT_THAT(choose({shell, program}, true), ElementsAre(1));
+  EXPECT_THAT(select_processes({shell, program}, false), ElementsAre(1));
+  EXPECT_THAT(select_processes({program, shell}, false), ElementsAre(0))
+      << "the better one, not the last";
+  EXPECT_THAT(select_processes({shell, program}, true), ElementsAre(1));
 }
 
 TEST(Choose, TakesProcessesThatHadOneNumberAfterAnotherForSeveral) {
@@ -91,8 +92,8 @@ TEST(Choose, TakesProcessesThatHadOneNumberAfterAnotherForSeveral) {
   first.start_ticks = 100, child.start_ticks = 110, second.start_ticks = 200;
   first.gpu = first.cuda = true;
   const std::vector all{first, child, second, other};
-  EXPECT_THAT(choose(all, true), ElementsAre(0, 1, 2, 3));
-  const auto chosen = choose(all, false);
+  EXPECT_THAT(select_processes(all, true), ElementsAre(0, 1, 2, 3));
+  const auto chosen = select_processes(all, false);
   EXPECT_THAT(chosen, ElementsAre(0));
   EXPECT_EQ("helper", role_of(all, chosen, 1));
   EXPECT_EQ("quiet", role_of(all, chosen, 2)) << "another process, not a program before an exec";
@@ -105,10 +106,10 @@ TEST(Choose, TakesEveryImageOfAProcessThatWorked) {
   first.gpu = second.gpu = true;
   shell.cpu_ns = 1'000'000'000;
   const std::vector all{shell, first, second, idle};
-  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
-  EXPECT_THAT(choose(all, true), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes(all, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes(all, true), ElementsAre(1, 2));
   first.gpu = second.gpu = false;
-  EXPECT_THAT(choose({shell, first, second}, false), ElementsAre(2)) << "none worked";
+  EXPECT_THAT(select_processes({shell, first, second}, false), ElementsAre(2)) << "none worked";
 }
 
 TEST(Choose, TakesTheProgramThatALauncherBecameHoweverLittleItDid) {
@@ -116,7 +117,7 @@ TEST(Choose, TakesTheProgramThatALauncherBecameHoweverLittleItDid) {
   launcher.cpu_ns = 1'000'000'000;
   launcher.samples = 100;
   program.cpu_ns = program.samples = 0;
-  EXPECT_THAT(choose({launcher, program}, false), ElementsAre(1));
+  EXPECT_THAT(select_processes({launcher, program}, false), ElementsAre(1));
 }
 
 // torchrun counts the devices, which initialises CUDA, and works on none.
@@ -126,14 +127,14 @@ TEST(Choose, LeavesOutALauncherThatOnlyInitialisedCuda) {
   rank0.gpu = rank1.gpu = true;
   launcher.cpu_ns = 1'000'000'000;
   const std::vector all{launcher, rank0, rank1};
-  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes(all, false), ElementsAre(1, 2));
   EXPECT_EQ("launcher", role_of(all, {1, 2}, 0));
 }
 
 TEST(Choose, LeavesOutAHelperThatOnlyInitialisedCuda) {
   auto trainer = process(1, 0), compiler = process(2, 1);
   trainer.cuda = trainer.gpu = compiler.cuda = true;
-  EXPECT_THAT(choose({trainer, compiler}, false), ElementsAre(0));
+  EXPECT_THAT(select_processes({trainer, compiler}, false), ElementsAre(0));
 }
 
 TEST(Choose, KeepsARankWithStepsBelowALauncherThatOnlyInitialisedCuda) {
@@ -141,7 +142,7 @@ TEST(Choose, KeepsARankWithStepsBelowALauncherThatOnlyInitialisedCuda) {
   launcher.cuda = rank0.cuda = rank1.cuda = true;
   rank0.gpu = true;
   rank1.steps = 5;  // its GPU work lies outside the window
-  EXPECT_THAT(choose({launcher, rank0, rank1}, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes({launcher, rank0, rank1}, false), ElementsAre(1, 2));
 }
 
 TEST(Choose, TakesStepsBesideCudaWhereNobodyWorkedOnAGpu) {
@@ -149,14 +150,14 @@ TEST(Choose, TakesStepsBesideCudaWhereNobodyWorkedOnAGpu) {
   launcher.cuda = rank0.cuda = true;
   rank0.steps = 5;
   loader.ranges = 5;
-  EXPECT_THAT(choose({launcher, rank0, loader}, false), ElementsAre(1));
+  EXPECT_THAT(select_processes({launcher, rank0, loader}, false), ElementsAre(1));
 }
 
 TEST(Choose, TakesWhoInitialisedCudaWhereNobodyDidMore) {
   auto program = process(1, 0), other = process(2, 1);
   program.cuda = true;
   other.cpu_ns = 100;
-  EXPECT_THAT(choose({program, other}, false), ElementsAre(0));
+  EXPECT_THAT(select_processes({program, other}, false), ElementsAre(0));
 }
 
 TEST(Choose, TakesEveryProcessThatRanOperators) {
@@ -166,7 +167,7 @@ TEST(Choose, TakesEveryProcessThatRanOperators) {
   launcher.cpu_ns = 1'000'000'000;
   launcher.cuda = true;  // it counted the devices; its ranks work on the CPU
   const std::vector all{launcher, rank0, rank1};
-  EXPECT_THAT(choose(all, false), ElementsAre(1, 2));
+  EXPECT_THAT(select_processes(all, false), ElementsAre(1, 2));
   EXPECT_EQ("launcher", role_of(all, {1, 2}, 0));
 }
 
@@ -176,22 +177,22 @@ TEST(Choose, LeavesOutWorkersOfALoaderWhateverTheyRan) {
   loader.operators = 10'000;
   loader.steps = 500;
   loader.serves = true;
-  EXPECT_THAT(choose({trainer, loader}, false), ElementsAre(0));
+  EXPECT_THAT(select_processes({trainer, loader}, false), ElementsAre(0));
   EXPECT_EQ("helper", role_of({trainer, loader}, {0}, 1));
-  EXPECT_THAT(choose({trainer, loader}, true), ElementsAre(0, 1));
+  EXPECT_THAT(select_processes({trainer, loader}, true), ElementsAre(0, 1));
 }
 
 TEST(Choose, TakesAnEvaluationOnTheCpuBesideATrainingOnTheGpu) {
   auto trainer = process(1, 0), evaluation = process(2, 1);
   trainer.cuda = trainer.gpu = true;
   evaluation.operators = 100;
-  EXPECT_THAT(choose({trainer, evaluation}, false), ElementsAre(0, 1));
+  EXPECT_THAT(select_processes({trainer, evaluation}, false), ElementsAre(0, 1));
 }
 
 TEST(Choose, TakesAWorkerThatWorkedOnAGpu) {
   auto trainer = process(1, 0), loader = process(2, 1);
   trainer.cuda = trainer.gpu = loader.cuda = loader.gpu = loader.serves = true;
-  EXPECT_THAT(choose({trainer, loader}, false), ElementsAre(0, 1));
+  EXPECT_THAT(select_processes({trainer, loader}, false), ElementsAre(0, 1));
 }
 
 }  // namespace

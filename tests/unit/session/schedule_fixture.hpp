@@ -37,9 +37,9 @@ inline api::SessionOptions in_time(std::uint64_t wait_ns, std::uint64_t active_n
 }
 
 /// A program with an agent that obeys the plan, `latency_ns` late.
-class Program {
+class ScheduledProgram {
  public:
-  Program(Schedule& schedule, std::uint64_t step_ns, std::uint64_t latency_ns = 2 * kMs)
+  ScheduledProgram(Schedule& schedule, std::uint64_t step_ns, std::uint64_t latency_ns = 2 * kMs)
       : schedule_(schedule), step_ns_(step_ns), latency_ns_(latency_ns) {
     schedule_.start(now_);
     tick();

@@ -25,7 +25,7 @@ class PastSteps : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(PastSteps, WindowsAmongThemAreCutFromWhatWasRecorded) {
   Schedule schedule(found(2, 1, 3, 2), true, true);
-  Program program(schedule, GetParam());
+  ScheduledProgram program(schedule, GetParam());
   program.wait(300 * kMs);
   schedule.first_activity(program.now());
   program.hidden = true;
@@ -46,7 +46,7 @@ TEST_P(PastSteps, WindowsAmongThemAreCutFromWhatWasRecorded) {
 TEST_P(PastSteps, AWindowFarBehindThemIsMetByTheCounter) {
   const std::uint64_t far = 2 * kSecond / GetParam() + 30;
   Schedule schedule(found(far, 1, 3, 1), true, true);
-  Program program(schedule, GetParam());
+  ScheduledProgram program(schedule, GetParam());
   schedule.first_activity(program.now());
   program.hidden = true;
   program.steps(20);
@@ -97,7 +97,7 @@ TEST(ScheduleOfPastSteps, AWindowWhoseEndWasNotRecordedSaysSo) {
 
 TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
   Schedule schedule(found(0, 0, 3, 2), true, true);
-  Program program(schedule, 10 * kMs);
+  ScheduledProgram program(schedule, 10 * kMs);
   program.wait(100 * kMs);
   program.steps(3);
   const std::uint64_t end = program.now() - kMs;
@@ -114,7 +114,7 @@ TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
 // Given a program whose first operators come long before its steps
 TEST(ScheduleOfPastSteps, StepsAfterAModelWasBuiltAreRecorded) {
   Schedule schedule(found(2, 1, 3, 1), true, true);
-  Program program(schedule, kSecond);
+  ScheduledProgram program(schedule, kSecond);
   schedule.first_activity(program.now());
   program.wait(20 * kSecond);
   program.hidden = true;
@@ -129,7 +129,7 @@ TEST(ScheduleOfPastSteps, StepsAfterAModelWasBuiltAreRecorded) {
 
 TEST(ScheduleOfPastSteps, RecordingGoesOnUntilTheChoice) {
   Schedule schedule(found(2, 1, 3, 1), true, true);
-  Program program(schedule, kSecond);
+  ScheduledProgram program(schedule, kSecond);
   program.wait(40 * kSecond);
   schedule.first_activity(program.now());
   program.wait(5 * kSecond + 100 * kMs);
@@ -141,7 +141,7 @@ TEST(ScheduleOfPastSteps, RecordingGoesOnUntilTheChoice) {
 // Given steps of which the first windows' were recorded in part
 TEST(ScheduleOfPastSteps, AStepWithAGapIsNoWholeStep) {
   Schedule schedule(found(0, 0, 3, 1), true, true);
-  Program program(schedule, 4 * kSecond);
+  ScheduledProgram program(schedule, 4 * kSecond);
   schedule.first_activity(program.now());
   program.wait(25 * kSecond);
   program.hidden = true;
@@ -199,7 +199,7 @@ TEST(ScheduleOfPastSteps, AStepThatEndsBeforeItBeganMakesNoWindowThatDoes) {
 
 TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
   Schedule schedule(found(0, 0, 2, 0), true, true);
-  Program program(schedule, 10 * kMs);
+  ScheduledProgram program(schedule, 10 * kMs);
   program.wait(100 * kMs);
   program.hidden = true;
   program.steps(30);
@@ -214,7 +214,7 @@ TEST(ScheduleOfPastSteps, WindowsBackToBackAreCutToo) {
 TEST(ScheduleOfPastSteps, WhatPassedUnrecordedIsMadeUpForAndSaid) {
   // Given steps that run when provisional recording is over
   Schedule schedule(found(2, 1, 3, 1), true, true);
-  Program program(schedule, 100 * kMs);
+  ScheduledProgram program(schedule, 100 * kMs);
   schedule.first_activity(program.now());
   program.wait(29 * kSecond);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
@@ -234,7 +234,7 @@ TEST(ScheduleOfPastSteps, WhatPassedUnrecordedIsMadeUpForAndSaid) {
 
 TEST(ScheduleOfPastSteps, WindowsWithoutAnyRecordedStepAreCounted) {
   Schedule schedule(found(2, 1, 3, 4), true, true);
-  Program program(schedule, 100 * kMs);
+  ScheduledProgram program(schedule, 100 * kMs);
   schedule.first_activity(program.now());
   program.wait(31 * kSecond);
   program.hidden = true;
@@ -249,11 +249,11 @@ TEST(ScheduleOfPastSteps, WindowsWithoutAnyRecordedStepAreCounted) {
 
 TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
   Schedule schedule(found(0, 0, 2, 1), true, true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   schedule.first_activity(program.now());
   const auto wait = [&](std::uint64_t ns) {
     for (std::uint64_t done = 0; done < ns; done += 100 * kMs) {
-      schedule.look_again(program.now(), false);
+      schedule.extend_step_search(program.now(), false);
       program.wait(100 * kMs);
     }
   };
@@ -263,7 +263,7 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "after three seconds";
   wait(2 * kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode) << "two seconds long";
-  schedule.look_again(program.now(), true);
+  schedule.extend_step_search(program.now(), true);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "a new loop";
   wait(3 * kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
@@ -274,7 +274,7 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
 
 TEST(ScheduleOfPastSteps, WithoutOperatorsTheyCannotBeSeen) {
   Schedule schedule(found(0, 0, 2, 1), false);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(kSecond);
   program.finish();
   EXPECT_THAT(program.remarks[0].second, HasSubstr("which -t leaves out"));

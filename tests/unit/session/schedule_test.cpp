@@ -16,7 +16,7 @@ using wire::AgentState;
 
 TEST(Schedule, RecordsTheWholeRunWithoutASchedule) {
   Schedule schedule(api::SessionOptions{}, false);
-  Program program(schedule, 100 * kMs);
+  ScheduledProgram program(schedule, 100 * kMs);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
   program.wait(3 * kSecond);
   program.finish();
@@ -29,7 +29,7 @@ TEST(Schedule, ArmedRecordsNothing) {
   api::SessionOptions options;
   options.armed = true;
   Schedule schedule(options, false);
-  Program program(schedule, 100 * kMs);
+  ScheduledProgram program(schedule, 100 * kMs);
   program.wait(kSecond);
   EXPECT_EQ(AgentState::kArmed, schedule.plan().mode);
   EXPECT_EQ(wire::kNever, schedule.next_deadline());
@@ -41,7 +41,7 @@ class StepLength : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(StepLength, FilesHoldExactlyTheAskedStepsWithWarmup) {
   Schedule schedule(in_steps(1, 1, 1, 3, 2), true);
-  Program program(schedule, GetParam());
+  ScheduledProgram program(schedule, GetParam());
   program.wait(100 * kMs);  // the interpreter starts
   program.steps(100);
   program.finish();
@@ -55,7 +55,7 @@ TEST_P(StepLength, FilesHoldExactlyTheAskedStepsWithWarmup) {
 TEST_P(StepLength, FarWindowsAreExactTooAndRecordingIsOffBetween) {
   const std::uint64_t far = 3 * kSecond / GetParam() + 10;
   Schedule schedule(in_steps(0, far, 1, 3, 2), true);
-  Program program(schedule, GetParam());
+  ScheduledProgram program(schedule, GetParam());
   program.steps(2 * far + 20);
   program.finish();
   EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{far + 1, 3}, Steps{2 * far + 5, 3}));
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, StepLength,
 TEST(Schedule, LateRecordingMovesTheWindowToWholeStepsAndSaysSo) {
   // Given an agent that needs 200 ms to switch on and no warm-up
   Schedule schedule(in_steps(0, 40, 0, 5, 1), true);
-  Program program(schedule, 50 * kMs, 200 * kMs);
+  ScheduledProgram program(schedule, 50 * kMs, 200 * kMs);
   program.steps(100);
   program.finish();
   ASSERT_EQ(1u, program.windows.size());
@@ -81,7 +81,7 @@ TEST(Schedule, LateRecordingMovesTheWindowToWholeStepsAndSaysSo) {
 
 TEST(Schedule, WindowsBackToBackStayOn) {
   Schedule schedule(in_steps(0, 0, 0, 2, 3), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(100 * kMs);
   program.steps(10);
   program.finish();
@@ -90,7 +90,7 @@ TEST(Schedule, WindowsBackToBackStayOn) {
 
 TEST(Schedule, RepeatsUntilTheEnd) {
   Schedule schedule(in_steps(0, 1, 1, 1, 0), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.steps(31);
   program.finish();
   EXPECT_EQ(10u, program.windows.size());
@@ -98,7 +98,7 @@ TEST(Schedule, RepeatsUntilTheEnd) {
 
 TEST(Schedule, ProvisionalRecordingIsThrownAwayAtTheFirstStep) {
   Schedule schedule(in_steps(0, 0, 0, 2, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
   program.wait(2 * kSecond);
   schedule.first_activity(program.now());
@@ -110,7 +110,7 @@ TEST(Schedule, ProvisionalRecordingIsThrownAwayAtTheFirstStep) {
 
 TEST(Schedule, ProvisionalRecordingEndsFiveSecondsAfterTheFirstLaunch) {
   Schedule schedule(in_steps(0, 10, 0, 2, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(8 * kSecond);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode) << "nothing was launched yet";
   const std::uint64_t launch = program.now();
@@ -126,7 +126,7 @@ TEST(Schedule, ProvisionalRecordingEndsFiveSecondsAfterTheFirstLaunch) {
 
 TEST(Schedule, ShortProgramWithoutStepsKeepsWhatThereIs) {
   Schedule schedule(in_steps(0, 0, 0, 2, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(300 * kMs);
   program.finish();
   ASSERT_EQ(1u, program.windows.size());
@@ -138,7 +138,7 @@ TEST(Schedule, GivesUpAfterTheTimeout) {
   auto options = in_steps(0, 0, 0, 2, 1);
   options.step_timeout_ns = 10 * kSecond;
   Schedule schedule(options, true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   schedule.first_activity(program.now());
   program.wait(9 * kSecond);
   EXPECT_FALSE(schedule.done());
@@ -151,7 +151,7 @@ TEST(Schedule, RecordsNothingOnNoStepIfAsked) {
   auto options = in_steps(0, 0, 0, 2, 1);
   options.on_no_step = "none";
   Schedule schedule(options, true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
   program.wait(kSecond);
   program.finish();
@@ -161,7 +161,7 @@ TEST(Schedule, RecordsNothingOnNoStepIfAsked) {
 
 TEST(Schedule, SaysThatTheProgramEndedBeforeTheFirstWindow) {
   Schedule schedule(in_steps(0, 100, 1, 2, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.steps(10);
   program.finish();
   EXPECT_THAT(program.windows, IsEmpty());
@@ -170,7 +170,7 @@ TEST(Schedule, SaysThatTheProgramEndedBeforeTheFirstWindow) {
 
 TEST(Schedule, ProgramThatEndsInAWindowLeavesItsWholeSteps) {
   Schedule schedule(in_steps(0, 2, 1, 10, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.steps(8);
   program.finish();
   EXPECT_THAT(steps_of(program.windows), ElementsAre(Steps{3, 4}));
@@ -179,7 +179,7 @@ TEST(Schedule, ProgramThatEndsInAWindowLeavesItsWholeSteps) {
 
 TEST(Schedule, DoesNotWaitForAStepThatNeverBegins) {
   Schedule schedule(in_steps(0, 0, 0, 3, 1), true);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(100 * kMs);
   program.steps(3);
   schedule.step_ended(2, program.now());
@@ -189,7 +189,7 @@ TEST(Schedule, DoesNotWaitForAStepThatNeverBegins) {
 
 TEST(Schedule, TimeWindowsFollowTheClock) {
   Schedule schedule(in_time(2 * kSecond, kSecond, 2), false);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   const std::uint64_t start = program.now();
   program.wait(kSecond);
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
@@ -203,7 +203,7 @@ TEST(Schedule, TimeWindowsFollowTheClock) {
 
 TEST(Schedule, TimeOfARunningProcessCountsFromWhereItIsRecorded) {
   api::SessionOptions options = in_time(0, 200 * kMs, 2);
-  options.of_running = true;
+  options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
   schedule.tick(kSecond + 250 * kMs);
@@ -221,7 +221,7 @@ TEST(Schedule, TimeOfARunningProcessCountsFromWhereItIsRecorded) {
 
 TEST(Schedule, ARunningProcessThatNeverSaysThatItIsRecordedIsTakenByTheClock) {
   api::SessionOptions options = in_time(0, 200 * kMs, 1);
-  options.of_running = true;
+  options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
   for (std::uint64_t ms = 5; ms <= 5100; ms += 5) schedule.tick(kSecond + ms * kMs);
@@ -233,7 +233,7 @@ TEST(Schedule, ARunningProcessThatNeverSaysThatItIsRecordedIsTakenByTheClock) {
 
 TEST(Schedule, ARunningProcessThatEndsBeforeItIsRecordedHasItsWindow) {
   api::SessionOptions options = in_time(0, 200 * kMs, 1);
-  options.of_running = true;
+  options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
   schedule.finish(kSecond + 20 * kMs);
@@ -246,7 +246,7 @@ TEST(Schedule, TimeWindowsAreNeverCutInsideAStep) {
   auto options = in_time(2 * kSecond, kSecond, 1);
   options.step = "nvtx:step";
   Schedule schedule(options, true);
-  Program program(schedule, 300 * kMs);
+  ScheduledProgram program(schedule, 300 * kMs);
   program.steps(20);
   program.finish();
   ASSERT_EQ(1u, program.windows.size());
@@ -261,7 +261,7 @@ TEST(Schedule, DelayAloneRecordsUntilTheEnd) {
   options.schedule.wait = {Extent::Unit::kTime, kSecond};
   options.schedule.given = true;
   Schedule schedule(options, false);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(4 * kSecond);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
   program.finish();
@@ -271,7 +271,7 @@ TEST(Schedule, DelayAloneRecordsUntilTheEnd) {
 
 TEST(Schedule, SaysThatTheProgramEndedBeforeTheDelay) {
   Schedule schedule(in_time(5 * kSecond, kSecond, 1), false);
-  Program program(schedule, 20 * kMs);
+  ScheduledProgram program(schedule, 20 * kMs);
   program.wait(kSecond);
   program.finish();
   EXPECT_THAT(program.windows, IsEmpty());

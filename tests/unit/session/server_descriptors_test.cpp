@@ -22,7 +22,7 @@ class DescriptorsTest : public DaemonTest {
   /// Greets as a process that works; 's': it is served, 'r': refused with a sentence, 'u': neither.
   static char greet(FakeAgent& agent, const std::string& address) {
     FakeAgent::Options options;
-    options.woke = wire::kWokeWork;
+    options.woke = wire::kWakeCpuTime;
     return agent.connect(address, options) ? 's' : agent.refusal().empty() ? 'u' : 'r';
   }
 };
@@ -35,7 +35,7 @@ TEST_F(DescriptorsTest, ProcessesThatEndedKeepNone) {
       if (wait_for(fork_child([&] {
             FakeAgent agent;
             if (greet(agent, address) != 's') ::_exit(3);
-            agent.bye();
+            agent.send_bye();
           })) != 0)
         ::_exit(3);
   });
@@ -65,7 +65,7 @@ TEST_F(DescriptorsTest, WhoeverFindsNoneIsRefusedAndCounted) {
       FakeAgent agent;
       char answer = greet(agent, address);
       if (::write(told[1], &answer, 1) == 1 && answer == 's' && ::read(held[0], &answer, 1) == 0)
-        agent.bye();
+        agent.send_bye();
     }));
   client_->command_started(static_cast<std::uint32_t>(children.front()));
   std::string answers(kProcesses, ' ');

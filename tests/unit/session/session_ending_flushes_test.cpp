@@ -14,7 +14,7 @@ namespace {
 using fakes::FakeAgent;
 using testing::HasSubstr;
 using wire::Counter;
-using wire::LaneRole;
+using wire::RingRole;
 
 void add_to(FakeAgent& agent, Counter which, std::uint64_t amount) {
   agent.stats().counters[static_cast<std::size_t>(which)].fetch_add(amount);
@@ -36,10 +36,10 @@ class Flushes : public DaemonTest {
     const pid_t child = fork_child([&] {
       FakeAgent agent;
       if (!agent.connect(address)) ::_exit(3);
-      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      auto lane = agent.open_lane(1, RingRole::kCallback);
       while (!agent.recording()) agent.serve_until_stopped(1);
       body(agent, lane);
-      agent.bye();
+      agent.send_bye();
     });
     client_->command_started(static_cast<std::uint32_t>(child));
     EXPECT_EQ(0, wait_for(child));
@@ -51,9 +51,9 @@ TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
   const std::string address = open();
   FakeAgent silent;  // lives in this process
   ASSERT_TRUE(silent.connect(address));
-  auto lane = silent.open_lane(1, LaneRole::kCallback);
+  auto lane = silent.open_lane(1, RingRole::kCallback);
   for (int i = 0; i < kLooks && !silent.recording(); ++i) {
-    silent.serve();
+    silent.process_messages();
     sleep_ms(1);
   }
   launch(lane, 1, 1);
@@ -72,7 +72,7 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
   options_.schedule.active = {api::Extent::Unit::kSteps, 5};
   options_.schedule.repeat = 1;
   const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
-    add_to(agent, Counter::kFlushesMissed, 1);
+    add_to(agent, Counter::kFlushTimeouts, 1);
     std::uint32_t n = 0;
     for (int i = 0; i < kLooks && !has_file(); ++i) {
       agent.step(lane, wire::StepSource::kNvtx);
@@ -91,7 +91,7 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
 
 TEST_F(Flushes, ALateSwitchIsTold) {
   const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
-    add_to(agent, Counter::kCuptiLateNs, 2'500'000'000);
+    add_to(agent, Counter::kCuptiEnableDelayNs, 2'500'000'000);
     launch(lane, 1, 1);
   });
 
@@ -104,7 +104,7 @@ TEST_F(Flushes, ALateSwitchIsTold) {
 
 TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
   const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
-    add_to(agent, Counter::kOtherCallsMissed, 2);
+    add_to(agent, Counter::kProgramCuptiCallsMissed, 2);
     launch(lane, 1, 1);
   });
 
@@ -134,7 +134,7 @@ TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
       << "what was said while it ran is replaced";
 }
 
-void read_clock(wire::LaneWriter& lane) {
+void read_clock(wire::RingWriter& lane) {
   const std::uint64_t mono = base::mono_ns(), real = base::real_ns();
   lane.push(wire::ClockSync{real, mono, real, mono, 0, 10, 0}, mono);
 }

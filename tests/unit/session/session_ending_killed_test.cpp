@@ -11,7 +11,7 @@ namespace {
 
 using fakes::FakeAgent;
 using testing::Contains;
-using wire::LaneRole;
+using wire::RingRole;
 
 class LastWords : public DaemonTest {
  protected:
@@ -34,7 +34,7 @@ TEST_F(LastWords, OfAKilledProcessAllAreRead) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     launch(lane, 1, 1);
     if (::write(ready[1], &byte, 1) != 1 || ::read(go[0], &byte, 1) != 1) ::_exit(4);
     for (int i = 0; i < kMessages; ++i)
@@ -65,9 +65,9 @@ TEST_F(LastWords, TwoProcessesOfOneNumberAreTwo) {
       FakeAgent::Options options;
       options.start_ticks = began;
       if (!agent.connect(address, options)) ::_exit(3);
-      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      auto lane = agent.open_lane(1, RingRole::kCallback);
       launch(lane, 1, 1);
-      agent.bye();
+      agent.send_bye();
     }
   });
   client_->command_started(static_cast<std::uint32_t>(child));

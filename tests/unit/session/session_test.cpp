@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-using wire::LaneRole;
+using wire::RingRole;
 
 std::uint64_t count_of(const api::Counts& counts, const std::string& part) {
   std::uint64_t sum = 0;
@@ -37,10 +37,10 @@ TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 100; ++i) launch(lane, i, 1);
-    agent.serve();
-    agent.bye();
+    agent.process_messages();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
@@ -63,9 +63,9 @@ TEST_F(DaemonTest, OfMoreThanAThousandShortProcessesTheLeastAreCountedOnly) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
     launch(lane, 1, 1);
-    agent.serve();
+    agent.process_messages();
     for (int i = 0; i < 1010; ++i) {
       const pid_t brief = ::fork();
       if (brief != 0) {
@@ -74,13 +74,13 @@ TEST_F(DaemonTest, OfMoreThanAThousandShortProcessesTheLeastAreCountedOnly) {
       }
       FakeAgent own;
       FakeAgent::Options options;
-      options.woke = wire::kWokeWork;
+      options.woke = wire::kWakeCpuTime;
       if (!own.connect(address, options)) ::_exit(3);
-      own.bye();
+      own.send_bye();
       ::_exit(0);
     }
-    agent.serve();
-    agent.bye();
+    agent.process_messages();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
@@ -99,13 +99,13 @@ TEST_F(DaemonTest, SleepsWhileFilesAreWritten) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 40'000; ++i) {
       launch(lane, i, 1);
       if (i % 1000 == 0) sleep_ms(6);
     }
-    agent.serve();
-    agent.bye();
+    agent.process_messages();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
@@ -124,7 +124,7 @@ TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 1000; ++i) launch(lane, i, 1);
     ::raise(SIGKILL);
   });
@@ -144,7 +144,7 @@ TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
     for (std::uint32_t i = 11; i <= 17; ++i) launch_undelivered(lane, i, 1);
     ::raise(SIGKILL);
@@ -161,7 +161,7 @@ TEST_F(DaemonTest, ProcessThatNeverBeginsToRecordIsSaidTo) {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     sleep_ms(150);  // its thread does not get to run
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const api::Summary summary = finish(wait_for(child));
@@ -180,10 +180,10 @@ TEST_F(DaemonTest, ProcessThatBeginsLateIsSaidTo) {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     sleep_ms(1100);
-    agent.serve();
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    agent.process_messages();
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     launch(lane, 1, 1);
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   const api::Summary summary = finish(wait_for(child));
@@ -226,7 +226,7 @@ TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
   const pid_t bad = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    agent.open_lane(1, LaneRole::kCallback);
+    agent.open_lane(1, RingRole::kCallback);
     std::uint64_t x = 88172645463325252ULL;
     for (std::uint64_t i = 4096; i < agent.total_bytes(); i += 8) {
       x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -242,9 +242,9 @@ TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
   const pid_t good = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 50; ++i) launch(lane, i, 1);
-    agent.bye();
+    agent.send_bye();
   });
   wait_for(good);
 
@@ -273,14 +273,14 @@ TEST_F(DaemonTest, StopsAtTheMaximumSizeAndSaysSo) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     launch(lane, 1, 1);
     for (int i = 0; i < 60'000 && !(i > 20 && !agent.recording()); ++i) {
-      agent.serve();
+      agent.process_messages();
       sleep_ms(5);
     }
     const bool off = !agent.recording();
-    agent.bye();
+    agent.send_bye();
     ::_exit(off ? 0 : 5);
   });
   EXPECT_EQ(0, wait_for(child)) << "recording is switched off, the program goes on";
@@ -294,9 +294,9 @@ TEST_F(DaemonTest, CountsDropsByReason) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    for (std::uint32_t i = 0; i < wire::delivery_lanes(wire::kDefaultLargeLanes); ++i)
-      agent.open_lane(2 + i, LaneRole::kCallback);  // these hold too much
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    for (std::uint32_t i = 0; i < wire::delivery_rings(wire::kDefaultLargeRings); ++i)
+      agent.open_lane(2 + i, RingRole::kCallback);  // these hold too much
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 60'000; ++i) launch(lane, i, 1);  // far beyond the ring
     ::raise(SIGKILL);
   });
@@ -317,9 +317,9 @@ TEST_F(DaemonTest, ImageReplacedByExecGivesItsPlaceToTheNewOne) {
     }
     FakeAgent program;
     if (!program.connect(address)) ::_exit(3);
-    auto lane = program.open_lane(1, LaneRole::kCallback);
+    auto lane = program.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
-    program.bye();
+    program.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -338,10 +338,10 @@ TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
     for (std::uint32_t image = 1; image <= 3; ++image) {
       FakeAgent program;
       if (!program.connect(address)) ::_exit(3);
-      auto lane = program.open_lane(1, LaneRole::kCallback);
+      auto lane = program.open_lane(1, RingRole::kCallback);
       for (std::uint32_t i = 1; i <= 10 * image; ++i) launch(lane, i, 1);
       if (image == 1) launch_undelivered(lane, 11, 1);
-      if (image == 3) program.bye();
+      if (image == 3) program.send_bye();
     }
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -361,16 +361,16 @@ TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
 TEST_F(DaemonTest, ToldToEndWhileTheProgramRunsItSaysSo) {
   open();
   client_->command_started(static_cast<std::uint32_t>(::getpid()));
-  tell_daemon_to_end();
-  EXPECT_TRUE(wait_for_summary().told_to_end);
+  request_daemon_stop();
+  EXPECT_TRUE(wait_for_summary().terminated);
 }
 
 TEST_F(DaemonTest, ToldToEndAfterTheProgramItHasNothingToSay) {
   open();
   client_->command_ended(0);
   const api::Summary summary = wait_for_summary();
-  tell_daemon_to_end();
-  EXPECT_FALSE(summary.told_to_end);
+  request_daemon_stop();
+  EXPECT_FALSE(summary.terminated);
 }
 
 TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
@@ -382,9 +382,9 @@ TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     launch(lane, 1, 1);
-    agent.bye();
+    agent.send_bye();
   });
   wait_for(child);
 

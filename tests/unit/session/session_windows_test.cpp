@@ -14,7 +14,7 @@ namespace {
 
 using fakes::FakeAgent;
 using testing::HasSubstr;
-using wire::LaneRole;
+using wire::RingRole;
 
 constexpr int kPatience = 30'000;  // of a busy machine, in looks
 
@@ -22,7 +22,7 @@ constexpr int kPatience = 30'000;  // of a busy machine, in looks
 template <typename F>
 bool serve_until(FakeAgent& agent, F said) {
   for (int i = 0; i < kPatience && !said(agent.plan()); ++i) {
-    agent.serve();
+    agent.process_messages();
     sleep_ms(1);
   }
   return said(agent.plan());
@@ -50,7 +50,7 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address) || agent.step_text() != "step") ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 0; i < 90; ++i) {
       agent.step(lane, wire::StepSource::kNvtx);
       if (agent.recording()) launch(lane, i + 1, 1);
@@ -58,7 +58,7 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
       if (i == 40 && !serve_until(agent, plans_after(i))) ::_exit(4);
     }
     if (!serve_until(agent, is_over)) ::_exit(5);
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -87,15 +87,15 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     lane.push(wire::StringDef{5, 1, 0}, base::mono_ns(), "k", 1);
     while (!agent.recording() && !agent.serve_until_stopped(10)) {
     }
     for (int i = 0; i < 3; ++i) {
-      lane.push(wire::KernelMark{base::mono_ns(), 5}, base::mono_ns());
+      lane.push(wire::UnmatchedLaunch{base::mono_ns(), 5}, base::mono_ns());
       agent.serve_until_stopped(30);
     }
-    lane.push(wire::NameMatch{5, 1}, base::mono_ns());
+    lane.push(wire::KernelNameMatch{5, 1}, base::mono_ns());
     for (int i = 0; i < 20; ++i) {
       agent.serve_until_stopped(10);
       if (!agent.recording()) ::_exit(4);
@@ -105,7 +105,7 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
       if (i == kPatience) ::_exit(5);
       agent.serve_until_stopped(10);
     }
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -127,7 +127,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 0; i < 6000; ++i) {
       const std::uint64_t until = base::mono_ns() + 100'000;
       agent.step(lane, wire::StepSource::kNvtx);
@@ -135,7 +135,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
       }
     }
     if (!serve_until(agent, is_over)) ::_exit(5);
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -158,10 +158,10 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
     agent.serve_until_stopped(30);
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -181,10 +181,10 @@ TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
     agent.serve_until_stopped(30);
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
@@ -212,23 +212,23 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   const pid_t helper = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    agent.open_lane(1, LaneRole::kCallback);
+    agent.open_lane(1, RingRole::kCallback);
     for (bool was = false; !agent.stopped() && switches < kAll; sleep_ms(1)) {
-      agent.serve();
+      agent.process_messages();
       if (agent.recording() != was) ++switches;
       was = agent.recording();
     }
-    agent.bye();
+    agent.send_bye();
     ::_exit(switches >= kAll ? 0 : 4);
   });
   const pid_t leader = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, LaneRole::kCallback);
+    auto lane = agent.open_lane(1, RingRole::kCallback);
     const auto wait_until_seen = [&](int count) {
       for (int i = 0; switches < count; ++i) {
         if (i == kPatience) ::_exit(6);
-        agent.serve();
+        agent.process_messages();
         sleep_ms(1);
       }
     };
@@ -240,7 +240,7 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
       if (i == 43) wait_until_seen(3);
     }
     wait_until_seen(kAll);
-    agent.bye();
+    agent.send_bye();
   });
   EXPECT_EQ(0, wait_for(leader));
   if (switches < kAll) ::kill(helper, SIGKILL);
@@ -263,15 +263,15 @@ TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
     const pid_t child = fork_child([&] {
       FakeAgent agent;
       if (!agent.connect(address)) ::_exit(3);
-      agent.serve();
+      agent.process_messages();
       sleep_ms(50);
-      auto lane = agent.open_lane(1, LaneRole::kCallback);
+      auto lane = agent.open_lane(1, RingRole::kCallback);
       for (int i = 0; i < 31; ++i) {
         agent.step(lane, wire::StepSource::kNvtx);
         sleep_ms(10);
       }
       agent.serve_until_stopped(50);
-      agent.bye();
+      agent.send_bye();
     });
     EXPECT_EQ(0, wait_for(child));
     const api::Summary summary = finish();

@@ -12,7 +12,7 @@ namespace gpuprof::session {
 namespace {
 
 using fakes::FakeAgent;
-using wire::LaneRole;
+using wire::RingRole;
 
 class WindowLosses : public DaemonTest {
  protected:
@@ -38,20 +38,20 @@ class WindowLosses : public DaemonTest {
     ::pclose(file);
     return text;
   }
-  static bool push(wire::LaneWriter& lane) {
+  static bool push(wire::RingWriter& lane) {
     const std::uint64_t now = base::mono_ns();
-    return lane.push(wire::MarkEvent{now, 0, 0, 0, 0, 0, 0}, now);
+    return lane.push(wire::NvtxMark{now, 0, 0, 0, 0, 0, 0}, now);
   }
   /// Until a record finds no room and none follows that could tell of it.
-  void overflow(wire::LaneWriter& lane) {
+  void overflow(wire::RingWriter& lane) {
     for (int i = 0; i < 16; ++i) {
       while (push(lane)) {
       }
     }
-    shared_->dropped = lane.drops();
+    shared_->dropped = lane.drop_count();
   }
   template <typename F>
-  static void step_until(FakeAgent& agent, wire::LaneWriter& lane, F reached) {
+  static void step_until(FakeAgent& agent, wire::RingWriter& lane, F reached) {
     for (int i = 0; i < kPatience && !reached(); ++i) {
       agent.step(lane, wire::StepSource::kNvtx);
       sleep_ms(2);
@@ -87,14 +87,14 @@ TEST_F(WindowLosses, OfARingThatIsFullAtTheEndAreInTheFile) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto steps = agent.open_lane(1, LaneRole::kCallback);
-    auto lane = agent.open_lane(2, LaneRole::kCallback);
+    auto steps = agent.open_lane(1, RingRole::kCallback);
+    auto lane = agent.open_lane(2, RingRole::kCallback);
     // The sixth to the tenth are recorded.
     step_until(agent, steps, [&] { return agent.stats().steps.load() >= 8; });
     overflow(lane);
     step_until(agent, steps, [&] { return has_file(); });
     push(lane);  // with it goes word of what was dropped
-    agent.bye();
+    agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));

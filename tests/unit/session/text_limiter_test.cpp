@@ -12,7 +12,7 @@ using fakes::FakeAgent;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-using wire::LaneRole;
+using wire::RingRole;
 
 constexpr auto kMissing = static_cast<std::uint32_t>(wire::NoticeLevel::kMissing);
 
@@ -25,11 +25,11 @@ class TextsTest : public DaemonTest {
     const pid_t child = fork_child([&] {
       FakeAgent agent;
       if (!agent.connect(address)) ::_exit(3);
-      auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), LaneRole::kCallback);
+      auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
       launch(lane, 1, 1);
       body(agent);
-      agent.serve();
-      agent.bye();
+      agent.process_messages();
+      agent.send_bye();
     });
     client_->command_started(static_cast<std::uint32_t>(child));
     const int status = wait_for(child);
@@ -67,57 +67,57 @@ TEST_F(TextsTest, SentencesBehindManyNamesAreTold) {
 TEST_F(TextsTest, OfTooManySentencesTheNewestAreToldAndTheRestIsCounted) {
   constexpr std::uint64_t kMore = 100;
   const api::Summary summary = summary_of([](FakeAgent& agent) {
-    for (std::uint64_t i = 0; i < Texts::kMostNotices + kMore; ++i)
+    for (std::uint64_t i = 0; i < TextLimiter::kMaxNotices + kMore; ++i)
       say(agent, "sentence " + std::to_string(i));
   });
 
-  const std::string last = std::to_string(Texts::kMostNotices + kMore - 1);
+  const std::string last = std::to_string(TextLimiter::kMaxNotices + kMore - 1);
   EXPECT_THAT(summary.missing, Contains("sentence " + last));
   EXPECT_THAT(summary.missing, Contains(HasSubstr("earlier sentences about process")));
   EXPECT_THAT(summary.missing,
-              Contains(testing::StartsWith(std::to_string(kMore - Texts::kMostHeld) +
+              Contains(testing::StartsWith(std::to_string(kMore - TextLimiter::kMaxPending) +
                                            " sentences of process")));
 }
 
 TEST(Texts, WhatIsUnchangedIsNotWrittenAgain) {
-  Texts texts;
-  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "loader"));
-  EXPECT_FALSE(texts.takes(Texts::Of::kThread, 7, "loader"));
-  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "loader", wire::kThreadMasked));
-  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 7, "writer", wire::kThreadMasked));
-  EXPECT_TRUE(texts.takes(Texts::Of::kThread, 8, "loader"));
-  EXPECT_TRUE(texts.takes(Texts::Of::kDomain, 7, "loader"));
+  TextLimiter texts;
+  EXPECT_TRUE(texts.admit(TextLimiter::Of::kThread, 7, "loader"));
+  EXPECT_FALSE(texts.admit(TextLimiter::Of::kThread, 7, "loader"));
+  EXPECT_TRUE(texts.admit(TextLimiter::Of::kThread, 7, "loader", wire::kThreadBlocksSignal));
+  EXPECT_TRUE(texts.admit(TextLimiter::Of::kThread, 7, "writer", wire::kThreadBlocksSignal));
+  EXPECT_TRUE(texts.admit(TextLimiter::Of::kThread, 8, "loader"));
+  EXPECT_TRUE(texts.admit(TextLimiter::Of::kDomain, 7, "loader"));
   EXPECT_EQ(0u, texts.names_lost());
 }
 
 TEST(Texts, NamesThatFindNoRoomAreCountedAndTakeNoneFromSentences) {
-  Texts texts;
-  for (std::uint64_t i = 0; i < Texts::kMostNames + 5; ++i) {
-    const bool took = texts.takes(Texts::Of::kThread, i, "t");
-    ASSERT_EQ(i < Texts::kMostNames, took);
+  TextLimiter texts;
+  for (std::uint64_t i = 0; i < TextLimiter::kMaxNames + 5; ++i) {
+    const bool took = texts.admit(TextLimiter::Of::kThread, i, "t");
+    ASSERT_EQ(i < TextLimiter::kMaxNames, took);
   }
   EXPECT_EQ(5u, texts.names_lost());
-  EXPECT_TRUE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+  EXPECT_TRUE(texts.admit(model::Notice{1, 1, kMissing, 0, "a sentence"}));
 }
 
 TEST(Texts, ASentenceThatClosesAnotherFindsRoom) {
-  Texts texts;
-  for (std::uint64_t i = 0; i < Texts::kMostNotices; ++i)
-    ASSERT_TRUE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
-  EXPECT_FALSE(texts.takes(model::Notice{1, 1, kMissing, 0, "a sentence"}));
-  EXPECT_TRUE(texts.takes(model::Notice{1, 1, kMissing, base::kNoticeClosing | 1, "its end"}));
+  TextLimiter texts;
+  for (std::uint64_t i = 0; i < TextLimiter::kMaxNotices; ++i)
+    ASSERT_TRUE(texts.admit(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+  EXPECT_FALSE(texts.admit(model::Notice{1, 1, kMissing, 0, "a sentence"}));
+  EXPECT_TRUE(texts.admit(model::Notice{1, 1, kMissing, base::kNoticeFinal | 1, "its end"}));
 }
 
 TEST(Texts, TheNewestSentencesWaitForTheirTurn) {
-  Texts texts;
-  for (std::uint64_t i = 0; i < Texts::kMostNotices + Texts::kMostHeld + 3; ++i)
-    texts.takes(model::Notice{i, 1, kMissing, 0, std::to_string(i)});
+  TextLimiter texts;
+  for (std::uint64_t i = 0; i < TextLimiter::kMaxNotices + TextLimiter::kMaxPending + 3; ++i)
+    texts.admit(model::Notice{i, 1, kMissing, 0, std::to_string(i)});
   std::vector<std::string> given;
-  texts.give_held([&](const model::Notice& notice) { given.emplace_back(notice.text); });
-  ASSERT_EQ(Texts::kMostHeld, given.size());
-  EXPECT_EQ(std::to_string(Texts::kMostNotices + 3), given.front());
+  texts.release_pending([&](const model::Notice& notice) { given.emplace_back(notice.text); });
+  ASSERT_EQ(TextLimiter::kMaxPending, given.size());
+  EXPECT_EQ(std::to_string(TextLimiter::kMaxNotices + 3), given.front());
   EXPECT_EQ(3u, texts.notices_lost());
-  texts.give_held([&](const model::Notice&) { FAIL() << "they are given once"; });
+  texts.release_pending([&](const model::Notice&) { FAIL() << "they are given once"; });
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ class UnseenTest : public testing::Test {
   /// The sentences as soon as there are so many; a look now and then, as in a session.
   std::vector<std::string> wait_for(std::size_t count) {
     for (int i = 0; i < 3000; ++i) {
-      Unseen unseen;
+      UnrecordedProcesses unseen;
       unseen.look(static_cast<std::uint32_t>(getpid()), is_known_, base::mono_ns());
-      if (auto told = unseen.sentences(is_known_); told.size() >= count) return told;
+      if (auto told = unseen.messages(is_known_); told.size() >= count) return told;
       usleep(20'000);
     }
     return {};
@@ -58,7 +58,9 @@ class UnseenTest : public testing::Test {
 
   std::vector<pid_t> children_;
   std::set<std::uint32_t> known_;
-  const Unseen::IsKnown is_known_ = [this](std::uint32_t pid) { return known_.contains(pid); };
+  const UnrecordedProcesses::IsKnown is_known_ = [this](std::uint32_t pid) {
+    return known_.contains(pid);
+  };
 };
 
 TEST_F(UnseenTest, OneThatWorkedIsToldWithTheReason) {
@@ -75,11 +77,11 @@ TEST_F(UnseenTest, OneThatWorkedIsToldWithTheReason) {
 TEST_F(UnseenTest, OneThatIsKnownIsNotToldAlsoWhereItSaidHelloLater) {
   const pid_t first = start(work), second = start(work);
   ASSERT_EQ(wait_for(2).size(), 2U);
-  Unseen unseen;
+  UnrecordedProcesses unseen;
   unseen.look(static_cast<std::uint32_t>(getpid()), is_known_, base::mono_ns());
-  ASSERT_EQ(unseen.sentences(is_known_).size(), 2U);
+  ASSERT_EQ(unseen.messages(is_known_).size(), 2U);
   known_.insert(static_cast<std::uint32_t>(second));
-  const std::vector<std::string> told = unseen.sentences(is_known_);
+  const std::vector<std::string> told = unseen.messages(is_known_);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told[0], HasSubstr("process " + std::to_string(first) + " ("));
 }
@@ -108,12 +110,12 @@ TEST_F(UnseenTest, OfManyTheBusiestAreNamedAndTheRestCounted) {
 TEST_F(UnseenTest, ALookIsNotMadeAgainBeforeASecondHasPassed) {
   start(work);
   ASSERT_EQ(wait_for(1).size(), 1U);
-  Unseen unseen;
+  UnrecordedProcesses unseen;
   const std::uint64_t now_ns = base::mono_ns();
   unseen.look(
       static_cast<std::uint32_t>(getpid()), [](auto) { return true; }, now_ns);
   unseen.look(static_cast<std::uint32_t>(getpid()), is_known_, now_ns + 999'000'000);
-  EXPECT_TRUE(unseen.sentences(is_known_).empty());
+  EXPECT_TRUE(unseen.messages(is_known_).empty());
 }
 
 }  // namespace

@@ -55,11 +55,11 @@ TEST_F(MadeUpNumbers, TimesThatNoClockShowsAreBroughtNear) {
   // then none is longer than can be added up, and honest ones are as they were
   ASSERT_EQ(got.seen.size(), std::size(sent));
   for (const auto& [start, end] : got.seen) {
-    EXPECT_LE(start, kLatest_ns);
+    EXPECT_LE(start, kMaxTimeNs);
     EXPECT_GE(end, start);
-    EXPECT_LE(end - start, kLongest_ns);
+    EXPECT_LE(end - start, kMaxDurationNs);
   }
-  EXPECT_EQ(got.ended_ns, kLatest_ns);
+  EXPECT_EQ(got.ended_ns, kMaxTimeNs);
   EXPECT_EQ(got.seen.front().second, 1000u);
   EXPECT_EQ(got.seen.back(), sent[5]);
 }
@@ -84,8 +84,8 @@ TEST_F(MadeUpNumbers, AnAllocationIsNoLargerThanAnyMachine) {
     std::vector<std::int64_t> seen;
   } got;
   ASSERT_TRUE(replay(path(), {}, got).ok());
-  EXPECT_EQ(got.seen, (std::vector<std::int64_t>{-kMostBytes, kMostBytes, -4096, 1LL << 40}));
-  EXPECT_EQ(got.most, static_cast<std::uint64_t>(kMostBytes));
+  EXPECT_EQ(got.seen, (std::vector<std::int64_t>{-kMaxBytes, kMaxBytes, -4096, 1LL << 40}));
+  EXPECT_EQ(got.most, static_cast<std::uint64_t>(kMaxBytes));
 }
 
 }  // namespace

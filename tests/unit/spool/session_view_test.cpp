@@ -34,7 +34,7 @@ class Session : public testing::Test {
     log->process(18, "/elsewhere/18.spool");
     log->window({1, 10, 20, 1'700'000'000'000'000'000, 3, 4, 2, "schedule"});
     log->remark("steps", "no step seen within 30 s");
-    log->chosen({17, 18}, {"17-0.spool", "18-1.spool"});
+    log->selected({17, 18}, {"17-0.spool", "18-1.spool"});
     log->ended("command ended");
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -52,7 +52,7 @@ TEST_F(Session, ALineThatNestsWithoutEndIsDamage) {
 
 TEST_F(Session, ReadsBackWhatWasWritten) {
   const auto opened = open_session(folder_ + "/");
-  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
   const SessionView& view = opened.value();
   EXPECT_EQ(view.folder, folder_);
   EXPECT_EQ(view.host, "host-1");
@@ -69,7 +69,7 @@ TEST_F(Session, ReadsBackWhatWasWritten) {
   EXPECT_EQ(view.windows[0].why, "schedule");
   ASSERT_EQ(view.remarks.size(), 1u);
   EXPECT_EQ(view.remarks[0].second, "no step seen within 30 s");
-  EXPECT_EQ(view.chosen, (std::vector<std::uint32_t>{17, 18}));
+  EXPECT_EQ(view.selected, (std::vector<std::uint32_t>{17, 18}));
   EXPECT_EQ(view.chosen_spools, (std::vector<std::string>{"17-0.spool", "18-1.spool"}));
   EXPECT_TRUE(view.ended);
 }
@@ -93,7 +93,7 @@ TEST_F(Session, LeavesOutAHalfLastLineOnly) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, cut);
     // when opened, then it opens
     const auto opened = open_session(folder_);
-    ASSERT_TRUE(opened.ok()) << cut << ": " << opened.error().sentence;
+    ASSERT_TRUE(opened.ok()) << cut << ": " << opened.error().message;
     EXPECT_EQ(opened.value().host, "host-1");
   }
 }
@@ -105,7 +105,7 @@ TEST_F(Session, WindowsThatNoClockShowsAreBroughtNear) {
       << R"({"line":"window","index":2,"start_ns":5,"end_ns":9223372036854775807})"
       << "\n";
   const auto opened = open_session(folder_);
-  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
   ASSERT_EQ(opened.value().windows.size(), 3u);
   for (const model::Window& window : opened.value().windows) {
     EXPECT_LE(window.start_ns, window.end_ns);
@@ -120,7 +120,7 @@ TEST_F(Session, LeavesDamageInTheMiddleOutAndSaysSo) {
       << R"({"line":"remark","key":"k","sent{"line":"remark","key":"k","sentence":"lost"})"
       << "\n{\"line\":\"window\",\"index\":1,\"start_ns\":30,\"end_ns\":40}\n";
   const auto opened = open_session(folder_);
-  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ(opened.value().windows.size(), 2u);
   EXPECT_EQ(opened.value().remarks.size(), 1u);
   EXPECT_THAT(opened.value().damage, HasSubstr("2 lines of " + path + " are damaged"));
@@ -148,7 +148,7 @@ TEST_F(Session, WhatFoundNoRoomIsWrittenOnceThereIsSome) {
   ASSERT_EQ(child, ::waitpid(child, &status, 0));
   EXPECT_EQ(0, status >> 8);
   const auto opened = open_session(folder);
-  ASSERT_TRUE(opened.ok()) << opened.error().sentence;
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ("", opened.value().damage);
   ASSERT_EQ(100u, opened.value().processes.size());
   for (std::uint32_t pid = 1; pid <= 100; ++pid)
@@ -159,7 +159,7 @@ TEST_F(Session, WhatFoundNoRoomIsWrittenOnceThereIsSome) {
 /// What open_session() says of a folder that it refuses.
 std::string refusal(const std::string& folder) {
   const auto opened = open_session(folder);
-  return opened ? "" : opened.error().sentence;
+  return opened ? "" : opened.error().message;
 }
 
 TEST_F(Session, EveryKindOfRefusalHasItsOwnSentence) {

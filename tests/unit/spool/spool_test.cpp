@@ -284,7 +284,7 @@ TEST_F(Spool, DecoderStaysInsideWhateverItIsGiven) {
     test::Remembering got;
     EventDecoder decoder;
     // when decoded then nothing is read outside (the sanitizer build looks) and it ends
-    decoder.decode(bytes, EventDecoder::Want::kAll, got);
+    decoder.decode(bytes, EventDecoder::Filter::kAll, got);
     EXPECT_LE(got.seen.size(), bytes.size());
   }
 }
@@ -294,7 +294,7 @@ TEST_F(Spool, RefusesAForeignFileAndAnotherVersion) {
   test::Remembering got;
   const auto foreign = replay(path("foreign"), {}, got);
   ASSERT_FALSE(foreign.ok());
-  EXPECT_NE(foreign.error().sentence.find("not a spool file"), std::string::npos);
+  EXPECT_NE(foreign.error().message.find("not a spool file"), std::string::npos);
 
   { auto writer = ProcessWriter::create(path()).take(); }
   std::string other = bytes_of(path());
@@ -302,7 +302,7 @@ TEST_F(Spool, RefusesAForeignFileAndAnotherVersion) {
   write_bytes(path("other"), other);
   const auto version = replay(path("other"), {}, got);
   ASSERT_FALSE(version.ok());
-  EXPECT_NE(version.error().sentence.find("version 99"), std::string::npos);
+  EXPECT_NE(version.error().message.find("version 99"), std::string::npos);
 }
 
 TEST_F(Spool, WillNotOverwriteAnotherSpool) {
@@ -377,7 +377,7 @@ TEST(Replay, RefusesAPipeInsteadOfWaitingForIt) {
   const auto end = replay(path, {}, sink);
   ::unlink(path.c_str());
   ASSERT_FALSE(end.ok());
-  EXPECT_NE(end.error().sentence.find("not a regular file"), std::string::npos);
+  EXPECT_NE(end.error().message.find("not a regular file"), std::string::npos);
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ int shown() {
 }
 
 /// The kernel takes a change in 100 ms, of all sessions there are; others may be quicker.
-int want(SessionNiceness& session, int niceness) {
+int want(AutogroupNice& session, int niceness) {
   for (int i = 0; i < 6'000 && shown() != niceness; ++i) {
-    session.want(niceness);
+    session.set(niceness);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return shown();
@@ -45,23 +45,23 @@ int in_child(F what) {
   return WEXITSTATUS(status);
 }
 
-TEST(SessionNiceness, OfASessionOfOursIsLoweredAndRaisedAgain) {
+TEST(AutogroupNice, OfASessionOfOursIsLoweredAndRaisedAgain) {
   if (shown() == kNone) GTEST_SKIP() << "this kernel has no autogroups";
   const int wrong = in_child([] {
     if (::setsid() < 0 || shown() != 0) return 1;
-    SessionNiceness session;
+    AutogroupNice session;
     if (want(session, 10) != 10) return 2;
     return want(session, 0) == 0 ? 0 : 3;
   });
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(SessionNiceness, OfOneThatOthersAreInStays) {
+TEST(AutogroupNice, OfOneThatOthersAreInStays) {
   if (shown() == kNone) GTEST_SKIP() << "this kernel has no autogroups";
   const int before = shown();
   const int seen = in_child([] {
-    SessionNiceness session;
-    session.want(10);
+    AutogroupNice session;
+    session.set(10);
     return shown();
   });
   EXPECT_EQ(seen, before);

@@ -10,7 +10,7 @@ namespace {
 
 std::string cell(std::string_view text) {
   std::string room;
-  return std::string(csv_cell(text, room));
+  return std::string(escape_csv_cell(text, room));
 }
 
 TEST(Csv, PlainTextsStayAsTheyAre) {
@@ -57,9 +57,9 @@ TEST(Utf8, OnlyWholeCharactersCount) {
   for (const char* bad : {"\x80", "\xc3", "abcdefghij\xff", "\xc0\x80", "\xe0\x80\x80",
                           "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf0\x9f\x98", "1234567\xe2\x82"}) {
     EXPECT_FALSE(is_utf8(bad)) << bad;
-    EXPECT_TRUE(is_utf8(as_utf8(bad))) << bad;
+    EXPECT_TRUE(is_utf8(to_utf8(bad))) << bad;
   }
-  EXPECT_EQ("1234567\xef\xbf\xbd\xef\xbf\xbd", as_utf8("1234567\xe2\x82"));
+  EXPECT_EQ("1234567\xef\xbf\xbd\xef\xbf\xbd", to_utf8("1234567\xe2\x82"));
 }
 
 }  // namespace

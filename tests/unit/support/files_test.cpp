@@ -35,18 +35,18 @@ TEST(FindProgram, MissingIs127AndAFolderIs126) {
 
 TEST(ClosedFolderAbove, IsTheOutermostOthersMayNotEnter) {
   test::TempFolder folder;
-  ASSERT_TRUE(make_folders(folder / "a/b"));
+  ASSERT_TRUE(create_folders(folder / "a/b"));
   chmod(folder.path().c_str(), 0755);
-  ASSERT_EQ(closed_folder_above(folder / "a/b/file"), "") << "the temporary folder is closed";
+  ASSERT_EQ(inaccessible_parent(folder / "a/b/file"), "") << "the temporary folder is closed";
   chmod((folder / "a/b").c_str(), 0750);
-  EXPECT_EQ(closed_folder_above(folder / "a/b/file"), folder / "a/b");
+  EXPECT_EQ(inaccessible_parent(folder / "a/b/file"), folder / "a/b");
   chmod((folder / "a").c_str(), 0700);
-  EXPECT_EQ(closed_folder_above(folder / "a/b/file"), folder / "a");
+  EXPECT_EQ(inaccessible_parent(folder / "a/b/file"), folder / "a");
 }
 
 TEST(MakeFolders, MakesParentsAndUndoesOnlyItsOwn) {
   test::TempFolder folder;
-  const auto made = make_folders(folder / "a/b/c");
+  const auto made = create_folders(folder / "a/b/c");
   ASSERT_TRUE(made);
   EXPECT_EQ(made.value().size(), 3U);
   remove_if_empty(made.value());
@@ -57,14 +57,14 @@ TEST(MakeFolders, MakesParentsAndUndoesOnlyItsOwn) {
 TEST(MakeFolders, AFileInTheWayIsNamed) {
   test::TempFolder folder;
   folder.write("a", "text");
-  const auto made = make_folders(folder / "a/b");
+  const auto made = create_folders(folder / "a/b");
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().sentence.find("in the way"), std::string::npos) << made.error().sentence;
+  EXPECT_NE(made.error().message.find("in the way"), std::string::npos) << made.error().message;
 }
 
 TEST(RemoveIfEmpty, KeepsWhatHoldsAFile) {
   test::TempFolder folder;
-  const auto made = make_folders(folder / "a/b");
+  const auto made = create_folders(folder / "a/b");
   folder.write("a/file", "text");
   remove_if_empty(made.value());
   EXPECT_FALSE(file_exists(folder / "a/b"));

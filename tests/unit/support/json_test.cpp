@@ -35,7 +35,7 @@ TEST(Json, BytesThatAreNoTextBecomeUnknownCharacters) {
 TEST(Json, ErrorNamesTheByte) {
   const auto parsed = parse_json("{\"a\": }");
   ASSERT_FALSE(parsed);
-  EXPECT_NE(parsed.error().sentence.find("byte 6"), std::string::npos) << parsed.error().sentence;
+  EXPECT_NE(parsed.error().message.find("byte 6"), std::string::npos) << parsed.error().message;
 }
 
 TEST(ParseJson, DepthIsRefusedOrReadWithoutCostingStack) {

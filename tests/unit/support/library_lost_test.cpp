@@ -15,26 +15,26 @@ const std::string kWithLibrary = "A=1\0LD_PRELOAD=/x/libgpuprof_inject.so:/y/lib
 
 TEST(LostImage, ClearedEnvironmentIsNamed) {
   for (const std::string& environment : {""s, "A=1\0"s, "LD_PRELOAD=/y/liba.so\0"s}) {
-    const std::string text = lost_image_sentence("/bin/env", "/bin/a", "", environment);
+    const std::string text = library_lost_message("/bin/env", "/bin/a", "", environment);
     EXPECT_THAT(text, HasSubstr("'/bin/env' went on as '/bin/a'"));
     EXPECT_THAT(text, HasSubstr("cleared of LD_PRELOAD"));
   }
 }
 
 TEST(LostImage, ProgramThatCannotLoadTheLibraryIsTheReason) {
-  EXPECT_THAT(lost_image_sentence("/bin/env", "/bin/a", "it is statically linked", kWithLibrary),
+  EXPECT_THAT(library_lost_message("/bin/env", "/bin/a", "it is statically linked", kWithLibrary),
               HasSubstr("not recorded: it is statically linked"));
 }
 
 TEST(LostImage, NothingIsSaidWithoutAReason) {
-  EXPECT_EQ(lost_image_sentence("/bin/a", "/bin/a", "", kWithLibrary), "");
-  EXPECT_EQ(lost_image_sentence("/bin/a", "", "", ""), "") << "a process that cannot be seen";
+  EXPECT_EQ(library_lost_message("/bin/a", "/bin/a", "", kWithLibrary), "");
+  EXPECT_EQ(library_lost_message("/bin/a", "", "", ""), "") << "a process that cannot be seen";
 }
 
 TEST(LostImage, LooksAtALivingProcess) {
-  EXPECT_THAT(why_image_is_lost(static_cast<std::uint32_t>(getpid()), "/bin/x"),
+  EXPECT_THAT(library_lost_reason(static_cast<std::uint32_t>(getpid()), "/bin/x"),
               HasSubstr("'/bin/x' went on as"));
-  EXPECT_EQ(why_image_is_lost(1U << 30, "/bin/x"), "") << "no such process";
+  EXPECT_EQ(library_lost_reason(1U << 30, "/bin/x"), "") << "no such process";
 }
 
 }  // namespace

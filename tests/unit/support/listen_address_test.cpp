@@ -11,7 +11,7 @@ namespace {
 
 std::string sentence(const std::string& word) {
   const auto parsed = parse_listen_address("--serve", word);
-  return parsed ? "" : parsed.error().sentence;
+  return parsed ? "" : parsed.error().message;
 }
 
 TEST(ListenAddress, TakesAPortAloneAsOneOfThisMachine) {
@@ -58,7 +58,7 @@ TEST(ListenAddress, APortIsSharedWithNobody) {
   getsockname(first.value().get(), reinterpret_cast<sockaddr*>(&address.socket_address), &bytes);
   const auto second = listen_at("--serve", address);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().sentence.find("another program listens there already"),
+  EXPECT_NE(second.error().message.find("another program listens there already"),
             std::string::npos);
 }
 

@@ -16,7 +16,7 @@ TEST(Log, SinkCanBeReplacedAndLinesNameTheProgram) {
   std::ostringstream text;
   log_to_sink("gpuprofd", std::make_shared<spdlog::sinks::ostream_sink_mt>(text));
   spdlog::info("session {} is open", 3);
-  log_silently();
+  disable_log();
   spdlog::info("nobody hears this");
   EXPECT_EQ(text.str(), "gpuprofd[info] session 3 is open\n");
 }
@@ -26,7 +26,7 @@ TEST(Log, FileThatCannotBeWrittenIsOneSentence) {
   test::TempFolder folder;
   ASSERT_TRUE(log_to_file("gpuprofd", folder / "log"));
   spdlog::warn("kept");
-  log_silently();
+  disable_log();
   EXPECT_NE(read_small_file(folder / "log").find("gpuprofd[warning] kept"), std::string::npos);
 }
 

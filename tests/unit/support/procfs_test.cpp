@@ -13,10 +13,10 @@ namespace gpuprof::support {
 namespace {
 
 TEST(ParseStat, NameMayHoldBracketsAndBlanks) {
-  const ProcessStat stat =
-      parse_stat("17 (a) R 5 (b) T 3 17 17 0 -1 4194304 1 2 3 4 20 30 5 6 20 0 1 0 100 200 300");
-  EXPECT_TRUE(stat.there);
-  EXPECT_TRUE(stat.stopped());
+  const ProcessStat stat = parse_process_stat(
+      "17 (a) R 5 (b) T 3 17 17 0 -1 4194304 1 2 3 4 20 30 5 6 20 0 1 0 100 200 300");
+  EXPECT_TRUE(stat.exists);
+  EXPECT_TRUE(stat.is_stopped_or_traced());
   EXPECT_EQ(stat.parent, 3);
   EXPECT_EQ(stat.cpu_ticks, 50U);
   EXPECT_EQ(stat.threads, 1U);
@@ -24,13 +24,13 @@ TEST(ParseStat, NameMayHoldBracketsAndBlanks) {
 
 TEST(ParseStat, NonsenseIsNotThere) {
   for (const char* line : {"", "17 (a)", "17 (a) ", "17 (a) R 1 2 3"}) {
-    EXPECT_FALSE(parse_stat(line).there) << line;
+    EXPECT_FALSE(parse_process_stat(line).exists) << line;
   }
 }
 
 TEST(ProcessStat, KnowsUs) {
   EXPECT_EQ(process_stat(getpid()).parent, getppid());
-  EXPECT_TRUE(any_thread_busy(getpid())) << "the thread that looks runs";
+  EXPECT_TRUE(any_thread_runnable(getpid())) << "the thread that looks runs";
 }
 
 TEST(HasEnded, AlsoBeforeAnybodyCollectsIt) {
@@ -51,11 +51,11 @@ TEST(ChildrenOf, FindsAChildUntilItIsCollected) {
     _exit(0);
   }
   EXPECT_THAT(children_of(getpid()), testing::Contains(child));
-  EXPECT_FALSE(collect_child(child, 0)) << "it still runs";
+  EXPECT_FALSE(reap_child(child, 0)) << "it still runs";
   kill(child, SIGKILL);
-  EXPECT_TRUE(collect_child(child, 60'000'000'000));
+  EXPECT_TRUE(reap_child(child, 60'000'000'000));
   EXPECT_THAT(children_of(getpid()), testing::Not(testing::Contains(child)));
-  EXPECT_TRUE(collect_child(child, 60'000'000'000)) << "nothing is left to wait for";
+  EXPECT_TRUE(reap_child(child, 60'000'000'000)) << "nothing is left to wait for";
 }
 
 }  // namespace

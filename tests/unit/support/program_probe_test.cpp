@@ -27,10 +27,10 @@ class ElfProbe : public testing::Test {
     std::vector<std::string> words = {TEST_CC, source, "-o", program};
     words.insert(words.end(), flags.begin(), flags.end());
     words[0] = words[0].find('/') == std::string::npos ? "/usr/bin/" + words[0] : words[0];
-    const auto built = run_captured(words, environment_words(), 600'000'000'000);
+    const auto built = run_captured(words, current_environment(), 600'000'000'000);
     return built && built.value().wait_status == 0 ? program : "";
   }
-  ProgramFacts probe(const std::string& path) {
+  ProgramInfo probe(const std::string& path) {
     return probe_program(path, "/usr/local/bin:/usr/bin:/bin");
   }
 
@@ -40,11 +40,11 @@ class ElfProbe : public testing::Test {
 TEST_F(ElfProbe, OrdinaryProgramIsDynamic) {
   const std::string program = build("plain", {});
   ASSERT_NE(program, "");
-  const ProgramFacts facts = probe(program);
+  const ProgramInfo facts = probe(program);
   EXPECT_EQ(facts.kind, ProgramKind::kDynamic);
   EXPECT_TRUE(facts.preloadable());
   EXPECT_NE(facts.interpreter.find("ld-linux-x86-64"), std::string::npos);
-  EXPECT_EQ(why_not_preloadable(facts), "");
+  EXPECT_EQ(preload_obstacle(facts), "");
 }
 
 TEST_F(ElfProbe, StaticProgramIsStatic) {
@@ -58,7 +58,7 @@ TEST_F(ElfProbe, StaticProgramIsStatic) {
 TEST_F(ElfProbe, ThirtyTwoBitProgramIsRecognised) {
   const std::string program = build("thirty", {"-m32", "-nostdlib", "-Wl,-e,main"});
   if (program.empty()) GTEST_SKIP() << "the compiler cannot build for 32 bits";
-  EXPECT_EQ(probe(program).kind, ProgramKind::kThirtyTwo);
+  EXPECT_EQ(probe(program).kind, ProgramKind::k32Bit);
 }
 
 TEST_F(ElfProbe, SanitizerIsFoundLinkedEitherWay) {
@@ -75,7 +75,7 @@ TEST_F(ElfProbe, SanitizerIsFoundLinkedEitherWay) {
 TEST_F(ElfProbe, OtherLoaderIsNoGlibc) {
   const std::string program = build("musl", {"-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"});
   ASSERT_NE(program, "");
-  EXPECT_EQ(probe(program).kind, ProgramKind::kOtherLibc);
+  EXPECT_EQ(probe(program).kind, ProgramKind::kForeignLibc);
 }
 
 TEST_F(ElfProbe, OtherMachineIsNamed) {
@@ -85,7 +85,7 @@ TEST_F(ElfProbe, OtherMachineIsNamed) {
   const Elf64_Half machine = EM_AARCH64;
   ASSERT_EQ(pwrite(fd, &machine, sizeof machine, offsetof(Elf64_Ehdr, e_machine)), 2);
   close(fd);
-  EXPECT_EQ(probe(program).kind, ProgramKind::kOtherMachine);
+  EXPECT_EQ(probe(program).kind, ProgramKind::kForeignArchitecture);
 }
 
 TEST_F(ElfProbe, ForeignSetUserIdProgramIsSecureAndOwnOneIsNot) {
@@ -95,7 +95,7 @@ TEST_F(ElfProbe, ForeignSetUserIdProgramIsSecureAndOwnOneIsNot) {
   EXPECT_EQ(probe(program).kind, ProgramKind::kDynamic) << "running as its owner changes nothing";
   if (chown(program.c_str(), 65534, getgid()) != 0) GTEST_SKIP() << "not root: cannot give it away";
   chmod(program.c_str(), 04755);
-  EXPECT_EQ(probe(program).kind, ProgramKind::kSecure);
+  EXPECT_EQ(probe(program).kind, ProgramKind::kSecureExecution);
 }
 
 TEST_F(ElfProbe, ScriptLeadsToItsInterpreter) {
@@ -128,14 +128,14 @@ TEST_F(ElfProbe, EveryTruncationIsSurvived) {
     std::filesystem::copy_file(program, cut, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(cut, size);
     static_cast<void>(probe(cut));
-    static_cast<void>(needed_glibc(cut));
+    static_cast<void>(required_glibc_version(cut));
   }
   SUCCEED();
 }
 
 TEST_F(ElfProbe, NeededLibrariesAndVersionAreRead) {
   const std::string program = build("plain", {});
-  EXPECT_NE(needed_glibc(program), "");
+  EXPECT_NE(required_glibc_version(program), "");
   EXPECT_EQ(needed_libraries(program).front(), "libc.so.6");
 }
 

@@ -43,7 +43,7 @@ bool in_a_child(Body body) {
 TEST(PromptThread, KeepsItsPolicyAndItsNiceness) {
   EXPECT_TRUE(in_a_child([] {
     ::setpriority(PRIO_PROCESS, 0, 7);
-    const bool done = take_short_slices(kSliceNs);
+    const bool done = set_sched_slice(kSliceNs);
     const State now = state();
     return done && now.policy == SCHED_OTHER && now.nice == 7;
   }));
@@ -51,7 +51,7 @@ TEST(PromptThread, KeepsItsPolicyAndItsNiceness) {
 
 TEST(PromptThread, HasShortSlicesWhereTheKernelHasThem) {
   const bool kept = in_a_child([] {
-    take_short_slices(kSliceNs);
+    set_sched_slice(kSliceNs);
     return state().runtime_ns == kSliceNs;
   });
   // Since 6.12 the slice of an ordinary thread is told.
@@ -62,7 +62,7 @@ TEST(PromptThread, HasShortSlicesWhereTheKernelHasThem) {
 TEST(PromptThread, WhatItStartsIsAsOthers) {
   const std::uint64_t before_ns = state().runtime_ns;
   EXPECT_TRUE(in_a_child([&] {
-    take_short_slices(kSliceNs);
+    set_sched_slice(kSliceNs);
     return in_a_child([&] { return state().runtime_ns == before_ns && state().flags == 0; });
   }));
 }
@@ -71,7 +71,7 @@ TEST(PromptThread, AnotherPolicyIsLeftAlone) {
   EXPECT_TRUE(in_a_child([] {
     const sched_param none{};
     if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) return true;
-    return !take_short_slices(kSliceNs) && state().policy == SCHED_IDLE;
+    return !set_sched_slice(kSliceNs) && state().policy == SCHED_IDLE;
   }));
 }
 

@@ -46,11 +46,11 @@ TEST(Tidy, WhatIsThereForAWhileGoesWithTheSignalThatEndsTheProgram) {
     std::ofstream(folder + "/file") << "text";
     std::ofstream(full + "/file") << "text";
     const int status = status_of_child(signal, 600, [&] {
-      tidy_when_ended();
-      tidy([&] { return folder; });
-      tidy([&] { return kept; });
-      tidy_if_empty({empty, full});
-      forget_tidying(kept);
+      install_signal_cleanup();
+      create_with_cleanup([&] { return folder; });
+      create_with_cleanup([&] { return kept; });
+      cleanup_if_empty({empty, full});
+      cancel_cleanup(kept);
     });
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(WTERMSIG(status), signal);
@@ -67,8 +67,8 @@ TEST(Tidy, ASignalThatWasIgnoredStaysIgnored) {
   const std::string folder = made_folder();
   const int status = status_of_child(SIGHUP, 2, [&] {
     ::signal(SIGHUP, SIG_IGN);
-    tidy_when_ended();
-    tidy([&] { return folder; });
+    install_signal_cleanup();
+    create_with_cleanup([&] { return folder; });
   });
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 7);

@@ -12,42 +12,43 @@
 namespace gpuprof::support {
 namespace {
 
-constexpr std::uint64_t kLong_ns = 300'000'000'000;
-constexpr std::uint64_t kShort_ns = 100'000'000;
+constexpr std::uint64_t kLongNs = 300'000'000'000;
+constexpr std::uint64_t kShortNs = 100'000'000;
 
-Launch launch_of(const std::string& path, std::vector<std::string> more = {}) {
-  Launch launch;
+LaunchOptions launch_of(const std::string& path, std::vector<std::string> more = {}) {
+  LaunchOptions launch;
   launch.path = path;
   launch.arguments = {path};
   launch.arguments.insert(launch.arguments.end(), more.begin(), more.end());
-  launch.environment = environment_words();
+  launch.environment = current_environment();
   return launch;
 }
 
 TEST(Start, ReportsAMissingProgramAs127) {
-  const auto started = start(launch_of("/nonexistent/program"));
+  const auto started = launch_process(launch_of("/nonexistent/program"));
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().exit_status, 127);
 }
 
 TEST(Start, ReportsAFileWithoutPermissionAs126) {
   test::TempFolder folder;
-  const auto started = start(launch_of(folder.write("plain", "text")));
+  const auto started = launch_process(launch_of(folder.write("plain", "text")));
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().exit_status, 126);
 }
 
 TEST(Start, ReportsAMissingInterpreterAs126) {
   test::TempFolder folder;
-  const auto started = start(launch_of(folder.write("script", "#!/nonexistent/shell\n", true)));
+  const auto started =
+      launch_process(launch_of(folder.write("script", "#!/nonexistent/shell\n", true)));
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().exit_status, 126);
-  EXPECT_NE(started.error().sentence.find("interpreter"), std::string::npos);
+  EXPECT_NE(started.error().message.find("interpreter"), std::string::npos);
 }
 
 TEST(Start, RunsAScriptWithoutHashBangThroughTheShell) {
   test::TempFolder folder;
-  const auto started = start(launch_of(folder.write("script", "exit 7\n", true)));
+  const auto started = launch_process(launch_of(folder.write("script", "exit 7\n", true)));
   ASSERT_TRUE(started);
   int status = 0;
   waitpid(started.value(), &status, 0);
@@ -56,7 +57,7 @@ TEST(Start, RunsAScriptWithoutHashBangThroughTheShell) {
 
 TEST(Start, LeavesNoDescriptorOfOursInTheProgram) {
   const auto seen =
-      run_captured({"/bin/sh", "-c", "ls /proc/self/fd | wc -l"}, environment_words(), kLong_ns);
+      run_captured({"/bin/sh", "-c", "ls /proc/self/fd | wc -l"}, current_environment(), kLongNs);
   ASSERT_TRUE(seen);
   // Three, and the folder that ls has open; what the test was started with may add to it.
   int inherited = 0;
@@ -65,7 +66,7 @@ TEST(Start, LeavesNoDescriptorOfOursInTheProgram) {
 }
 
 TEST(RunCaptured, KillsAHelperThatTakesTooLong) {
-  const auto seen = run_captured({"/bin/sleep", "100"}, environment_words(), kShort_ns);
+  const auto seen = run_captured({"/bin/sleep", "100"}, current_environment(), kShortNs);
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen.value().timed_out);
   EXPECT_TRUE(WIFSIGNALED(seen.value().wait_status));
@@ -77,7 +78,7 @@ TEST(RunInFork, SurvivesACrash) {
         dprintf(out, "before");
         _exit(9);
       },
-      kLong_ns);
+      kLongNs);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen.value().out, "before");
   EXPECT_EQ(WEXITSTATUS(seen.value().wait_status), 9);

@@ -20,7 +20,7 @@ TEST(Duration, RefusesWhatIsNoTime) {
 }
 
 TEST(Duration, NamesTheWordAndTheRightForm) {
-  const std::string sentence = parse_duration_ns("5h").error().sentence;
+  const std::string sentence = parse_duration_ns("5h").error().message;
   EXPECT_NE(sentence.find("'5h'"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("1.5s"), std::string::npos) << sentence;
 }
@@ -66,17 +66,17 @@ TEST(InQuotes, ShowsControlCharactersAndCutsLongWords) {
 }
 
 TEST(Nearest, FindsATypingMistakeOnly) {
-  EXPECT_EQ(nearest("--ouput", {"--output", "--rate"}), "--output");
-  EXPECT_EQ(nearest("--frobnicate", {"--output", "--rate"}), "");
+  EXPECT_EQ(closest_match("--ouput", {"--output", "--rate"}), "--output");
+  EXPECT_EQ(closest_match("--frobnicate", {"--output", "--rate"}), "");
   // Two letters in the wrong order are one mistake.
-  EXPECT_EQ(nearest("cuont", {"name", "count"}), "count");
-  EXPECT_EQ(nearest("nmae", {"name", "count"}), "name");
+  EXPECT_EQ(closest_match("cuont", {"name", "count"}), "count");
+  EXPECT_EQ(closest_match("nmae", {"name", "count"}), "name");
   EXPECT_EQ(did_you_mean("nmae", {"name"}), " (did you mean name?)");
   EXPECT_EQ(did_you_mean("speed", {"name"}), "");
 }
 
 TEST(ShellJoined, QuotesWhatAShellWouldSplit) {
-  EXPECT_EQ(shell_joined({"a", "b c", "d'e", ""}), "a 'b c' 'd'\\''e' ''");
+  EXPECT_EQ(shell_join({"a", "b c", "d'e", ""}), "a 'b c' 'd'\\''e' ''");
 }
 
 TEST(Human, KeepsUnitsReadable) {
@@ -91,14 +91,14 @@ TEST(Split, KeepsEmptyParts) {
 }
 
 TEST(OnOneLine, ShowsControlCharactersAsNumbers) {
-  EXPECT_EQ(on_one_line("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
-  EXPECT_EQ(on_one_line("a\xc2\x9b\xc3\xa9"), "a\\xc2\\x9b\xc3\xa9");
+  EXPECT_EQ(escape_control_characters("a\nb\x1b[31m"), "a\\x0ab\\x1b[31m");
+  EXPECT_EQ(escape_control_characters("a\xc2\x9b\xc3\xa9"), "a\\xc2\\x9b\xc3\xa9");
 }
 
 TEST(Harmless, KeepsLinesAndOtherAlphabetsAlone) {
   const std::string plain = "a b\n\u00e9 \u4e16\n";
-  EXPECT_EQ(harmless(plain), plain);
-  EXPECT_EQ(harmless(std::string("\x1b]0;t\x07\t\0|\x7f\xc2\x9b", 12)), "?]0;t???|??");
+  EXPECT_EQ(sanitize_for_terminal(plain), plain);
+  EXPECT_EQ(sanitize_for_terminal(std::string("\x1b]0;t\x07\t\0|\x7f\xc2\x9b", 12)), "?]0;t???|??");
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace gpuprof::symbols {
 namespace {
 
-constexpr auto kN = NativeRole::kShown;
+constexpr auto kN = NativeRole::kVisible;
 constexpr auto kE = NativeRole::kEval;
 constexpr auto kI = NativeRole::kInterpreter;
-constexpr auto kA = NativeRole::kInterpreterAnonymous;
+constexpr auto kA = NativeRole::kInterpreterUnnamed;
 constexpr auto kH = NativeRole::kHidden;
 
 /// "p" plain frame, "e" entry frame, "s" shim.
@@ -26,7 +26,7 @@ std::vector<model::PythonFrame> python(const std::string& kinds) {
 
 std::string merge(std::vector<NativeRole> native, const std::string& kinds, bool* partial,
                   std::uint32_t flags = 0) {
-  const Merged merged = merge_stack(native, python(kinds), flags);
+  const MergedStack merged = merge_stack(native, python(kinds), flags);
   if (partial != nullptr) *partial = merged.partial;
   std::string text;
   for (const MergedFrame& frame : merged.frames)
@@ -109,7 +109,7 @@ TEST(Merge, GivesEveryPythonFrameOnceInOrder) {
     };
     for (unsigned i = next(9); i > 0; --i) kinds.push_back("pes"[next(3)]);
     for (unsigned i = next(9); i > 0; --i) native.push_back(static_cast<NativeRole>(next(5)));
-    const Merged merged = merge_stack(native, python(kinds), next(4));
+    const MergedStack merged = merge_stack(native, python(kinds), next(4));
     std::string expected, got;
     for (std::size_t i = 0; i < kinds.size(); ++i)
       if (kinds[i] != 's') expected += std::to_string(i);

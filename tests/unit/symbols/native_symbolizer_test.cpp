@@ -58,26 +58,26 @@ model::Module module_of(const Mapped& mapped, std::string_view build_id = {}) {
 
 std::uint64_t pc_of(const void* function) { return reinterpret_cast<std::uint64_t>(function) + 1; }
 
-DisplayFrame name_one(const model::Module& module, std::uint64_t pc, NamingOptions options = {},
+DisplayFrame name_one(const model::Module& module, std::uint64_t pc, SymbolizerOptions options = {},
                       std::uint32_t pid = 0) {
-  StackNamer namer(options);
+  StackSymbolizer namer(options);
   if (pid != 0) namer.on(model::Process{pid, 1, 0, 0, 0, 0, {}, {}});
   namer.on(module);
   namer.on(model::StackDef{1, 0, std::span(&pc, 1), {}});
-  return namer.name(1).at(0);
+  return namer.symbolize(1).at(0);
 }
 
 const void* ours() { return reinterpret_cast<const void*>(&found_by_name); }
 
-TEST(NativeNames, NameAndDemangleAFunction) {
+TEST(NativeSymbolizer, NameAndDemangleAFunction) {
   const DisplayFrame frame = name_one(module_of(object_of(ours())), pc_of(ours()));
   EXPECT_EQ(frame.name, "gpuprof::symbols::found_by_name(int)");
   EXPECT_EQ(frame.kind, FrameKind::kNative);
   EXPECT_EQ(format_frame(frame), frame.module + "!gpuprof::symbols::found_by_name(int)");
 }
 
-TEST(NativeNames, TellTheLineWhenAskedAndDwarfExists) {
-  NamingOptions options;
+TEST(NativeSymbolizer, TellTheLineWhenAskedAndDwarfExists) {
+  SymbolizerOptions options;
   options.native_lines = true;
   const DisplayFrame frame = name_one(module_of(object_of(ours())), pc_of(ours()), options);
   EXPECT_TRUE(frame.file.ends_with("native_symbolizer_test.cpp")) << frame.file;
@@ -85,20 +85,20 @@ TEST(NativeNames, TellTheLineWhenAskedAndDwarfExists) {
   EXPECT_LT(frame.line, 30);
 }
 
-TEST(NativeNames, NameAStrippedLibraryByItsExports) {
+TEST(NativeSymbolizer, NameAStrippedLibraryByItsExports) {
   const void* function = dlsym(RTLD_DEFAULT, "lfind");
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(name_one(module_of(object_of(function)), pc_of(function)).name, "lfind");
 }
 
-TEST(NativeNames, NeverTakeTheNearestFunction) {
+TEST(NativeSymbolizer, NeverTakeTheNearestFunction) {
   const Mapped mapped = object_of(ours());
   const DisplayFrame frame = name_one(module_of(mapped), mapped.start + 8);
   EXPECT_TRUE(frame.name.starts_with(frame.module + "+0x")) << frame.name;
   EXPECT_EQ(format_frame(frame), frame.name);
 }
 
-TEST(NativeNames, NameTheVdso) {
+TEST(NativeSymbolizer, NameTheVdso) {
   const std::uint64_t base = getauxval(AT_SYSINFO_EHDR);
   if (base == 0) GTEST_SKIP() << "SKIPPED: no vdso";
   void* vdso = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -110,14 +110,14 @@ TEST(NativeNames, NameTheVdso) {
   EXPECT_TRUE(frame.name.ends_with("clock_gettime")) << frame.name;
 }
 
-TEST(NativeNames, RefuseAFileWithAnotherBuildId) {
+TEST(NativeSymbolizer, RefuseAFileWithAnotherBuildId) {
   const DisplayFrame frame =
       name_one(module_of(object_of(ours()), "not this build id!!!"), pc_of(ours()));
   EXPECT_TRUE(frame.name.starts_with(frame.module + "+0x")) << frame.name;
 }
 
 /// A copy of a library that is loaded, then deleted: only the running process still shows it.
-TEST(NativeNames, FindADeletedFileThroughTheLivingProcess) {
+TEST(NativeSymbolizer, FindADeletedFileThroughTheLivingProcess) {
   const Mapped libc = object_of(dlsym(RTLD_DEFAULT, "lfind"));
   const std::string copy = "/tmp/gpuprof-test-" + std::to_string(getpid()) + ".so";
   const std::filesystem::path source = std::filesystem::path(libc.path).parent_path() / "libz.so.1";
@@ -140,11 +140,11 @@ TEST(NativeNames, FindADeletedFileThroughTheLivingProcess) {
   dlclose(library);
 }
 
-TEST(NativeNames, GiveUpTablesThatAreTooManyAndLoadThemAgain) {
-  NamingOptions options;
+TEST(NativeSymbolizer, GiveUpTablesThatAreTooManyAndLoadThemAgain) {
+  SymbolizerOptions options;
   options.max_symbols = 1;
   options.max_names = 1;
-  StackNamer namer(options);
+  StackSymbolizer namer(options);
   const void* libc = dlsym(RTLD_DEFAULT, "lfind");
   const Mapped a = object_of(ours()), b = object_of(libc);
   namer.on(module_of(a));
@@ -153,12 +153,12 @@ TEST(NativeNames, GiveUpTablesThatAreTooManyAndLoadThemAgain) {
   namer.on(model::StackDef{1, 0, std::span(&pcs[0], 1), {}});
   namer.on(model::StackDef{2, 0, std::span(&pcs[1], 1), {}});
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(namer.name(1).at(0).name, "gpuprof::symbols::found_by_name(int)");
-    EXPECT_EQ(namer.name(2).at(0).name, "lfind");
+    EXPECT_EQ(namer.symbolize(1).at(0).name, "gpuprof::symbols::found_by_name(int)");
+    EXPECT_EQ(namer.symbolize(2).at(0).name, "lfind");
   }
 }
 
-TEST(NativeNames, ShowAnAddressOutsideEveryModule) {
+TEST(NativeSymbolizer, ShowAnAddressOutsideEveryModule) {
   const DisplayFrame frame = name_one({0, 4096, 8192, 1, {}, "/nowhere"}, 0x7000000);
   EXPECT_EQ(frame.name, "0x7000000");
   EXPECT_EQ(frame.kind, FrameKind::kUnknown);

@@ -17,9 +17,9 @@
 namespace gpuprof::symbols {
 namespace {
 
-TEST(PerfMapText, NamesWhatItHolds) {
-  PerfMapText text;
-  text.take("7f0010 b py::leaf:/x/prog.py\n0x7f0020 10 JS:*foo bar /a.js:3:1\n");
+TEST(PerfMapEntries, NamesWhatItHolds) {
+  PerfMapEntries text;
+  text.append("7f0010 b py::leaf:/x/prog.py\n0x7f0020 10 JS:*foo bar /a.js:3:1\n");
   EXPECT_EQ(text.name_at(0x7f0010), "py::leaf:/x/prog.py");
   EXPECT_EQ(text.name_at(0x7f001a), "py::leaf:/x/prog.py");
   EXPECT_EQ(text.name_at(0x7f001b), "");
@@ -27,40 +27,40 @@ TEST(PerfMapText, NamesWhatItHolds) {
   EXPECT_EQ(text.name_at(0x7f000f), "");
 }
 
-TEST(PerfMapText, TheLatestEntryOfAnAddressCounts) {
-  PerfMapText text;
-  text.take("1000 100 old\n1040 20 new\n");
+TEST(PerfMapEntries, TheLatestEntryOfAnAddressCounts) {
+  PerfMapEntries text;
+  text.append("1000 100 old\n1040 20 new\n");
   EXPECT_EQ(text.name_at(0x1039), "old");
   EXPECT_EQ(text.name_at(0x1040), "new");
   EXPECT_EQ(text.name_at(0x105f), "new");
   EXPECT_EQ(text.name_at(0x1060), "old");
-  text.take("f00 1000 over all\n");
+  text.append("f00 1000 over all\n");
   EXPECT_EQ(text.name_at(0x1040), "over all");
-  text.take("1000 100 again\n");
+  text.append("1000 100 again\n");
   EXPECT_EQ(text.name_at(0x0fff), "over all");
   EXPECT_EQ(text.name_at(0x1000), "again");
   EXPECT_EQ(text.name_at(0x1100), "over all");
 }
 
-TEST(PerfMapText, TakesALineInPieces) {
-  PerfMapText text;
-  text.take("10");
-  text.take("00 10 a na");
+TEST(PerfMapEntries, TakesALineInPieces) {
+  PerfMapEntries text;
+  text.append("10");
+  text.append("00 10 a na");
   EXPECT_EQ(text.name_at(0x1000), "");
-  text.take("me\n2000 ");
+  text.append("me\n2000 ");
   EXPECT_EQ(text.name_at(0x1000), "a name");
   EXPECT_EQ(text.name_at(0x2000), "");
 }
 
-TEST(PerfMapText, PassesOverWhatIsNoEntry) {
-  PerfMapText text;
-  text.take(
+TEST(PerfMapEntries, PassesOverWhatIsNoEntry) {
+  PerfMapEntries text;
+  text.append(
       "\n\nhello\n1000\n1000 zz x\n1000 0 empty\nffffffffffffffff 10 over\n1000 10\n1000 10 \n");
-  text.take(std::string(200'000, '1') + "\n");
-  text.take(std::string("3000 10 ") + std::string(60'000, 'x') + "\n");
-  text.take("4000 10 bad\x01\xff name\n");
+  text.append(std::string(200'000, '1') + "\n");
+  text.append(std::string("3000 10 ") + std::string(60'000, 'x') + "\n");
+  text.append("4000 10 bad\x01\xff name\n");
   EXPECT_EQ(text.name_at(0x1000), "");
-  EXPECT_EQ(text.name_at(0x3000).size(), PerfMapText::kLongestName);
+  EXPECT_EQ(text.name_at(0x3000).size(), PerfMapEntries::kMaxName);
   EXPECT_NE(text.name_at(0x4000), "");
   EXPECT_EQ(text.name_at(0x4000).find('\x01'), std::string::npos);
 }
@@ -134,8 +134,8 @@ TEST_F(PerfMapFile, IsLookedForInTheProcesssOwnRoot) {
   EXPECT_EQ(map.name_at(0x1000), "inside");
 }
 
-TEST(PerfMaps, FindsTheMapOfALivingProcess) {
-  PerfMaps maps;
+TEST(PerfMapRegistry, FindsTheMapOfALivingProcess) {
+  PerfMapRegistry maps;
   EXPECT_EQ(maps.find(static_cast<std::uint32_t>(getpid())), nullptr);
   maps.watch(static_cast<std::uint32_t>(getpid()), 12345);  // another process had the number
   EXPECT_EQ(maps.find(static_cast<std::uint32_t>(getpid())), nullptr);

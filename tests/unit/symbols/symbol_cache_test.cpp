@@ -29,19 +29,19 @@ std::vector<MappedModule> libraries() {
   return found;
 }
 
-TEST(SymbolStore, ReadsAFileOnce) {
+TEST(SymbolCache, ReadsAFileOnce) {
   const auto all = libraries();
   ASSERT_GE(all.size(), 2u);
-  SymbolStore store;
+  SymbolCache store;
   const auto first = store.get(all[0], 0);
   EXPECT_GT(first->symbols.size(), 0u);
   EXPECT_EQ(store.get(all[0], 0), first);
   EXPECT_NE(store.get(all[1], 0), first);
 }
 
-TEST(SymbolStore, SharesNothingThatCannotBeToldApart) {
+TEST(SymbolCache, SharesNothingThatCannotBeToldApart) {
   MappedModule module = libraries().at(0);
-  SymbolStore store;
+  SymbolCache store;
   const auto known = store.get(module, 0);
   module.build_id.clear();
   EXPECT_NE(store.get(module, 0), known);
@@ -49,21 +49,21 @@ TEST(SymbolStore, SharesNothingThatCannotBeToldApart) {
   EXPECT_EQ(store.get(module, 0)->symbols.size(), 0u) << "the file is not the one that was mapped";
 }
 
-TEST(SymbolStore, GivesUpTheOldestButNotWhatIsInUse) {
+TEST(SymbolCache, GivesUpTheOldestButNotWhatIsInUse) {
   const auto all = libraries();
   ASSERT_GE(all.size(), 2u);
-  SymbolStore store(1);
+  SymbolCache store(1);
   const auto first = store.get(all[0], 0);
   const std::size_t symbols = first->symbols.size();
   store.get(all[1], 0);
-  EXPECT_EQ(store.held(), 0u);
+  EXPECT_EQ(store.cached_symbols(), 0u);
   EXPECT_EQ(first->symbols.size(), symbols);
   EXPECT_NE(store.get(all[0], 0), first) << "read anew";
 }
 
-TEST(SymbolStore, ServesSeveralThreads) {
+TEST(SymbolCache, ServesSeveralThreads) {
   const auto all = libraries();
-  SymbolStore store;
+  SymbolCache store;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {

@@ -80,7 +80,7 @@ TEST(TorchMemory, LeavesAProgramAloneThatIsNotProfiled) {
     const std::vector<Heard> wanted{{32, 200, 200, 0, 0, -1}, {32, -200, 0, 0, 0, -1}};
     EXPECT_EQ(wanted, heard(c10));
     EXPECT_EQ(1u, c10.unknown_sizes()) << "PyTorch's own sentence must come";
-    EXPECT_FALSE(cpu_memory_was_asked());
+    EXPECT_FALSE(cpu_memory_ever_requested());
   });
 }
 
@@ -89,7 +89,7 @@ TEST(TorchMemory, RecordsBlocksOfTheCpuFromTheFirstOn) {
     fakes::InProcessSegment segment;
     const FakeC10& c10 = load_c10();
     c10.cpu_new(16, 100);  // before any setting is known
-    settle_cpu_memory(true);
+    decide_cpu_memory(true);
     hot::g_state.on.store(hot::kOnAllocations);
     c10.cpu_new(32, 200);
     c10.cpu_delete(16);
@@ -187,7 +187,7 @@ TEST(TorchMemory, BlocksFromWhenWeAskedStayUnknownToAProfilerThatComesLater) {
   in_own_process(true, [] {
     const FakeC10& c10 = load_c10();
     c10.cpu_new(16, 100);
-    settle_cpu_memory(false);
+    decide_cpu_memory(false);
     c10.listen(true);
     c10.cpu_delete(16);
     c10.cpu_new(32, 200);
@@ -199,10 +199,10 @@ TEST(TorchMemory, BlocksFromWhenWeAskedStayUnknownToAProfilerThatComesLater) {
 TEST(TorchMemory, OnceToldNoItStaysSo) {
   in_own_process(true, [] {
     const FakeC10& c10 = load_c10();
-    settle_cpu_memory(false);
-    settle_cpu_memory(true);  // another daemon: blocks have been missed
+    decide_cpu_memory(false);
+    decide_cpu_memory(true);  // another daemon: blocks have been missed
     c10.cpu_new(16, 1);
-    EXPECT_FALSE(cpu_memory_asked());
+    EXPECT_FALSE(cpu_memory_requested());
     c10.listen(true);
     c10.cpu_new(32, 1);
     EXPECT_EQ(1u, heard(c10).size());

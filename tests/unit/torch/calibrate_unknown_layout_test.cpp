@@ -41,12 +41,12 @@ TEST_P(Unknown, GivesNamesAndTimesOnly) {
 }
 
 TEST(UnknownLayout, IsSaidOnce) {
-  fakes::g_said.clear();
+  fakes::g_notices.clear();
   Copy copy("torch-shifted-too");
   Observed observed;
   observed.record();
   std::size_t said = 0;
-  for (const auto& sentence : fakes::g_said)
+  for (const auto& sentence : fakes::g_notices)
     if (sentence.text.find("laid out in a way that is not known") != std::string::npos) ++said;
   EXPECT_EQ(said, 1u);
   EXPECT_NE(fakes::g_facts["torch.layout"], "known");

@@ -23,7 +23,7 @@ TEST(ManyInputs, OperatorsBeginWhenTheyHaveBeenRead) {
   const std::vector<FakeValue> inputs(16, list);
   int after_reading = 0;
   for (int i = 0; i < 21; ++i) {
-    observed.segment.forget();
+    observed.segment.discard_records();
     const std::uint64_t before_ns = base::mono_ns();
     copy.torch().begin(object, {"aten::cat", -1, &inputs});
     const std::uint64_t after_ns = base::mono_ns();

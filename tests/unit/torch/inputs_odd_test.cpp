@@ -34,7 +34,7 @@ TEST(OddInputs, AreNotFollowedIntoMemoryThatCannotBeRead) {
   ASSERT_EQ(first.size(), 1u);
   const auto other = wire::InputHead{wire::InputForm::kOther}.word();
   EXPECT_EQ(observed.inputs(first[0].body.inputs_id), std::vector<std::uint64_t>{other});
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("aten::relu", {FakeValue{unreadable() + 4096 - 16, 1}});
   for (int i = 0; i < 40; ++i) copy.run("aten::relu", {copy.tensor({2, 3})});
   EXPECT_TRUE(none_has_inputs(observed));
@@ -102,7 +102,7 @@ TEST(TheExit, EndsAllObservation) {
   Copy copy("torch-2.7");
   Observed observed;
   copy.run("before");
-  stop_observing_at_exit();
+  disable_callbacks_at_exit();
   copy.run("after");
   EXPECT_EQ(observed.begins().size(), 1u);
   EXPECT_EQ(observed.ends().size(), 1u);

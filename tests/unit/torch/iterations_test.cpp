@@ -17,17 +17,17 @@ namespace {
 
 /// Code objects by "address", and what their frames hold.
 std::map<std::uint64_t, python::CodeLoops> g_codes;
-std::map<std::uint64_t, python::FrameState> g_states;
+std::map<std::uint64_t, python::LoopState> g_states;
 
-const Look kLook{[](std::uint64_t code) -> const python::CodeLoops* {
-                   const auto found = g_codes.find(code);
-                   return found == g_codes.end() ? nullptr : &found->second;
-                 },
-                 [](const python::QuickFrame& frame, std::uint32_t loops, python::FrameState* out) {
-                   *out = g_states[frame.frame];
-                   for (std::uint32_t i = loops; i < python::kMaxIterators; ++i)
-                     out->iterators[i] = {};
-                 }};
+const FrameProbes kLook{
+    [](std::uint64_t code) -> const python::CodeLoops* {
+      const auto found = g_codes.find(code);
+      return found == g_codes.end() ? nullptr : &found->second;
+    },
+    [](const python::FastFrame& frame, std::uint32_t loops, python::LoopState* out) {
+      *out = g_states[frame.frame];
+      for (std::uint32_t i = loops; i < python::kMaxIterators; ++i) out->iterators[i] = {};
+    }};
 
 /// One frame: its function's letter and its instruction.
 struct At {
@@ -44,7 +44,7 @@ class Rule : public ::testing::Test {
     g_states.clear();
   }
 
-  void function(char name, std::vector<python::JumpSpan> spans,
+  void function(char name, std::vector<python::LoopSpan> spans,
                 std::int32_t handlers = python::kNoHandlers, bool yields = false) {
     spans_.push_back(std::move(spans));
     python::CodeLoops loops{};
@@ -56,33 +56,33 @@ class Rule : public ::testing::Test {
     loops.spans = spans_.back().data();
     g_codes[code(name)] = loops;
   }
-  python::FrameState& holds(char function) { return g_states[usual_frame(function)]; }
+  python::LoopState& holds(char function) { return g_states[usual_frame(function)]; }
 
   /// Marks of an operator whose frames are given outermost first: "m10" for a strong one of the
   /// loop at 10 in `m`, "~m10" for a weak one, "+m10" for an entry.
   std::string op(const std::vector<At>& stack, std::uint64_t name = 1, bool engine = false) {
-    std::vector<python::QuickFrame> frames;
+    std::vector<python::FastFrame> frames;
     for (auto at = stack.rbegin(); at != stack.rend(); ++at)
       frames.push_back({at->frame != 0 ? at->frame : usual_frame(at->function), code(at->function),
                         at->instruction, at->flags, 0});
-    LoopAt begun[kMaxLoops];
-    const TopLevel top{1,   name,  0, frames.data(), static_cast<std::uint32_t>(frames.size()),
-                       ~0u, engine};
+    ActiveLoop begun[kMaxLoops];
+    const TopLevelOp top{1,   name,  0, frames.data(), static_cast<std::uint32_t>(frames.size()),
+                         ~0u, engine};
     const std::uint32_t count = iterations_.next(top, kLook, begun);
     std::string text;
     for (std::uint32_t i = 0; i < count; ++i) text += (text.empty() ? "" : " ") + word(begun[i]);
     return text;
   }
   std::string around() {
-    LoopAt loops[kMaxLoops];
+    ActiveLoop loops[kMaxLoops];
     const std::uint32_t count = iterations_.around(loops);
     std::string text;
     for (std::uint32_t i = 0; i < count; ++i) text += (i == 0 ? "" : " ") + word(loops[i]);
     return text;
   }
 
-  LoopAt innermost() {
-    LoopAt loops[kMaxLoops] = {};
+  ActiveLoop innermost() {
+    ActiveLoop loops[kMaxLoops] = {};
     EXPECT_GT(iterations_.around(loops), 0u);
     return loops[0];
   }
@@ -90,15 +90,15 @@ class Rule : public ::testing::Test {
  private:
   static std::uint64_t code(char function) { return static_cast<std::uint64_t>(function) * 0x1000; }
   static std::uint64_t usual_frame(char function) { return code(function) + 0x800; }
-  static std::string word(const LoopAt& loop) {
-    const char* mark = (loop.flags & wire::kMarkFirst) != 0  ? "+"
-                       : (loop.flags & wire::kMarkWeak) != 0 ? "~"
-                                                             : "";
+  static std::string word(const ActiveLoop& loop) {
+    const char* mark = (loop.flags & wire::kMarkLoopEntry) != 0  ? "+"
+                       : (loop.flags & wire::kMarkInferred) != 0 ? "~"
+                                                                 : "";
     return mark + std::string(1, static_cast<char>(loop.code->id / 0x1000)) +
            std::to_string(loop.span.target);
   }
 
-  std::deque<std::vector<python::JumpSpan>> spans_;
+  std::deque<std::vector<python::LoopSpan>> spans_;
   Iterations iterations_;
 };
 
@@ -248,7 +248,7 @@ TEST_F(Rule, ALoopIsTheSameWhetherOrNotItsGeneratorIsCalledThroughC) {
 }
 
 TEST_F(Rule, KeepsToItsBounds) {
-  std::vector<python::JumpSpan> many;
+  std::vector<python::LoopSpan> many;
   for (std::int32_t i = 0; i < 100; ++i) many.push_back({i * 2, 1000 - i * 2, 0});
   function('m', many);
   op({{'m', 500}});

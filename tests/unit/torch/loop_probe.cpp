@@ -38,18 +38,18 @@ std::map<std::uint64_t, Counted> g_counted;
 /// Not thread-local: what a library loaded late may have of that is little.
 std::map<std::uint32_t, torch::Iterations> g_iterations;
 
-std::map<std::uint32_t, std::unique_ptr<torch::Stack>> g_stacks;
+std::map<std::uint32_t, std::unique_ptr<torch::OperatorStack>> g_stacks;
 unsigned g_differences = 0;
 
 /// What is compared with the operator before must say what is read anew.
-void compare(const python::QuickFrame* frames, std::uint32_t count) {
+void compare(const python::FastFrame* frames, std::uint32_t count) {
   const std::lock_guard<std::mutex> lock(g_mutex);
-  std::unique_ptr<torch::Stack>& stack = g_stacks[hot::this_tid()];
-  if (stack == nullptr) stack.reset(new torch::Stack());
-  stack->take(hot::this_tid(), 0);
+  std::unique_ptr<torch::OperatorStack>& stack = g_stacks[hot::current_tid()];
+  if (stack == nullptr) stack.reset(new torch::OperatorStack());
+  stack->capture(hot::current_tid(), 0);
   bool same = stack->frame_count() == count;
   for (std::uint32_t i = 0; same && i < count; ++i)
-    same = tests::same_place(stack->frames()[i], frames[i]);
+    same = tests::same_frame(stack->frames()[i], frames[i]);
   g_differences += same ? 0 : 1;
 }
 
@@ -58,15 +58,15 @@ torch::Iterations& iterations(std::uint32_t tid) {
   return g_iterations[tid];
 }
 
-void count(const torch::TopLevel& op, const torch::LoopAt& loop) {
+void count(const torch::TopLevelOp& op, const torch::ActiveLoop& loop) {
   const std::lock_guard<std::mutex> lock(g_mutex);
   Counted& counted = g_counted[loop.id()];
   counted.code = op.frames[op.frame_count - 1 - loop.level].code;
   counted.target = static_cast<std::uint64_t>(loop.span.target);
   counted.level = loop.depth;
-  if ((loop.flags & wire::kMarkFirst) != 0)
+  if ((loop.flags & wire::kMarkLoopEntry) != 0)
     ++counted.first;
-  else if ((loop.flags & wire::kMarkWeak) != 0)
+  else if ((loop.flags & wire::kMarkInferred) != 0)
     ++counted.weak;
   else
     ++counted.strong;
@@ -81,15 +81,17 @@ int probe_start() { return python::find_runtime() && python::ready() ? 1 : 0; }
 
 /// The operator `name` begins on this thread. Returns how many frames were seen.
 unsigned probe_mark(const char* name) {
-  python::QuickFrame frames[torch::kMaxLevels + 1];
+  python::FastFrame frames[torch::kMaxLevels + 1];
   const std::uint32_t frame_count =
-      python::quick_frames(hot::this_tid(), frames, torch::kMaxLevels + 1);
+      python::read_fast_frames(hot::current_tid(), frames, torch::kMaxLevels + 1);
   if (frame_count == 0 || frame_count > torch::kMaxLevels) return 0;
   compare(frames, frame_count);
-  const torch::TopLevel op{1,   base::hash_bytes(name, strlen(name)),        0, frames, frame_count,
-                           ~0u, strncmp(name, "autograd::engine::", 18) == 0};
-  torch::LoopAt begun[torch::kMaxLoops];
-  const std::uint32_t begin_count = iterations(hot::this_tid()).next(op, torch::Look{}, begun);
+  const torch::TopLevelOp op{
+      1,   base::hash_bytes(name, strlen(name)),        0, frames, frame_count,
+      ~0u, strncmp(name, "autograd::engine::", 18) == 0};
+  torch::ActiveLoop begun[torch::kMaxLoops];
+  const std::uint32_t begin_count =
+      iterations(hot::current_tid()).next(op, torch::FrameProbes{}, begun);
   for (std::uint32_t i = 0; i < begin_count; ++i) count(op, begun[i]);
   return frame_count;
 }

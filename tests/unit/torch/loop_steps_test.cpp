@@ -25,23 +25,23 @@ class Loops : public ::testing::Test {
   Loops() : python_(12), code_(python_.code("train")) {
     std::string bytes(18, '\x09');
     bytes += "\x8c\x09";  // JUMP_BACKWARD by nine units
-    std::memcpy(reinterpret_cast<void*>(code_ + python_.runtime.at.code_bytes), bytes.data(),
+    std::memcpy(reinterpret_cast<void*>(code_ + python_.runtime.offsets.code_bytes), bytes.data(),
                 bytes.size());
     python::g_runtime.store(&python_.runtime);
     hot::g_state.on.store(hot::kOnOpSteps | hot::kOnOperators);
-    forget_loops_after_fork();
-    look_for_steps(wire::StepSource::kAuto);
+    reset_loops_after_fork();
+    set_step_source(wire::StepSource::kAuto);
   }
   ~Loops() override { python::g_runtime.store(nullptr); }
 
   void op(std::int32_t at, std::uint64_t stack_id = 0, std::uint64_t name = 1,
           std::uint32_t module_level = ~0u, bool loader = false, bool optimizer = false) {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     ASSERT_TRUE(guard);
-    const python::QuickFrame frame{0x10000, code_, at, 0, 0};
-    top_level_begins(
-        guard, TopLevel{++now_, name, stack_id, &frame, 1, module_level, false, loader, optimizer});
-    top_level_ends(guard, name, ++now_);
+    const python::FastFrame frame{0x10000, code_, at, 0, 0};
+    on_top_level_begin(guard, TopLevelOp{++now_, name, stack_id, &frame, 1, module_level, false,
+                                         loader, optimizer});
+    on_top_level_end(guard, name, ++now_);
   }
   void choose(wire::StepRule rule, std::uint64_t key) {
     segment_.plan().step_key.store(key);
@@ -52,15 +52,15 @@ class Loops : public ::testing::Test {
     std::vector<std::string> found;
     for (const auto& [mark, tail, tid] : segment_.all<wire::StepMark>())
       if ((mark.flags & wire::kStepBegin) != 0)
-        found.push_back(std::to_string(mark.source) + ":" + std::to_string(mark.label));
+        found.push_back(std::to_string(mark.source) + ":" + std::to_string(mark.user_number));
     return found;
   }
   /// What callbacks told of this thread and CUDA graphs.
   void graphs(std::uint32_t launches, std::uint32_t captures, bool capturing) {
-    const hot::Guard guard(hot::Role::kCallback);
+    const hot::Guard guard(hot::RingRole::kCallback);
     ASSERT_TRUE(guard);
     guard.block().graphs = {launches, captures,
-                            capturing ? hot::g_state.graphs_unseen.load() + 1 : 0};
+                            capturing ? hot::g_state.graph_callback_gaps.load() + 1 : 0};
   }
   std::vector<std::uint32_t> marks() {
     std::vector<std::uint32_t> found;
@@ -97,7 +97,7 @@ TEST_F(Loops, AreDefinedOnceAndEachIterationIsTold) {
   const auto codes = segment_.all<wire::PyCodeDef>();
   ASSERT_EQ(codes.size(), 1u);
   EXPECT_EQ(defs[0].body.code_id, codes[0].body.id);
-  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkFirst, 0, wire::kMarkWeak}));
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkLoopEntry, 0, wire::kMarkInferred}));
   EXPECT_TRUE(steps().empty());
 }
 
@@ -136,7 +136,7 @@ TEST_F(Loops, InsideAModuleSaySo) {
 
 TEST_F(Loops, CountOnlyTheChosenOne) {
   const std::uint64_t id = loop();
-  segment_.forget();
+  segment_.discard_records();
   choose(wire::StepRule::kLoop, id + 1);
   op(8);
   op(6);
@@ -149,20 +149,20 @@ TEST_F(Loops, CountOnlyTheChosenOne) {
   op(6);  // entered again
   EXPECT_EQ(steps(), (std::vector<std::string>(2, of(wire::StepSource::kLoop))));
   EXPECT_TRUE(marks().empty()) << "nothing is told once a loop is chosen";
-  choose(wire::StepRule::kLoopWeak, id);
+  choose(wire::StepRule::kLoopInferred, id);
   op(6);
   EXPECT_EQ(steps().size(), 3u);
 }
 
 TEST_F(Loops, CountOfOneThreadOnlyWhileItLives) {
   const std::uint64_t id = loop();
-  segment_.plan().step_tid.store(hot::this_tid());
+  segment_.plan().step_tid.store(hot::current_tid());
   choose(wire::StepRule::kLoop, id);
   std::uint32_t other = 0;
   std::thread beside([&] {
     op(8);
     op(6);
-    other = hot::this_tid();
+    other = hot::current_tid();
   });
   beside.join();
   EXPECT_TRUE(steps().empty());
@@ -173,7 +173,7 @@ TEST_F(Loops, CountOfOneThreadOnlyWhileItLives) {
   op(8);
   op(6);
   EXPECT_EQ(steps().size(), 2u);
-  EXPECT_EQ(segment_.plan().step_tid.load(), hot::this_tid());
+  EXPECT_EQ(segment_.plan().step_tid.load(), hot::current_tid());
 }
 
 TEST_F(Loops, SayWhereOptimizersAreWhileNothingIsRecorded) {
@@ -186,7 +186,7 @@ TEST_F(Loops, SayWhereOptimizersAreWhileNothingIsRecorded) {
   op(6);
   op(10, 0, kAdam, ~0u, false, true);
   const std::size_t told = flags().size();
-  EXPECT_EQ(wire::kMarkOptimizer | wire::kMarkFirst, flags().back());
+  EXPECT_EQ(wire::kMarkOptimizer | wire::kMarkLoopEntry, flags().back());
   hot::g_state.on.store(hot::kOnOpSteps | hot::kOnOperators);
   op(12, 0, kAdam, ~0u, false, true);
   EXPECT_EQ(told, flags().size()) << "its record tells";
@@ -202,8 +202,8 @@ TEST_F(Loops, SayWhereGraphsWereLaunchedWhileNothingIsRecorded) {
   EXPECT_EQ(around[0].body.count, 1u);
   graphs(3, 1, false);
   op(6);
-  EXPECT_EQ(marks(),
-            (std::vector<std::uint32_t>{wire::kMarkFirst, wire::kMarkReplays, wire::kMarkWeak}))
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkLoopEntry, wire::kMarkGraphReplays,
+                                                 wire::kMarkInferred}))
       << "they belong to the iteration before";
   EXPECT_EQ(segment_.all<wire::LoopMark>()[1].body.count, 3u);
   EXPECT_EQ(segment_.all<wire::StackLoops>().size(), 1u) << "it is where it was";
@@ -220,7 +220,7 @@ TEST_F(Loops, SayNothingOfReplaysOnceOneIsChosen) {
   hot::g_state.on.store(hot::kOnOpSteps);
   graphs(0, 1, false);
   choose(wire::StepRule::kLoop, loop());
-  segment_.forget();
+  segment_.discard_records();
   graphs(3, 1, false);
   op(8);
   op(6);
@@ -230,12 +230,12 @@ TEST_F(Loops, SayNothingOfReplaysOnceOneIsChosen) {
 TEST_F(Loops, TellACaptureWhateverIsChosen) {
   choose(wire::StepRule::kLoop, loop());
   hot::g_state.on.store(hot::kOnOpSteps);
-  segment_.forget();
+  segment_.discard_records();
   graphs(0, 1, true);
   op(40);
   op(42, 0, kAdam, ~0u, false, true);
-  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkCapture,
-                                                 wire::kMarkCapture | wire::kMarkOptimizer}));
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>{wire::kMarkGraphCapture,
+                                                 wire::kMarkGraphCapture | wire::kMarkOptimizer}));
   const auto around = segment_.all<wire::StackLoops>();
   ASSERT_EQ(around.size(), 1u);
   EXPECT_EQ(around[0].body.count, 0u) << "outside of the loop";
@@ -244,10 +244,10 @@ TEST_F(Loops, TellACaptureWhateverIsChosen) {
 TEST_F(Loops, TakeACaptureForOverWhenNobodyHearsOfItsEnd) {
   hot::g_state.on.store(hot::kOnOpSteps);
   graphs(0, 1, true);
-  hot::g_state.graphs_unseen.fetch_add(1);
+  hot::g_state.graph_callback_gaps.fetch_add(1);
   op(6);
   op(10, 0, kAdam, ~0u, false, true);
-  EXPECT_EQ(marks().back(), wire::kMarkOptimizer | wire::kMarkFirst);
+  EXPECT_EQ(marks().back(), wire::kMarkOptimizer | wire::kMarkLoopEntry);
 }
 
 TEST_F(Loops, LeaveGraphsToTheRecords) {
@@ -259,14 +259,14 @@ TEST_F(Loops, LeaveGraphsToTheRecords) {
     op(6);
   }
   for (const std::uint32_t flags : marks())
-    EXPECT_EQ(flags & (wire::kMarkReplays | wire::kMarkCapture), 0u);
+    EXPECT_EQ(flags & (wire::kMarkGraphReplays | wire::kMarkGraphCapture), 0u);
 }
 
 TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
   choose(wire::StepRule::kLoop, loop());
   op(8);
   choose(wire::StepRule::kNone, 0);
-  segment_.forget();
+  segment_.discard_records();
   op(6);
   EXPECT_EQ(marks(), std::vector<std::uint32_t>{0});
 }
@@ -274,7 +274,7 @@ TEST_F(Loops, AreToldAgainWhenTheChoiceIsTakenBack) {
 TEST_F(Loops, CountNoIterationThatOnlyAsksALoader) {
   const auto fetch = [this] { op(2, 0, 5, ~0u, true); };
   choose(wire::StepRule::kLoop, loop());
-  segment_.forget();
+  segment_.discard_records();
   fetch();
   EXPECT_TRUE(steps().empty()) << "not yet";
   op(6);
@@ -305,12 +305,12 @@ TEST_F(Loops, GiveWayToTheProgramsOwnSteps) {
   const std::uint64_t id = loop();
   choose(wire::StepRule::kLoop, id);
   {
-    const hot::Guard guard(hot::Role::kCallback);
-    user_step_begins(guard, 41, 1000);
-    user_step_ends(guard, 40, 1001);  // not the one that is open
-    user_step_ends(guard, 41, 1002);
-    user_step_ends(guard, 41, 1003);
-    user_step_begins(guard, 42, 1004);
+    const hot::Guard guard(hot::RingRole::kCallback);
+    on_user_step_begin(guard, 41, 1000);
+    on_user_step_end(guard, 40, 1001);  // not the one that is open
+    on_user_step_end(guard, 41, 1002);
+    on_user_step_end(guard, 41, 1003);
+    on_user_step_begin(guard, 42, 1004);
   }
   op(8);
   op(6);
@@ -324,10 +324,10 @@ TEST_F(Loops, GiveWayToTheProgramsOwnSteps) {
 }
 
 TEST_F(Loops, AreAllThatCountsWhereLoopsWereAskedFor) {
-  look_for_steps(wire::StepSource::kLoop);
+  set_step_source(wire::StepSource::kLoop);
   {
-    const hot::Guard guard(hot::Role::kCallback);
-    user_step_begins(guard, 1, 1);
+    const hot::Guard guard(hot::RingRole::kCallback);
+    on_user_step_begin(guard, 1, 1);
   }
   op(6);
   EXPECT_TRUE(steps().empty());
@@ -336,10 +336,10 @@ TEST_F(Loops, AreAllThatCountsWhereLoopsWereAskedFor) {
 
 TEST_F(Loops, AreNotLookedForWhereSomethingElseWasAskedFor) {
   for (const auto source : {wire::StepSource::kUser, wire::StepSource::kOptimizer}) {
-    look_for_steps(source);
+    set_step_source(source);
     op(6, 500);
   }
-  look_for_steps(wire::StepSource::kAuto);
+  set_step_source(wire::StepSource::kAuto);
   hot::g_state.on.store(hot::kOnOperators);
   op(6, 500);
   EXPECT_TRUE(marks().empty());
@@ -349,9 +349,9 @@ TEST_F(Loops, AreNotLookedForWhereSomethingElseWasAskedFor) {
 TEST_F(Loops, AreForgottenInAForkedChild) {
   op(6);
   op(8);
-  forget_loops_after_fork();
+  reset_loops_after_fork();
   op(6);
-  EXPECT_EQ(marks(), (std::vector<std::uint32_t>(2, wire::kMarkFirst)));
+  EXPECT_EQ(marks(), (std::vector<std::uint32_t>(2, wire::kMarkLoopEntry)));
 }
 
 }  // namespace

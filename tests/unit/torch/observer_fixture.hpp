@@ -135,19 +135,19 @@ class Copy {
 class Observed {
  public:
   Observed() { record(); }
-  ~Observed() { torch::want(torch::Wanted::kOff, 0); }
+  ~Observed() { torch::set_mode(torch::ObserveMode::kOff, 0); }
 
   void record(std::uint32_t detail = wire::kTorchAll) {
-    on(torch::Wanted::kOperators, hot::kOnOperators | hot::kOnOpSteps, detail);
+    on(torch::ObserveMode::kOperators, hot::kOnOperators | hot::kOnOpSteps, detail);
   }
-  void on(torch::Wanted wanted, std::uint32_t bits, std::uint32_t detail) {
+  void on(torch::ObserveMode wanted, std::uint32_t bits, std::uint32_t detail) {
     hot::g_state.on.store(bits);
-    torch::want(wanted, detail);
-    torch::look_again();
+    torch::set_mode(wanted, detail);
+    torch::force_rescan();
     torch::tick(base::mono_ns());
   }
-  std::vector<fakes::Read<wire::OpBegin>> begins() { return segment.all<wire::OpBegin>(); }
-  std::vector<fakes::Read<wire::OpEnd>> ends() { return segment.all<wire::OpEnd>(); }
+  std::vector<fakes::DrainedRecord<wire::OpBegin>> begins() { return segment.all<wire::OpBegin>(); }
+  std::vector<fakes::DrainedRecord<wire::OpEnd>> ends() { return segment.all<wire::OpEnd>(); }
   /// Words of an InputsDef; empty where none was sent.
   std::vector<std::uint64_t> inputs(std::uint64_t id) {
     std::vector<std::uint64_t> words;

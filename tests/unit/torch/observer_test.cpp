@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachCopy, testing::Values("torch-2.1", "torch-2.7"
 
 // What a launch on this thread would be told.
 std::uint32_t open_op() {
-  const hot::Guard guard(hot::Role::kCallback);
+  const hot::Guard guard(hot::RingRole::kCallback);
   return guard ? guard.block().open_op : 0;
 }
 
@@ -78,7 +78,7 @@ TEST_P(EachCopy, NamesTheOpenOperatorToLaunches) {
 }
 
 TEST_P(EachCopy, NestsDeeperThanIsRemembered) {
-  constexpr std::size_t kMost = 192, kDeep = kMost + 8;
+  constexpr std::size_t kMax = 192, kDeep = kMax + 8;
   std::vector<std::array<std::byte, 1024>> objects(kDeep);
   for (auto& nested : objects) copy.torch().begin(nested.data(), {"deep"});
   std::vector<std::uint32_t> open;  // as launches were told
@@ -90,7 +90,7 @@ TEST_P(EachCopy, NestsDeeperThanIsRemembered) {
   const auto ends = observed.ends();
   ASSERT_EQ(ends.size(), kDeep);
   for (std::size_t i = 0; i < kDeep; ++i) {
-    const bool remembered = i + 1 < kMost, last = i + 1 == kDeep;
+    const bool remembered = i + 1 < kMax, last = i + 1 == kDeep;
     const std::uint32_t outer = last         ? 0
                                 : remembered ? begins[kDeep - 2 - i].body.op_id
                                              : wire::kOpUnknown;
@@ -125,7 +125,7 @@ TEST_P(EachCopy, CountsTheProgramsOwnSteps) {
   }
   const auto marks = observed.segment.all<wire::StepMark>();
   ASSERT_EQ(marks.size(), 2u);
-  EXPECT_EQ(marks[0].body.label, 12u);
+  EXPECT_EQ(marks[0].body.user_number, 12u);
   EXPECT_EQ(marks[0].body.flags, wire::kStepBegin);
   EXPECT_EQ(marks[1].body.flags, wire::kStepEnd);
 }
@@ -206,7 +206,7 @@ TEST_P(EachCopy, WritesEveryFormOfInput) {
                                          copy.list({copy.tensor({3})}, false),
                                          copy.list({}, true),
                                          FakeValue{1, 2}};
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("aten::all", inputs);
   const auto begins = observed.begins();
   ASSERT_EQ(begins.size(), 1u);
@@ -306,13 +306,13 @@ TEST_P(EachCopy, WritesTextsOfCollectivesAlone) {
 
 TEST_P(EachCopy, CutsWhatIsTooMuch) {
   copy.learn();
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("many", std::vector<FakeValue>(100, copy.tensor({2, 2})));
   const auto defs = observed.segment.all<wire::InputsDef>();
   ASSERT_EQ(defs.size(), 1u);
   EXPECT_EQ(defs[0].body.flags, wire::kInputsCut);
   EXPECT_EQ(defs[0].body.words, wire::kMaxInputs * 3);
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("long", std::vector<FakeValue>(
                        60, copy.list(std::vector<FakeValue>(16, copy.tensor({2, 2})), true)));
   const auto cut = observed.segment.all<wire::InputsDef>();
@@ -323,18 +323,18 @@ TEST_P(EachCopy, CutsWhatIsTooMuch) {
 
 TEST_P(EachCopy, SendsInputsOnceAndWhatFoundNoRoomAtItsNextUse) {
   copy.learn();
-  observed.segment.forget();
+  observed.segment.discard_records();
   const std::vector<FakeValue> inputs = {copy.tensor({2, 3})};
   for (int i = 0; i < 3; ++i) copy.run("aten::relu", inputs);
   EXPECT_EQ(observed.segment.all<wire::InputsDef>().size(), 1u);
-  while (observed.segment.counter(wire::Counter::kDroppedLaneFull) == 0)
+  while (observed.segment.counter(wire::Counter::kDroppedRingFull) == 0)
     copy.run("aten::relu", inputs);
   const std::vector<FakeValue> others = {copy.tensor({4, 5})};
   copy.run("aten::tanh", others);
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("aten::relu", inputs);
   EXPECT_EQ(observed.segment.all<wire::InputsDef>().size(), 0u);
-  observed.segment.forget();
+  observed.segment.discard_records();
   copy.run("aten::tanh", others);
   const auto begins = observed.begins();
   ASSERT_EQ(begins.size(), 1u);
@@ -355,8 +355,8 @@ TEST_P(EachCopy, BoxesInputsOnlyWhereTheyAreWanted) {
 }
 
 TEST_P(EachCopy, KeepsCountOnlyWhileCounting) {
-  observed.on(Wanted::kSteps, hot::kOnOpSteps, wire::kTorchAll);
-  observed.segment.forget();
+  observed.on(ObserveMode::kSteps, hot::kOnOpSteps, wire::kTorchAll);
+  observed.segment.discard_records();
   const std::uint64_t before = copy.torch().boxed();
   copy.torch().begin(object[0], {"aten::linear"});
   copy.run("aten::t", {copy.tensor({2, 3})});
@@ -370,7 +370,7 @@ TEST_P(EachCopy, KeepsCountOnlyWhileCounting) {
 TEST_P(EachCopy, IsLeftAloneWhenNothingIsWanted) {
   copy.torch().begin(object[0], {"open"});
   hot::g_state.on.store(0);
-  torch::want(Wanted::kOff, 0);
+  torch::set_mode(ObserveMode::kOff, 0);
   EXPECT_EQ(copy.torch().callbacks(), 0u);
   observed.record();
   EXPECT_EQ(copy.torch().callbacks(), 1u);
@@ -381,10 +381,10 @@ TEST_P(EachCopy, IsLeftAloneWhenNothingIsWanted) {
 TEST(Copies, AreToldApartAndSaidToBeKnown) {
   Copy one("torch-2.1"), two("torch-2.15");
   Observed observed;
-  EXPECT_EQ(fakes::g_said.size(), 0u);
+  EXPECT_EQ(fakes::g_notices.size(), 0u);
   one.learn();
   two.learn();
-  observed.segment.forget();
+  observed.segment.discard_records();
   one.run("aten::relu", {one.tensor({2, 3})});
   two.run("aten::relu", {two.tensor({2, 3})});
   const auto begins = observed.begins();

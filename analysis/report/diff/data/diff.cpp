@@ -14,12 +14,12 @@ namespace {
 /// What is claimed stands before what is only seen.
 template <typename One>
 int rank_of(const One& one) {
-  return one.significant ? 2 : one.seen_once ? 1 : 0;
+  return one.significant ? 2 : one.is_unconfirmed ? 1 : 0;
 }
 
 }  // namespace
 
-const Change& NameDiff::telling() const {
+const Change& NameDiff::primary_change() const {
   if (on_gpu()) return device;
   const Change* best = &total;
   for (const Change* one : {&self, &device}) {
@@ -39,18 +39,18 @@ bool NameDiff::program_changed() const {
          !shapes_before.empty();
 }
 
-void NameDiff::settle() {
+void NameDiff::summarize() {
   if (presence != Presence::kBoth) return;
   significant = self.significant || total.significant || device.significant;
-  seen_once = !significant && (self.seen_once || total.seen_once || device.seen_once);
-  shown_by = telling().shown_by;
+  is_unconfirmed = !significant && (self.is_unconfirmed || total.is_unconfirmed || device.is_unconfirmed);
+  confirming_pairs = primary_change().confirming_pairs;
 }
 
 void ProcessDiff::sort_names() {
   std::stable_sort(names.begin(), names.end(), [](const NameDiff& a, const NameDiff& b) {
     if (rank_of(a) != rank_of(b)) return rank_of(a) > rank_of(b);
-    const Change &x = a.telling(), &y = b.telling();
-    if (a.shown()) return std::abs(x.difference()) > std::abs(y.difference());
+    const Change &x = a.primary_change(), &y = b.primary_change();
+    if (a.is_reported()) return std::abs(x.difference()) > std::abs(y.difference());
     return std::max(x.share_before, x.share_after) > std::max(y.share_before, y.share_after);
   });
 }

@@ -20,7 +20,7 @@
 namespace gpuprof::report::diff {
 
 /// Exit status where no comparison can be made, or a condition not be judged: 1 is one that holds.
-inline constexpr int kTrouble = 2;
+inline constexpr int kExitCannotCompare = 2;
 
 /// One thing measured on both sides.
 struct Change {
@@ -30,14 +30,14 @@ struct Change {
   double share_before = 0, share_after = 0;    // of the step
   double relative = 0;                         // after / before - 1
   double adjusted = 0;                         // the same without what is common to all
-  double limit = 0;                            // less than this would not be claimed
-  double p = 1;        // by rank, of blocks of steps, what is common taken out
-  bool apart = false;  // by rank, as measured
+  double threshold = 0;                            // less than this would not be claimed
+  double p_value = 1;        // by rank, of blocks of steps, what is common taken out
+  bool is_separated = false;  // by rank, as measured
   bool significant = false;
-  bool seen_once = false;    // shown, but one process may do this by itself: not claimed
-  std::size_t shown_by = 0;  // pairs of recordings, where there are several
+  bool is_unconfirmed = false;    // shown, but one process may do this by itself: not claimed
+  std::size_t confirming_pairs = 0;  // pairs of recordings, where there are several
 
-  bool shown() const { return significant || seen_once; }
+  bool is_reported() const { return significant || is_unconfirmed; }
 
   double difference() const { return after - before; }
 };
@@ -56,16 +56,16 @@ struct NameDiff {
   /// Calls in it whose number changed for certain: `aten::mm 20 → 22`.
   std::vector<std::string> inner_calls;
   bool significant = false;
-  bool seen_once = false;    // and not significant
-  std::size_t shown_by = 0;  // as in Change
+  bool is_unconfirmed = false;    // and not significant
+  std::size_t confirming_pairs = 0;  // as in Change
 
   /// The one of the three that tells most.
-  const Change& telling() const;
+  const Change& primary_change() const;
   /// It is seen to do something else, whatever its time.
   bool program_changed() const;
   /// What its changes say of the row.
-  void settle();
-  bool shown() const { return significant || seen_once; }
+  void summarize();
+  bool is_reported() const { return significant || is_unconfirmed; }
   bool on_gpu() const { return kind >= NameKind::kKernel; }
 };
 
@@ -77,37 +77,37 @@ struct MetricDiff {
 /// Bytes of one device.
 struct MemoryDiff {
   std::int32_t device = -1;  // -1: the host
-  SideMemory before, after;
+  DeviceMemoryProfile before, after;
   bool significant = false;
-  bool seen_once = false;    // by some pairs only
-  std::size_t shown_by = 0;  // as in Change
+  bool is_unconfirmed = false;    // by some pairs only
+  std::size_t confirming_pairs = 0;  // as in Change
 
-  bool shown() const { return significant || seen_once; }
+  bool is_reported() const { return significant || is_unconfirmed; }
 };
 
 /// What all operators, or all kernels, have in common between two processes.
-struct Common {
+struct CommonShift {
   double factor = 1;      // times as long
   std::size_t names = 0;  // that it was told from
-  double deviation = 0;   // of these from it, in units of their own spreads
+  double spread_deviation = 0;   // of these from it, in units of their own spreads
   double scatter = 0;     // from it, of half of their time; a logarithm
   double spread = 0;      // of half of their time, from step to step, on the side with more
-  double told_from = 0;   // relative change of one of them that could just be claimed, middle one
+  double detectable_change = 0;   // relative change of one of them that could just be claimed, middle one
   bool known = false;
 };
 
 /// One process and its counterpart.
 struct ProcessDiff {
-  Side before, after;  // without names and calls
+  StepProfile before, after;  // without names and calls
   bool by_step = true;
   bool enough_steps = true;
   bool too_few_steps = false;  // to tell noise from change at all
-  Common host, gpu;
+  CommonShift host, gpu;
   std::vector<MetricDiff> metrics;
   std::vector<NameDiff> names;  // significant ones first, then those seen once, then by time
   std::vector<MemoryDiff> memory;
   // Sentences: what makes them hard to compare; what differs in how they were recorded.
-  std::vector<std::string> doubts, remarks;
+  std::vector<std::string> caveats, notes;
 
   void sort_names();
   bool any_significant() const;
@@ -124,11 +124,11 @@ struct Diff {
   Limits limits;
   bool simulated = false;  // GPUs of both were
   std::vector<ProcessDiff> processes;
-  std::vector<std::string> remarks;
-  Reading before_reading, after_reading;  // of trace files
-  std::vector<Diff> repeats;              // the pairs after the first, each as it is by itself
+  std::vector<std::string> notes;
+  ImportSummary before_reading, after_reading;  // of trace files
+  std::vector<Diff> other_pairs;              // the pairs after the first, each as it is by itself
 
-  std::size_t pairs() const { return 1 + repeats.size(); }
+  std::size_t pairs() const { return 1 + other_pairs.size(); }
 };
 
 }  // namespace gpuprof::report::diff

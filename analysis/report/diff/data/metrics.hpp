@@ -21,7 +21,7 @@ struct StepMetric {
   std::string_view name;   // in conditions and JSON
   std::string_view title;  // in tables
   Unit unit;
-  Measure measure;
+  StepMeasure measure;
   std::string_view about;  // a half sentence
 };
 std::span<const StepMetric> step_metrics();

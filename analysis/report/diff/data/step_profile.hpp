@@ -25,13 +25,13 @@ inline constexpr std::size_t kMaxNames = 20'000;
 /// Of one operator, kept to tell whether they are the same on both sides.
 inline constexpr std::size_t kMaxShapes = 4;
 /// Parts of a recording without steps.
-inline constexpr std::size_t kSlices = 40;
+inline constexpr std::size_t kSliceCount = 40;
 
 enum class NameKind : std::uint8_t { kOperator, kRange, kKernel, kCopy };
 std::string_view name_of(NameKind kind);
 
 /// Sums over one cell: a step or several.
-struct Cell {
+struct StepCell {
   std::uint32_t index = 0;
   float calls = 0;
   float self_ns = 0, total_ns = 0;                // on the host; 0 for GPU work
@@ -41,19 +41,19 @@ struct Cell {
 struct NameRow {
   std::string name;
   NameKind kind = NameKind::kOperator;
-  std::vector<Cell> cells;       // by index, only those it occurs in
+  std::vector<StepCell> cells;       // by index, only those it occurs in
   std::set<std::string> shapes;  // of inputs, at most kMaxShapes + 1
   double calls = 0;              // in the whole recording
 };
 
 /// Calls of `child` directly in calls of `parent` (indexes of names), in the whole recording.
-struct Call {
+struct CallEdge {
   std::uint32_t parent = 0, child = 0;
   double calls = 0, ns = 0;  // ns: on the host
 };
 
 /// What is known of each step, apart from names.
-enum class Measure : std::uint8_t {
+enum class StepMeasure : std::uint8_t {
   kLength,   // ns
   kGpuBusy,  // ns in which some GPU did something
   kKernel,   // ns, sum over kernels
@@ -62,17 +62,17 @@ enum class Measure : std::uint8_t {
   kWait,     // ns the host waited for a GPU, by CUPTI
   kCount
 };
-inline constexpr std::size_t kMeasures = static_cast<std::size_t>(Measure::kCount);
+inline constexpr std::size_t kMeasures = static_cast<std::size_t>(StepMeasure::kCount);
 
 /// PyTorch's memory on one device.
-struct SideMemory {
+struct DeviceMemoryProfile {
   std::uint64_t peak_allocated_bytes = 0, peak_reserved_bytes = 0;
   std::uint64_t allocations = 0, allocated_bytes = 0;
   std::map<std::uint32_t, std::uint64_t> peak_by_cell;  // allocated
 };
 
-struct Side {
-  std::string named;  // as the person did
+struct StepProfile {
+  std::string given_name;  // as the person did
   std::string host, program, command;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
@@ -92,11 +92,11 @@ struct Side {
   std::array<std::vector<double>, kMeasures> by_cell;
   std::vector<NameRow> names;
   std::size_t other_names = 0;                // beyond kMaxNames, in a row "(other)" of each kind
-  std::vector<Call> calls;                    // by parent
-  std::map<std::int32_t, SideMemory> memory;  // by device, -1: the host
+  std::vector<CallEdge> calls;                    // by parent
+  std::map<std::int32_t, DeviceMemoryProfile> memory;  // by device, -1: the host
 
   std::size_t cells() const { return by_cell[0].size(); }
-  const std::vector<double>& of(Measure measure) const {
+  const std::vector<double>& of(StepMeasure measure) const {
     return by_cell[static_cast<std::size_t>(measure)];
   }
 };

@@ -14,9 +14,9 @@ namespace {
 
 using support::JsonWriter;
 
-void write(JsonWriter& json, const Side& side) {
+void write(JsonWriter& json, const StepProfile& side) {
   json.begin_object();
-  json.member("named", side.named).member("host", side.host).member("command", side.command);
+  json.member("named", side.given_name).member("host", side.host).member("command", side.command);
   json.member("pid", std::uint64_t{side.pid}).member("rank", side.rank);
   json.member("world_size", std::uint64_t{side.world_size}).member("simulated", side.simulated);
   json.member("steps", std::uint64_t{side.steps});
@@ -28,8 +28,8 @@ void write(JsonWriter& json, const Side& side) {
 
 template <typename One>
 void write_claimed(JsonWriter& json, const One& one) {
-  json.member("significant", one.significant).member("seen_once", one.seen_once);
-  if (one.shown_by != 0) json.member("shown_by", std::uint64_t{one.shown_by});
+  json.member("significant", one.significant).member("seen_once", one.is_unconfirmed);
+  if (one.confirming_pairs != 0) json.member("shown_by", std::uint64_t{one.confirming_pairs});
 }
 
 void write(JsonWriter& json, std::string_view key, const Change& change) {
@@ -39,8 +39,8 @@ void write(JsonWriter& json, std::string_view key, const Change& change) {
   json.member("before_spread", change.before_spread).member("after_spread", change.after_spread);
   json.member("share_before", change.share_before).member("share_after", change.share_after);
   json.member("relative", change.relative).member("adjusted", change.adjusted);
-  json.member("limit", change.limit).member("p", change.p);
-  json.member("apart", change.apart);
+  json.member("limit", change.threshold).member("p", change.p_value);
+  json.member("apart", change.is_separated);
   write_claimed(json, change);
   json.end_object();
 }
@@ -62,13 +62,15 @@ void write(JsonWriter& json, const NameDiff& row) {
   json.end_object();
 }
 
-void write(JsonWriter& json, std::string_view key, const Common& common) {
+void write(JsonWriter& json, std::string_view key, const CommonShift& common) {
   if (!common.known) return;
   json.key(key).begin_object().member("factor", common.factor);
-  json.member("names", std::uint64_t{common.names}).member("limit", common.told_from).end_object();
+  json.member("names", std::uint64_t{common.names})
+      .member("limit", common.detectable_change)
+      .end_object();
 }
 
-void write(JsonWriter& json, std::string_view key, const SideMemory& memory) {
+void write(JsonWriter& json, std::string_view key, const DeviceMemoryProfile& memory) {
   json.key(key).begin_object();
   json.member("peak_allocated_bytes", memory.peak_allocated_bytes);
   json.member("peak_reserved_bytes", memory.peak_reserved_bytes);
@@ -98,17 +100,17 @@ void write(JsonWriter& json, const ProcessDiff& process) {
     write(json, "after", row.after);
     json.end_object();
   }
-  std::vector<std::string> remarks = process.doubts;
-  remarks.insert(remarks.end(), process.remarks.begin(), process.remarks.end());
+  std::vector<std::string> remarks = process.caveats;
+  remarks.insert(remarks.end(), process.notes.begin(), process.notes.end());
   json.end_array().member("remarks", remarks).end_object();
 }
 
 void write_pair(JsonWriter& json, const Diff& pair) {
   json.begin_object().member("before", pair.before).member("after", pair.after);
   if (!pair.before_reading.files.empty())
-    write_reading(json.key("before_reading"), pair.before_reading);
+    write_import_summary(json.key("before_reading"), pair.before_reading);
   if (!pair.after_reading.files.empty())
-    write_reading(json.key("after_reading"), pair.after_reading);
+    write_import_summary(json.key("after_reading"), pair.after_reading);
   json.end_object();
 }
 
@@ -121,10 +123,10 @@ std::string diff_json(const Diff& diff) {
   json.member("min_change", diff.limits.change).member("min_share", diff.limits.share);
   json.key("pairs").begin_array();
   write_pair(json, diff);
-  for (const Diff& other : diff.repeats) write_pair(json, other);
+  for (const Diff& other : diff.other_pairs) write_pair(json, other);
   json.end_array().key("processes").begin_array();
   for (const ProcessDiff& process : diff.processes) write(json, process);
-  json.end_array().member("remarks", diff.remarks).end_object();
+  json.end_array().member("remarks", diff.notes).end_object();
   return json.text() + "\n";
 }
 

@@ -17,13 +17,13 @@
 namespace gpuprof::report::diff {
 namespace {
 
-constexpr std::size_t kLeastName = 30, kMostName = 60;
+constexpr std::size_t kMinNameWidth = 30, kMaxNameWidth = 60;
 constexpr std::size_t kFigures = 54;  // columns of a table after the name
 
-std::string listed(const std::vector<Claim>& claims) {
+std::string listed(const std::vector<CheckResult>& claims) {
   std::string text;
-  for (const Claim& claim : claims) {
-    text += fmt::format("  {}{}{}: {}\n", claim.what, claim.name.empty() ? "" : " ", claim.name,
+  for (const CheckResult& claim : claims) {
+    text += fmt::format("  {}{}{}: {}\n", claim.subject, claim.name.empty() ? "" : " ", claim.name,
                         claim.sentence);
     for (const std::string& detail : claim.details) text += fmt::format("      {}\n", detail);
   }
@@ -31,14 +31,14 @@ std::string listed(const std::vector<Claim>& claims) {
 }
 
 std::string significant(const ProcessDiff& process, std::size_t pairs) {
-  const std::string text = listed(claims_of(process, pairs));
+  const std::string text = listed(significant_findings(process, pairs));
   return text.empty() ? "No significant change.\n" : "Significant changes:\n" + text;
 }
 
 std::string seen_once(const ProcessDiff& process, std::size_t pairs) {
-  const std::string text = listed(seen_once_of(process, pairs));
+  const std::string text = listed(unconfirmed_findings(process, pairs));
   if (text.empty()) return "";
-  return fmt::format("{}:\n{}{}\n", seen_once_title(pairs), text, seen_once_sentence(pairs));
+  return fmt::format("{}:\n{}{}\n", unconfirmed_title(pairs), text, unconfirmed_explanation(pairs));
 }
 
 std::string lines(const char* start, const std::vector<std::string>& sentences) {
@@ -55,18 +55,18 @@ std::string heading(const char* title, std::size_t name_width) {
 
 template <typename One>
 const char* mark_of(const One& one) {
-  return one.significant ? "*" : one.seen_once ? "?" : " ";
+  return one.significant ? "*" : one.is_unconfirmed ? "?" : " ";
 }
 
 std::string figures(const std::string& name, std::size_t name_width, const Change& change,
                     Unit unit, const char* mark) {
   const double spread = (change.before_spread + change.after_spread) / 2;
   const double share = std::max(change.share_before, change.share_after);
-  const std::string shown = cut_text(name, name_width);
+  const std::string shown = truncate_text(name, name_width);
   return fmt::format("{} {:<{}} {:>12} {:>12} {:>10} {:>8} {:>8}\n", mark, shown, name_width,
-                     value_text(change.before, unit), value_text(change.after, unit),
-                     change_text(change.before, change.after), percent_text(spread),
-                     unit == Unit::kTime ? percent_text(share) : "");
+                     format_value(change.before, unit), format_value(change.after, unit),
+                     format_change(change.before, change.after), format_percent(spread),
+                     unit == Unit::kTime ? format_percent(share) : "");
 }
 
 std::string metrics_table(const ProcessDiff& process, std::size_t name_width) {
@@ -86,13 +86,13 @@ std::string names_table(const ProcessDiff& process, const char* title, NameKind 
   std::string text;
   std::size_t shown = 0, left = 0;
   for (const NameDiff& row : process.names) {
-    if (row.kind < first || row.kind > last || !row.telling().measured) continue;
-    if (!row.shown() && shown >= row_limit) {
+    if (row.kind < first || row.kind > last || !row.primary_change().measured) continue;
+    if (!row.is_reported() && shown >= row_limit) {
       ++left;
       continue;
     }
     ++shown;
-    text += figures(row.name, name_width, row.telling(), Unit::kTime, mark_of(row));
+    text += figures(row.name, name_width, row.primary_change(), Unit::kTime, mark_of(row));
   }
   if (text.empty()) return "";
   if (left != 0) text += fmt::format("  … and {} more (--row-limit)\n", left);
@@ -107,13 +107,13 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     Change change;
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
-    const auto shown = [unit](const Side& side, double value) {
-      return side.memory.empty() ? std::string("not known") : value_text(value, unit);
+    const auto shown = [unit](const StepProfile& side, double value) {
+      return side.memory.empty() ? std::string("not known") : format_value(value, unit);
     };
     const bool both = !process.before.memory.empty() && !process.after.memory.empty();
     text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name, name_width,
                         shown(process.before, change.before), shown(process.after, change.after),
-                        both ? change_text(change.before, change.after) : std::string());
+                        both ? format_change(change.before, change.after) : std::string());
   };
   for (const MemoryDiff& row : process.memory) {
     const std::string of = memory_name(row.device);
@@ -135,12 +135,12 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
     text += process.after.rank >= 0 ? fmt::format("\n== rank {} ==\n", process.after.rank)
                                     : fmt::format("\n== process {} and process {} ==\n",
                                                   process.before.pid, process.after.pid);
-  text += fmt::format("before {}\n", side_sentence(process.before, process.by_step));
-  text += fmt::format("after  {}\n", side_sentence(process.after, process.by_step));
-  text += lines("note: ", process.doubts) + lines("note: ", process.remarks);
+  text += fmt::format("before {}\n", describe_recording(process.before, process.by_step));
+  text += fmt::format("after  {}\n", describe_recording(process.after, process.by_step));
+  text += lines("note: ", process.caveats) + lines("note: ", process.notes);
   text += "\n" + significant(process, diff.pairs()) + seen_once(process, diff.pairs());
-  text += lines("", common_sentences(process.host, "operators", diff.limits));
-  text += lines("", common_sentences(process.gpu, "kernels and copies", diff.limits));
+  text += lines("", common_shift_messages(process.host, "operators", diff.limits));
+  text += lines("", common_shift_messages(process.gpu, "kernels and copies", diff.limits));
   text += metrics_table(process, name_width);
   text += names_table(process, process.by_step ? "Operators, a step" : "Operators, a call",
                       NameKind::kOperator, NameKind::kRange, name_width, row_limit);
@@ -150,19 +150,20 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
 }
 
 std::string reading_text(const Diff& pair) {
-  return lines("note: before: ", pair.before_reading.sentences) +
-         lines("note: after: ", pair.after_reading.sentences);
+  return lines("note: before: ", pair.before_reading.messages) +
+         lines("note: after: ", pair.after_reading.messages);
 }
 
 }  // namespace
 
 std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width) {
   const std::size_t room = width > kFigures ? width - kFigures : 0;
-  const std::size_t name_width = width == 0 ? kMostName : std::clamp(room, kLeastName, kMostName);
+  const std::size_t name_width =
+      width == 0 ? kMaxNameWidth : std::clamp(room, kMinNameWidth, kMaxNameWidth);
   std::string text;
   if (diff.simulated) text += "GPU work was done on the simulated GPU.\n";
-  text += lines("", pairs_sentences(diff)) + lines("note: ", diff.remarks) + reading_text(diff);
-  for (const Diff& other : diff.repeats) text += reading_text(other);
+  text += lines("", pairs_messages(diff)) + lines("note: ", diff.notes) + reading_text(diff);
+  for (const Diff& other : diff.other_pairs) text += reading_text(other);
   for (const ProcessDiff& process : diff.processes)
     text += process_text(diff, process, row_limit, name_width);
   return text;

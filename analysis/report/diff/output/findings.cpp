@@ -18,8 +18,8 @@
 namespace gpuprof::report::diff {
 namespace {
 
-constexpr std::size_t kMostShapes = 120;  // bytes of the shapes of one side
-constexpr double kMostTold = 1;
+constexpr std::size_t kMaxShapeBytes = 120;  // bytes of the shapes of one side
+constexpr double kMaxDetectableChange = 1;
 constexpr double kToldFactor = 0.01;  // common factors nearer to 1 are not worth a sentence
 
 /// Of the step before, what the change makes up.
@@ -29,17 +29,17 @@ std::string of_step(const Change& change) {
 }
 
 std::string name_sentence(const NameDiff& row, bool by_step) {
-  const Change& change = row.telling();
+  const Change& change = row.primary_change();
   const char* each = by_step ? "a step" : "a call";
   if (row.presence == Presence::kGone)
-    return fmt::format("gone, took {} {}, {} of the step", value_text(change.before, Unit::kTime),
-                       each, percent_text(change.share_before));
+    return fmt::format("gone, took {} {}, {} of the step", format_value(change.before, Unit::kTime),
+                       each, format_percent(change.share_before));
   if (row.presence == Presence::kNew)
-    return fmt::format("new, takes {} {}, {} of the step", value_text(change.after, Unit::kTime),
-                       each, percent_text(change.share_after));
-  std::string text = fmt::format("{} → {} {}, {} {}", value_text(change.before, Unit::kTime),
-                                 value_text(change.after, Unit::kTime), each,
-                                 change_text(change.before, change.after), what_is_told(row));
+    return fmt::format("new, takes {} {}, {} of the step", format_value(change.after, Unit::kTime),
+                       each, format_percent(change.share_after));
+  std::string text = fmt::format("{} → {} {}, {} {}", format_value(change.before, Unit::kTime),
+                                 format_value(change.after, Unit::kTime), each,
+                                 format_change(change.before, change.after), primary_quantity(row));
   if (by_step) text += ", " + of_step(change);
   return text;
 }
@@ -48,41 +48,42 @@ std::vector<std::string> details_of(const NameDiff& row) {
   std::vector<std::string> details;
   if (row.calls_changed)
     details.push_back(fmt::format("called {} → {} times a step",
-                                  value_text(row.calls_before, Unit::kCount),
-                                  value_text(row.calls_after, Unit::kCount)));
+                                  format_value(row.calls_before, Unit::kCount),
+                                  format_value(row.calls_after, Unit::kCount)));
   if (!row.inner_calls.empty())
     details.push_back(fmt::format("calls in each: {}", support::join(row.inner_calls, ", ")));
   if (!row.shapes_before.empty())
-    details.push_back(fmt::format("inputs: {} → {}", cut_text(row.shapes_before, kMostShapes),
-                                  cut_text(row.shapes_after, kMostShapes)));
+    details.push_back(fmt::format("inputs: {} → {}",
+                                  truncate_text(row.shapes_before, kMaxShapeBytes),
+                                  truncate_text(row.shapes_after, kMaxShapeBytes)));
   return details;
 }
 
 std::vector<std::string> evidence_of(const Change& change) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("spread from step to step: {} before, {} after",
-                              percent_text(change.before_spread),
-                              percent_text(change.after_spread)));
-  if (change.limit > 0)
+                              format_percent(change.before_spread),
+                              format_percent(change.after_spread)));
+  if (change.threshold > 0)
     lines.push_back(
         fmt::format("a change from {} on can be told from noise; without what all have "
                     "in common it is {:+.1f} %",
-                    percent_text(change.limit), change.adjusted * 100));
-  if (change.p < 1)
-    lines.push_back(
-        fmt::format("by ranks of blocks of steps, chance would do this with p = {:.2g}", change.p));
+                    format_percent(change.threshold), change.adjusted * 100));
+  if (change.p_value < 1)
+    lines.push_back(fmt::format("by ranks of blocks of steps, chance would do this with p = {:.2g}",
+                                change.p_value));
   return lines;
 }
 
-Claim claim_of(const NameDiff& row, bool by_step) {
-  const Change& change = row.telling();
-  Claim claim;
-  claim.what = name_of(row.kind);
+CheckResult claim_of(const NameDiff& row, bool by_step) {
+  const Change& change = row.primary_change();
+  CheckResult claim;
+  claim.subject = name_of(row.kind);
   claim.name = row.name;
-  claim.change = change_text(change.before, change.after);
+  claim.change = format_change(change.before, change.after);
   claim.sentence = name_sentence(row, by_step);
   claim.details = details_of(row);
-  claim.more = change.after > change.before;
+  claim.is_increase = change.after > change.before;
   if (row.calls_changed || !row.inner_calls.empty())
     claim.evidence.emplace_back(
         "numbers of calls are the same in every run of a program: what they change is certain, "
@@ -92,36 +93,36 @@ Claim claim_of(const NameDiff& row, bool by_step) {
   return claim;
 }
 
-Claim claim_of(const MetricDiff& row, bool by_step) {
+CheckResult claim_of(const MetricDiff& row, bool by_step) {
   const auto known = std::find_if(step_metrics().begin(), step_metrics().end(),
                                   [&](const StepMetric& one) { return one.name == row.name; });
   const Change& change = row.change;
-  Claim claim;
-  claim.what = known->title;
-  claim.change = change_text(change.before, change.after);
-  claim.sentence = fmt::format("{} → {} {}, {}", value_text(change.before, known->unit),
-                               value_text(change.after, known->unit),
+  CheckResult claim;
+  claim.subject = known->title;
+  claim.change = format_change(change.before, change.after);
+  claim.sentence = fmt::format("{} → {} {}, {}", format_value(change.before, known->unit),
+                               format_value(change.after, known->unit),
                                by_step ? "a step" : "a slice", claim.change);
   claim.evidence = evidence_of(change);
-  claim.more = change.after > change.before;
+  claim.is_increase = change.after > change.before;
   return claim;
 }
 
-Claim claim_of(const MemoryDiff& row) {
+CheckResult claim_of(const MemoryDiff& row) {
   const auto before = static_cast<double>(row.before.peak_allocated_bytes);
   const auto after = static_cast<double>(row.after.peak_allocated_bytes);
-  Claim claim;
-  claim.what = memory_name(row.device) + ", peak";
-  claim.change = change_text(before, after);
-  claim.sentence = fmt::format("{} → {}, {}", value_text(before, Unit::kBytes),
-                               value_text(after, Unit::kBytes), claim.change);
+  CheckResult claim;
+  claim.subject = memory_name(row.device) + ", peak";
+  claim.change = format_change(before, after);
+  claim.sentence = fmt::format("{} → {}, {}", format_value(before, Unit::kBytes),
+                               format_value(after, Unit::kBytes), claim.change);
   claim.evidence = {"the peaks of the usual step differ as well"};
-  claim.more = after > before;
+  claim.is_increase = after > before;
   return claim;
 }
 
 /// With how many of several pairs show it.
-Claim counted(Claim claim, std::size_t shown_by, std::size_t pairs) {
+CheckResult counted(CheckResult claim, std::size_t shown_by, std::size_t pairs) {
   if (pairs == 1) return claim;
   const std::string shown = fmt::format("shown by {} of {} pairs", shown_by, pairs);
   claim.sentence += ", " + shown;
@@ -130,33 +131,34 @@ Claim counted(Claim claim, std::size_t shown_by, std::size_t pairs) {
 }
 
 template <typename Is>
-std::vector<Claim> chosen(const ProcessDiff& process, std::size_t pairs, const Is& is) {
-  std::vector<Claim> claims;
+std::vector<CheckResult> chosen(const ProcessDiff& process, std::size_t pairs, const Is& is) {
+  std::vector<CheckResult> claims;
   for (const MetricDiff& row : process.metrics)
     if (is(row.change))
-      claims.push_back(counted(claim_of(row, process.by_step), row.change.shown_by, pairs));
+      claims.push_back(counted(claim_of(row, process.by_step), row.change.confirming_pairs, pairs));
   for (const MemoryDiff& row : process.memory)
-    if (is(row)) claims.push_back(counted(claim_of(row), row.shown_by, pairs));
+    if (is(row)) claims.push_back(counted(claim_of(row), row.confirming_pairs, pairs));
   for (const NameDiff& row : process.names)
-    if (is(row)) claims.push_back(counted(claim_of(row, process.by_step), row.shown_by, pairs));
+    if (is(row))
+      claims.push_back(counted(claim_of(row, process.by_step), row.confirming_pairs, pairs));
   return claims;
 }
 
 }  // namespace
 
-std::vector<Claim> claims_of(const ProcessDiff& process, std::size_t pairs) {
+std::vector<CheckResult> significant_findings(const ProcessDiff& process, std::size_t pairs) {
   return chosen(process, pairs, [](const auto& one) { return one.significant; });
 }
 
-std::vector<Claim> seen_once_of(const ProcessDiff& process, std::size_t pairs) {
-  return chosen(process, pairs, [](const auto& one) { return one.seen_once; });
+std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs) {
+  return chosen(process, pairs, [](const auto& one) { return one.is_unconfirmed; });
 }
 
-std::string seen_once_title(std::size_t pairs) {
+std::string unconfirmed_title(std::size_t pairs) {
   return pairs == 1 ? "Seen once, not claimed" : "Seen, but not in enough pairs to be claimed";
 }
 
-std::string seen_once_sentence(std::size_t pairs) {
+std::string unconfirmed_explanation(std::size_t pairs) {
   const std::string cause =
       "Where memory came to lie and the processor it ran on may do this to one process for its "
       "whole life";
@@ -172,37 +174,40 @@ std::string seen_once_sentence(std::size_t pairs) {
          "BEFORE3 AFTER3";
 }
 
-bool cannot_tell(const Common& common) { return common.known && common.told_from > kMostTold; }
+bool is_undetectable(const CommonShift& common) {
+  return common.known && common.detectable_change > kMaxDetectableChange;
+}
 
-std::vector<std::string> common_sentences(const Common& common, std::string_view what,
-                                          const Limits& limits) {
+std::vector<std::string> common_shift_messages(const CommonShift& common, std::string_view subject,
+                                               const Limits& limits) {
   if (!common.known) return {};
   std::vector<std::string> sentences;
   if (std::abs(common.factor - 1) >= kToldFactor)
     sentences.push_back(
         fmt::format("All {} took {:.2f} times as long: the machine, or what concerns them all. "
                     "It is left out of what is claimed.",
-                    what, common.factor));
-  if (cannot_tell(common)) {
+                    subject, common.factor));
+  if (is_undetectable(common)) {
     sentences.push_back(
         fmt::format("Other changes of {} cannot be told here: their times vary too much from "
                     "step to step, or from process to process.",
-                    what));
+                    subject));
   } else {
     sentences.push_back(
         fmt::format("Of {} a change of about {:.0f} % can be told here, if it is {:g} % of "
                     "the step.",
-                    what, common.told_from * 100, limits.share * 100));
+                    subject, common.detectable_change * 100, limits.share * 100));
   }
   return sentences;
 }
 
-std::string side_sentence(const Side& side, bool by_step) {
+std::string describe_recording(const StepProfile& side, bool by_step) {
   if (!by_step)
-    return fmt::format("{}: {:.1f} s", side.named, static_cast<double>(side.recorded_ns) / 1e9);
+    return fmt::format("{}: {:.1f} s", side.given_name,
+                       static_cast<double>(side.recorded_ns) / 1e9);
   const std::size_t warm_up = std::min(side.steps, side.warm_up * side.steps_per_cell);
-  std::string text =
-      fmt::format("{}: {}", side.named, support::counted(side.steps - warm_up, "step", "steps"));
+  std::string text = fmt::format("{}: {}", side.given_name,
+                                 support::count_with_unit(side.steps - warm_up, "step", "steps"));
   if (warm_up != 0) text += fmt::format(", {} more left out as warm-up", warm_up);
   return text;
 }
@@ -211,8 +216,8 @@ std::string memory_name(std::int32_t device) {
   return device < 0 ? "host memory" : fmt::format("GPU {} memory", device);
 }
 
-std::string_view what_is_told(const NameDiff& row) {
-  const Change* change = &row.telling();
+std::string_view primary_quantity(const NameDiff& row) {
+  const Change* change = &row.primary_change();
   if (row.on_gpu()) return "GPU time";
   if (change == &row.device) return "GPU time launched in it";
   return change == &row.self ? "in itself" : "with what it calls";

@@ -18,39 +18,39 @@
 namespace gpuprof::report::diff {
 
 /// One change that is significant, or seen once.
-struct Claim {
-  std::string what;                   // `operator`, `step time`, `GPU 0 memory, peak`
+struct CheckResult {
+  std::string subject;                // `operator`, `step time`, `GPU 0 memory, peak`
   std::string name;                   // of an operator, range, kernel or copy; empty for the rest
   std::string change;                 // `+10.7 %`, `new`, `gone`
   std::string sentence;               // before, after, change, what it is of the step
   std::vector<std::string> details;   // calls, inputs
   std::vector<std::string> evidence;  // why it is no noise
-  bool more = false;                  // than before
+  bool is_increase = false;           // than before
 };
 
 /// What is significant: the step first, then memory, then names in their order.
 ///
 /// @param pairs Of recordings (Diff::pairs).
-std::vector<Claim> claims_of(const ProcessDiff& process, std::size_t pairs);
+std::vector<CheckResult> significant_findings(const ProcessDiff& process, std::size_t pairs);
 /// In the same order what is only seen once, and what that means.
-std::vector<Claim> seen_once_of(const ProcessDiff& process, std::size_t pairs);
-std::string seen_once_title(std::size_t pairs);
-std::string seen_once_sentence(std::size_t pairs);
+std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs);
+std::string unconfirmed_title(std::size_t pairs);
+std::string unconfirmed_explanation(std::size_t pairs);
 
 /// What is the same of all operators or kernels, and how small a change of one can be told; none
 /// where it is not known.
 ///
 /// @param what  `operators`, `kernels and copies`
-std::vector<std::string> common_sentences(const Common& common, std::string_view what,
-                                          const Limits& limits);
+std::vector<std::string> common_shift_messages(const CommonShift& common, std::string_view subject,
+                                               const Limits& limits);
 /// No change of such names could be claimed, however large.
-bool cannot_tell(const Common& common);
+bool is_undetectable(const CommonShift& common);
 
 /// `runs/a: 59 steps, 1 more left out as warm-up`.
-std::string side_sentence(const Side& side, bool by_step);
+std::string describe_recording(const StepProfile& side, bool by_step);
 /// `host memory`, `GPU 0 memory`.
 std::string memory_name(std::int32_t device);
 /// What the row's telling change is of: `in itself`, `GPU time`.
-std::string_view what_is_told(const NameDiff& row);
+std::string_view primary_quantity(const NameDiff& row);
 
 }  // namespace gpuprof::report::diff

@@ -16,13 +16,13 @@ namespace gpuprof::report::diff {
 
 namespace {
 
-constexpr double kMostBytes = 1e18;  // a recording may claim anything
+constexpr double kMaxBytes = 1e18;  // a recording may claim anything
 
 }  // namespace
 
-std::string value_text(double value, Unit unit) {
+std::string format_value(double value, Unit unit) {
   if (unit == Unit::kBytes)
-    return support::human_bytes(static_cast<std::uint64_t>(std::clamp(value, 0.0, kMostBytes)));
+    return support::human_bytes(static_cast<std::uint64_t>(std::clamp(value, 0.0, kMaxBytes)));
   if (unit == Unit::kCount)
     return value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
   const double size = std::abs(value);
@@ -31,7 +31,7 @@ std::string value_text(double value, Unit unit) {
   return fmt::format("{:.2f} us", value / 1e3);
 }
 
-std::string change_text(double before, double after) {
+std::string format_change(double before, double after) {
   if (before == 0 && after == 0) return "";
   if (before == 0) return "new";
   if (after == 0) return "gone";
@@ -43,9 +43,9 @@ std::string_view name_of(NameKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::string percent_text(double share) { return fmt::format("{:.1f} %", share * 100); }
+std::string format_percent(double share) { return fmt::format("{:.1f} %", share * 100); }
 
-std::string cut_text(const std::string& text, std::size_t width) {
+std::string truncate_text(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
   std::size_t end = width - 3;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;

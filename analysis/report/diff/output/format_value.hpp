@@ -14,12 +14,12 @@
 namespace gpuprof::report::diff {
 
 /// `1.234ms`, `3.4 MiB`, `12`.
-std::string value_text(double value, Unit unit);
+std::string format_value(double value, Unit unit);
 /// `+5.0 %`; `new` and `gone` where one of the two is nothing.
-std::string change_text(double before, double after);
+std::string format_change(double before, double after);
 /// A share as `12.3 %`.
-std::string percent_text(double share);
+std::string format_percent(double share);
 /// At most `width` bytes, whole letters; what was cut ends in `...`.
-std::string cut_text(const std::string& text, std::size_t width);
+std::string truncate_text(const std::string& text, std::size_t width);
 
 }  // namespace gpuprof::report::diff

@@ -11,27 +11,28 @@ namespace gpuprof::report::diff {
 namespace {
 
 /// More operators around one are not looked at.
-constexpr int kMostParents = 64;
+constexpr int kMaxParents = 64;
 
 }  // namespace
 
-void SideSink::settle(const Launched& event, std::uint32_t cell) {
+void StepProfileSink::add_gpu_work(const PendingGpuWork& event, std::uint32_t cell) {
   if (cell == kNone) return;
-  Cell& sums = cell_of(event.name, cell);
+  StepCell& sums = cell_of(event.name, cell);
   sums.calls += 1;
   sums.self_device_ns += static_cast<float>(event.ns);
   sums.total_device_ns += static_cast<float>(event.ns);
-  measure(static_cast<Measure>(event.measure), cell, static_cast<double>(event.ns));
-  if (static_cast<Measure>(event.measure) == Measure::kKernel) measure(Measure::kKernels, cell, 1);
+  measure(static_cast<StepMeasure>(event.measure), cell, static_cast<double>(event.ns));
+  if (static_cast<StepMeasure>(event.measure) == StepMeasure::kKernel)
+    measure(StepMeasure::kKernels, cell, 1);
 }
 
-void SideSink::end() {
-  for (const Launched& event : unsettled_) {
+void StepProfileSink::end() {
+  for (const PendingGpuWork& event : unsettled_) {
     const auto at = launch_cells_.find(event.correlation);
-    settle(event, at == launch_cells_.end() ? kNone : at->second);
+    add_gpu_work(event, at == launch_cells_.end() ? kNone : at->second);
   }
-  settle_launchers();
-  settle_busy();
+  add_launcher_time();
+  add_busy_time();
   unsettled_.clear();
   launchers_.clear();
   launch_cells_.clear();
@@ -41,14 +42,14 @@ void SideSink::end() {
 }
 
 /// GPU time counts to the operator that launched it and to those around.
-void SideSink::settle_launchers() {
+void StepProfileSink::add_launcher_time() {
   for (const auto& [id, launcher] : launchers_) {
     if (launcher.ns == 0 || launcher.name == kNone || launcher.cell == kNone) continue;
     const auto ns = static_cast<float>(launcher.ns);
     cell_of(launcher.name, launcher.cell).self_device_ns += ns;
     std::vector<std::uint32_t> done;
     const Launcher* at = &launcher;
-    for (int i = 0; i < kMostParents && at->name != kNone; ++i) {
+    for (int i = 0; i < kMaxParents && at->name != kNone; ++i) {
       if (std::find(done.begin(), done.end(), at->name) == done.end()) {
         done.push_back(at->name);
         cell_of(at->name, launcher.cell).total_device_ns += ns;
@@ -61,7 +62,7 @@ void SideSink::settle_launchers() {
 }
 
 /// Time in which anything ran on any GPU, cut at the borders of steps or slices.
-void SideSink::settle_busy() {
+void StepProfileSink::add_busy_time() {
   std::sort(busy_.begin(), busy_.end());
   std::uint64_t reached = 0;
   for (const auto& [start, end] : busy_) {
@@ -70,19 +71,19 @@ void SideSink::settle_busy() {
     while (at < end) {
       const std::uint32_t cell = cell_at(at);
       const std::uint64_t border = std::min(end, next_border(at));
-      measure(Measure::kGpuBusy, cell, static_cast<double>(border - at));
+      measure(StepMeasure::kGpuBusy, cell, static_cast<double>(border - at));
       at = border;
     }
   }
   busy_.clear();
 }
 
-std::uint64_t SideSink::next_border(std::uint64_t ns) const {
+std::uint64_t StepProfileSink::next_border(std::uint64_t ns) const {
   if (slice_ns_ != 0) {
     const std::uint64_t since = ns < window_.start_ns ? 0 : ns - window_.start_ns;
     const std::uint64_t at = window_.offset_ns + since;
     // All that is later counts for the last one.
-    return at / slice_ns_ >= kSlices - 1 ? ~0ULL : ns + slice_ns_ - at % slice_ns_;
+    return at / slice_ns_ >= kSliceCount - 1 ? ~0ULL : ns + slice_ns_ - at % slice_ns_;
   }
   for (std::size_t i = last_step_; i < window_.steps.size(); ++i) {
     if (window_.steps[i].first > ns) return window_.steps[i].first;
@@ -92,7 +93,7 @@ std::uint64_t SideSink::next_border(std::uint64_t ns) const {
 }
 
 /// Two cells become one.
-void SideSink::coarsen() {
+void StepProfileSink::merge_cells() {
   side_.steps_per_cell *= 2;
   for (auto& values : side_.by_cell) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -102,15 +103,15 @@ void SideSink::coarsen() {
     values.resize((values.size() + 1) / 2);
   }
   for (NameRow& row : side_.names) {
-    std::vector<Cell> old;
+    std::vector<StepCell> old;
     old.swap(row.cells);
-    for (Cell& cell : old) {
+    for (StepCell& cell : old) {
       cell.index /= 2;
       if (row.cells.empty() || row.cells.back().index != cell.index) {
         row.cells.push_back(cell);
         continue;
       }
-      Cell& sum = row.cells.back();
+      StepCell& sum = row.cells.back();
       sum.calls += cell.calls;
       sum.self_ns += cell.self_ns;
       sum.total_ns += cell.total_ns;
@@ -126,16 +127,16 @@ void SideSink::coarsen() {
   }
 }
 
-void SideSink::finish() {
+void StepProfileSink::finish() {
   for (const auto& [key, edge] : edges_)
     side_.calls.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key),
                            edge.calls, edge.ns});
-  std::sort(side_.calls.begin(), side_.calls.end(), [](const Call& a, const Call& b) {
+  std::sort(side_.calls.begin(), side_.calls.end(), [](const CallEdge& a, const CallEdge& b) {
     return a.parent != b.parent ? a.parent < b.parent : a.child < b.child;
   });
   if (slice_ns_ != 0) {
-    measure(Measure::kLength, kSlices - 1, 0);
-    auto& lengths = side_.by_cell[static_cast<std::size_t>(Measure::kLength)];
+    measure(StepMeasure::kLength, kSliceCount - 1, 0);
+    auto& lengths = side_.by_cell[static_cast<std::size_t>(StepMeasure::kLength)];
     std::fill(lengths.begin(), lengths.end(), static_cast<double>(slice_ns_));
     return;
   }
@@ -146,7 +147,7 @@ void SideSink::finish() {
   for (auto& values : side_.by_cell)
     for (std::size_t i = 0; i < values.size(); ++i) values[i] /= steps_in(i);
   for (NameRow& row : side_.names) {
-    for (Cell& cell : row.cells) {
+    for (StepCell& cell : row.cells) {
       const auto steps = static_cast<float>(steps_in(cell.index));
       for (float* sum : {&cell.calls, &cell.self_ns, &cell.total_ns, &cell.self_device_ns,
                          &cell.total_device_ns})

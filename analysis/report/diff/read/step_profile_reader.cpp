@@ -17,26 +17,26 @@ namespace gpuprof::report::diff {
 namespace {
 
 /// Steps at the begin that took this much longer than the others do are warm-up: compilation, lazy
-/// loading, caches. At most kMostWarmUp of all.
+/// loading, caches. At most kMaxWarmUpShare of all.
 constexpr double kWarmUpTimes = 1.25;
-constexpr double kMostWarmUp = 1.0 / 3;
+constexpr double kMaxWarmUpShare = 1.0 / 3;
 
-std::size_t warm_up_of(const Side& side) {
-  const std::vector<double>& lengths = side.of(Measure::kLength);
+std::size_t warm_up_of(const StepProfile& side) {
+  const std::vector<double>& lengths = side.of(StepMeasure::kLength);
   const auto half = static_cast<std::ptrdiff_t>(lengths.size() / 2);
   const double usual = median({lengths.begin() + half, lengths.end()});
-  const auto most = static_cast<std::size_t>(static_cast<double>(lengths.size()) * kMostWarmUp);
+  const auto most = static_cast<std::size_t>(static_cast<double>(lengths.size()) * kMaxWarmUpShare);
   std::size_t cells = 0;
   while (cells < most && lengths[cells] > kWarmUpTimes * usual) ++cells;
   return cells;
 }
 
-void take_facts(const exporter::Shown& shown, Side& side) {
-  const exporter::Survey& survey = shown.survey();
+void take_facts(const exporter::EventResolver& shown, StepProfile& side) {
+  const exporter::Prescan& survey = shown.survey();
   side.program = survey.exe;
   side.command = survey.command_line;
   side.pid = survey.pid;
-  side.simulated = side.simulated || shown.simulated();
+  side.simulated = side.simulated || shown.has_simulated_gpu();
   for (const auto& [key, value] : survey.facts) side.facts[key] = value;
   if (const exporter::Rank rank = exporter::rank_of(survey.facts); rank.known()) {
     side.rank = static_cast<std::int64_t>(rank.rank);
@@ -44,26 +44,27 @@ void take_facts(const exporter::Shown& shown, Side& side) {
   }
   for (const auto& [index, device] : survey.devices) {
     const std::string name(survey.names.text(device.name));
-    const bool used = std::any_of(survey.gpu_rows.begin(), survey.gpu_rows.end(),
+    const bool used = std::any_of(survey.gpu_tracks.begin(), survey.gpu_tracks.end(),
                                   [i = index](const auto& row) { return row.first == i; });
     if (used && std::find(side.gpus.begin(), side.gpus.end(), name) == side.gpus.end())
       side.gpus.push_back(name);
   }
   for (const std::string& sentence : shown.missing())
-    exporter::add_sentence(side.missing, sentence);
+    exporter::merge_message(side.missing, sentence);
 }
 
-support::Result<Side> read(const spool::SessionView& session, const spool::ProcessEntry& process,
-                           const std::vector<model::Window>& windows, const ReadOptions& options,
-                           std::uint64_t slice_ns) {
-  Side side;
+support::Result<StepProfile> read(const spool::SessionView& session,
+                                  const spool::ProcessEntry& process,
+                                  const std::vector<model::Window>& windows,
+                                  const ReadOptions& options, std::uint64_t slice_ns) {
+  StepProfile side;
   side.host = session.host;
   side.has_steps = slice_ns == 0;
-  SideSink sink(side, slice_ns);
+  StepProfileSink sink(side, slice_ns);
   for (const model::Window& window : windows) {
     const exporter::FileRequest request{session, window, process, "",
                                         "",      true,   0,       options.progress};
-    GPUPROF_TRY(shown, exporter::Shown::open(request));
+    GPUPROF_TRY(shown, exporter::EventResolver::open(request));
     take_facts(*shown, side);
     sink.begin(*shown, side.recorded_ns);
     GPUPROF_CHECK(shown->replay(sink));
@@ -76,10 +77,10 @@ support::Result<Side> read(const spool::SessionView& session, const spool::Proce
 
 }  // namespace
 
-support::Result<Side> read_side(const spool::SessionView& session,
-                                const spool::ProcessEntry& process,
-                                const std::vector<model::Window>& windows,
-                                const ReadOptions& options) {
+support::Result<StepProfile> read_step_profile(const spool::SessionView& session,
+                                               const spool::ProcessEntry& process,
+                                               const std::vector<model::Window>& windows,
+                                               const ReadOptions& options) {
   if (!options.ignore_steps) {
     GPUPROF_TRY(side, read(session, process, windows, options, 0));
     side.warm_up = warm_up_of(side);
@@ -87,7 +88,7 @@ support::Result<Side> read_side(const spool::SessionView& session,
   }
   std::uint64_t recorded_ns = 0;
   for (const model::Window& window : windows) recorded_ns += window.end_ns - window.start_ns;
-  return read(session, process, windows, options, recorded_ns / kSlices + 1);
+  return read(session, process, windows, options, recorded_ns / kSliceCount + 1);
 }
 
 }  // namespace gpuprof::report::diff

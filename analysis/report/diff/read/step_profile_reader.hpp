@@ -25,9 +25,9 @@ struct ReadOptions {
 /// Reads what one process did in the windows given.
 ///
 /// Errors: a spool that cannot be read.
-support::Result<Side> read_side(const spool::SessionView& session,
-                                const spool::ProcessEntry& process,
-                                const std::vector<model::Window>& windows,
-                                const ReadOptions& options);
+support::Result<StepProfile> read_step_profile(const spool::SessionView& session,
+                                               const spool::ProcessEntry& process,
+                                               const std::vector<model::Window>& windows,
+                                               const ReadOptions& options);
 
 }  // namespace gpuprof::report::diff

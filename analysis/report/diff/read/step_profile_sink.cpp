@@ -32,7 +32,7 @@ std::uint64_t pair_of(std::uint32_t high, std::uint32_t low) {
 std::string text_of(std::span<const std::uint64_t> words) {
   std::string text;
   exporter::InputView input;
-  while (exporter::next_input(words, input)) {
+  while (exporter::decode_next_input(words, input)) {
     if (input.form != exporter::InputView::Form::kTensor) continue;
     if (!text.empty()) text += ' ';
     text += exporter::dtype_name(input.dtype);
@@ -46,7 +46,7 @@ std::string text_of(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-void SideSink::begin(exporter::Shown& shown, std::uint64_t recorded_ns) {
+void StepProfileSink::begin(exporter::EventResolver& shown, std::uint64_t recorded_ns) {
   shown_ = &shown;
   window_ = {};
   window_.first_step = static_cast<std::uint32_t>(side_.steps);
@@ -56,21 +56,21 @@ void SideSink::begin(exporter::Shown& shown, std::uint64_t recorded_ns) {
   last_step_ = 0;
 }
 
-void SideSink::on(const exporter::ShownStep& s) {
+void StepProfileSink::on(const exporter::ResolvedStep& s) {
   // Those of other threads run beside them.
-  if (slice_ns_ != 0 || s.e.tid != step_tid_) return;
-  window_.steps.emplace_back(s.e.start_ns, s.e.end_ns);
+  if (slice_ns_ != 0 || s.event.tid != step_tid_) return;
+  window_.steps.emplace_back(s.event.start_ns, s.event.end_ns);
   ++side_.steps;
-  while ((side_.steps - 1) / side_.steps_per_cell >= kMaxCells) coarsen();
+  while ((side_.steps - 1) / side_.steps_per_cell >= kMaxCells) merge_cells();
   const auto cell = static_cast<std::uint32_t>((side_.steps - 1) / side_.steps_per_cell);
-  measure(Measure::kLength, cell, static_cast<double>(s.e.end_ns - s.e.start_ns));
+  measure(StepMeasure::kLength, cell, static_cast<double>(s.event.end_ns - s.event.start_ns));
 }
 
-std::uint32_t SideSink::cell_at(std::uint64_t ns) {
+std::uint32_t StepProfileSink::cell_at(std::uint64_t ns) {
   if (slice_ns_ != 0) {
     const std::uint64_t since = ns < window_.start_ns ? 0 : ns - window_.start_ns;
     return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>((window_.offset_ns + since) / slice_ns_, kSlices - 1));
+        std::min<std::uint64_t>((window_.offset_ns + since) / slice_ns_, kSliceCount - 1));
   }
   const auto& steps = window_.steps;
   const auto holds = [&](std::size_t i) {
@@ -87,7 +87,7 @@ std::uint32_t SideSink::cell_at(std::uint64_t ns) {
   return (window_.first_step + static_cast<std::uint32_t>(last_step_)) / side_.steps_per_cell;
 }
 
-std::uint32_t SideSink::name_index(std::string_view name, NameKind kind) {
+std::uint32_t StepProfileSink::name_index(std::string_view name, NameKind kind) {
   std::string key(1, static_cast<char>(kind));
   key += name;
   if (const auto known = indexes_.find(key); known != indexes_.end()) return known->second;
@@ -102,16 +102,16 @@ std::uint32_t SideSink::name_index(std::string_view name, NameKind kind) {
   return index;
 }
 
-Cell& SideSink::cell_of(std::uint32_t name, std::uint32_t cell) {
-  std::vector<Cell>& cells = side_.names[name].cells;
+StepCell& StepProfileSink::cell_of(std::uint32_t name, std::uint32_t cell) {
+  std::vector<StepCell>& cells = side_.names[name].cells;
   // Events come nearly sorted: what is looked for is at the end.
   auto at = cells.end();
   while (at != cells.begin() && std::prev(at)->index > cell) --at;
   if (at != cells.begin() && std::prev(at)->index == cell) return *std::prev(at);
-  return *cells.insert(at, Cell{cell, 0, 0, 0, 0, 0});
+  return *cells.insert(at, StepCell{cell, 0, 0, 0, 0, 0});
 }
 
-void SideSink::measure(Measure measure, std::uint32_t cell, double value) {
+void StepProfileSink::measure(StepMeasure measure, std::uint32_t cell, double value) {
   if (cell == kNone) return;
   for (auto& values : side_.by_cell)
     if (values.size() <= cell) values.resize(cell + 1, 0);
@@ -119,14 +119,14 @@ void SideSink::measure(Measure measure, std::uint32_t cell, double value) {
 }
 
 /// What calls of a name took, without those inside another one of the same name: these come first.
-std::uint64_t SideSink::take_total(std::uint32_t name, std::uint32_t tid, const Interval& time,
-                                   std::uint32_t cell) {
-  Enclosable& earlier = enclosable_[pair_of(tid, name)];
+std::uint64_t StepProfileSink::take_total(std::uint32_t name, std::uint32_t tid,
+                                          const Interval& time, std::uint32_t cell) {
+  RecentCalls& earlier = enclosable_[pair_of(tid, name)];
   const std::uint64_t generation = generations_[tid];
   if (earlier.generation != generation) earlier.calls.clear();
   earlier.generation = generation;
   while (!earlier.calls.empty() && earlier.calls.back().start_ns >= time.start_ns) {
-    const Enclosable::One& inner = earlier.calls.back();
+    const RecentCalls::One& inner = earlier.calls.back();
     if (inner.cell != kNone) cell_of(name, inner.cell).total_ns -= static_cast<float>(inner.ns);
     earlier.calls.pop_back();
   }
@@ -136,7 +136,7 @@ std::uint64_t SideSink::take_total(std::uint32_t name, std::uint32_t tid, const 
 }
 
 /// Most calls have few names in them; a step may have thousands.
-SideSink::Inside::Child& SideSink::Inside::child(std::uint32_t name) {
+StepProfileSink::PendingApiCall::Child& StepProfileSink::PendingApiCall::child(std::uint32_t name) {
   constexpr std::size_t kFew = 16;
   if (children.size() <= kFew) {
     for (Child& one : children)
@@ -150,14 +150,14 @@ SideSink::Inside::Child& SideSink::Inside::child(std::uint32_t name) {
   return children.emplace_back(Child{name, 0, 0});
 }
 
-void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t tid,
-                      std::uint32_t name, const Interval& time, bool nests) {
+void StepProfileSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t tid,
+                             std::uint32_t name, const Interval& time, bool nests) {
   const std::uint64_t ns = time.end_ns > time.start_ns ? time.end_ns - time.start_ns : 0;
   std::uint64_t in_children = 0;
   if (const auto found = inside_.find(id); found != inside_.end()) {
     in_children = found->second.ns;
-    for (const Inside::Child& child : found->second.children) {
-      Call& edge = edges_[pair_of(name, child.name)];
+    for (const PendingApiCall::Child& child : found->second.children) {
+      CallEdge& edge = edges_[pair_of(name, child.name)];
       edge.calls += child.calls;
       edge.ns += static_cast<double>(child.ns);
     }
@@ -167,15 +167,15 @@ void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t ti
   side_.names[name].calls += 1;
   const std::uint64_t total = take_total(name, tid, {time.start_ns, time.start_ns + ns}, cell);
   if (cell != kNone) {
-    Cell& sums = cell_of(name, cell);
+    StepCell& sums = cell_of(name, cell);
     sums.calls += 1;
     sums.total_ns += static_cast<float>(total);
     sums.self_ns += static_cast<float>(ns - std::min(ns, in_children));
   }
   if (parent != 0 && nests) {
-    Inside& around = inside_[parent];
+    PendingApiCall& around = inside_[parent];
     around.ns += ns;
-    Inside::Child& child = around.child(name);
+    PendingApiCall::Child& child = around.child(name);
     ++child.calls;
     child.ns += ns;
   } else if (nests) {
@@ -189,20 +189,22 @@ void SideSink::nested(model::RangeId id, model::RangeId parent, std::uint32_t ti
   }
 }
 
-void SideSink::on(const exporter::ShownOp& o) {
-  if (o.kind == exporter::OpKind::kStep) return;
+void StepProfileSink::on(const exporter::ResolvedOperator& o) {
+  if (o.kind == exporter::OpKind::kProfilerStep) return;
   const std::uint32_t name = name_index(o.name, NameKind::kOperator);
-  nested(o.e.id, o.parent, o.e.tid, name, o.drawn, o.nesting == exporter::Nesting::kNests);
-  if (o.e.inputs != 0) shapes(name, o.e.inputs);
+  nested(o.event.id, o.parent, o.event.tid, name, o.interval,
+         o.nesting == exporter::Nesting::kNests);
+  if (o.event.inputs != 0) shapes(name, o.event.inputs);
 }
 
-void SideSink::on(const exporter::ShownRange& r) {
-  if (r.e.kind == model::RangeKind::kMark) return;
+void StepProfileSink::on(const exporter::ResolvedRange& r) {
+  if (r.event.kind == model::RangeKind::kMark) return;
   const std::uint32_t name = name_index(r.name, NameKind::kRange);
-  nested(r.e.id, r.parent, r.e.tid, name, r.drawn, r.nesting == exporter::Nesting::kNests);
+  nested(r.event.id, r.parent, r.event.tid, name, r.interval,
+         r.nesting == exporter::Nesting::kNests);
 }
 
-void SideSink::shapes(std::uint32_t name, model::InputsId inputs) {
+void StepProfileSink::shapes(std::uint32_t name, model::InputsId inputs) {
   std::set<std::string>& known = side_.names[name].shapes;
   if (known.size() > kMaxShapes) return;
   const auto [at, fresh] = shape_texts_.try_emplace(inputs);
@@ -210,46 +212,50 @@ void SideSink::shapes(std::uint32_t name, model::InputsId inputs) {
   if (!at->second.empty()) known.insert(at->second);
 }
 
-void SideSink::on(const exporter::ShownCall& c) {
-  if (!c.on_gpu) return;
-  launch_cells_.try_emplace(c.e.correlation, cell_at(c.e.start_ns));
+void StepProfileSink::on(const exporter::ResolvedApiCall& c) {
+  if (!c.has_gpu_work) return;
+  launch_cells_.try_emplace(c.event.correlation, cell_at(c.event.start_ns));
   if (c.owner != 0) launchers_.try_emplace(c.owner);
 }
 
 template <typename E>
-void SideSink::gpu(const exporter::ShownGpu<E>& gpu, NameKind kind, Measure sum) {
-  const std::uint64_t ns = gpu.e.end_ns > gpu.e.start_ns ? gpu.e.end_ns - gpu.e.start_ns : 0;
-  if (!is_on_host(gpu.e)) busy_.emplace_back(gpu.e.start_ns, gpu.e.start_ns + ns);
+void StepProfileSink::gpu(const exporter::ResolvedGpuEvent<E>& gpu, NameKind kind,
+                          StepMeasure sum) {
+  const std::uint64_t ns =
+      gpu.event.end_ns > gpu.event.start_ns ? gpu.event.end_ns - gpu.event.start_ns : 0;
+  if (!is_on_host(gpu.event)) busy_.emplace_back(gpu.event.start_ns, gpu.event.start_ns + ns);
   const std::uint32_t name = name_index(gpu.name, kind);
   if (gpu.owner != 0) launchers_[gpu.owner].ns += static_cast<double>(ns);
-  const Launched event{gpu.e.correlation, name, static_cast<std::uint32_t>(sum), ns};
-  if (gpu.launched && !launch_cells_.contains(event.correlation)) {
+  const PendingGpuWork event{gpu.event.correlation, name, static_cast<std::uint32_t>(sum), ns};
+  if (gpu.has_launch && !launch_cells_.contains(event.correlation)) {
     unsettled_.push_back(event);
   } else {
-    settle(event, gpu.launched ? launch_cells_[event.correlation] : cell_at(gpu.e.start_ns));
+    add_gpu_work(event,
+                 gpu.has_launch ? launch_cells_[event.correlation] : cell_at(gpu.event.start_ns));
   }
 }
 
-void SideSink::on(const exporter::ShownGpu<model::Kernel>& k) {
-  gpu(k, NameKind::kKernel, Measure::kKernel);
+void StepProfileSink::on(const exporter::ResolvedGpuEvent<model::Kernel>& k) {
+  gpu(k, NameKind::kKernel, StepMeasure::kKernel);
 }
-void SideSink::on(const exporter::ShownGpu<model::MemCopy>& c) {
-  gpu(c, NameKind::kCopy, Measure::kCopy);
+void StepProfileSink::on(const exporter::ResolvedGpuEvent<model::MemCopy>& c) {
+  gpu(c, NameKind::kCopy, StepMeasure::kCopy);
 }
-void SideSink::on(const exporter::ShownGpu<model::MemSet>& s) {
-  gpu(s, NameKind::kCopy, Measure::kCopy);
+void StepProfileSink::on(const exporter::ResolvedGpuEvent<model::MemSet>& s) {
+  gpu(s, NameKind::kCopy, StepMeasure::kCopy);
 }
-void SideSink::on(const exporter::ShownGpu<model::GraphExec>& g) {
-  gpu(g, NameKind::kKernel, Measure::kKernel);
-}
-
-void SideSink::on(const exporter::ShownSync& s) {
-  if (s.e.end_ns > s.e.start_ns)
-    measure(Measure::kWait, cell_at(s.e.start_ns), static_cast<double>(s.e.end_ns - s.e.start_ns));
+void StepProfileSink::on(const exporter::ResolvedGpuEvent<model::GraphExec>& g) {
+  gpu(g, NameKind::kKernel, StepMeasure::kKernel);
 }
 
-void SideSink::on(const model::Allocation& a) {
-  SideMemory& memory = side_.memory[a.device_type == 0 ? -1 : a.device];
+void StepProfileSink::on(const exporter::ResolvedSync& s) {
+  if (s.event.end_ns > s.event.start_ns)
+    measure(StepMeasure::kWait, cell_at(s.event.start_ns),
+            static_cast<double>(s.event.end_ns - s.event.start_ns));
+}
+
+void StepProfileSink::on(const model::Allocation& a) {
+  DeviceMemoryProfile& memory = side_.memory[a.device_type == 0 ? -1 : a.device];
   memory.peak_allocated_bytes = std::max(memory.peak_allocated_bytes, a.total_allocated_bytes);
   memory.peak_reserved_bytes = std::max(memory.peak_reserved_bytes, a.total_reserved_bytes);
   if (a.bytes > 0) {

@@ -20,27 +20,27 @@
 
 namespace gpuprof::report::diff {
 
-class SideSink final : public exporter::ShownSink {
+class StepProfileSink final : public exporter::ResolvedSink {
  public:
-  SideSink(Side& side, std::uint64_t slice_ns) : side_(side), slice_ns_(slice_ns) {}
+  StepProfileSink(StepProfile& side, std::uint64_t slice_ns) : side_(side), slice_ns_(slice_ns) {}
 
   /// Before the events of a window; `recorded_ns` lay in the windows before.
-  void begin(exporter::Shown& shown, std::uint64_t recorded_ns);
+  void begin(exporter::EventResolver& shown, std::uint64_t recorded_ns);
   /// After them: GPU work finds its operators.
   void end();
   /// After the last window: sums become what one step took.
   void finish();
 
-  using exporter::ShownSink::on;
-  void on(const exporter::ShownStep& s) override;
-  void on(const exporter::ShownOp& o) override;
-  void on(const exporter::ShownRange& r) override;
-  void on(const exporter::ShownCall& c) override;
-  void on(const exporter::ShownGpu<model::Kernel>& k) override;
-  void on(const exporter::ShownGpu<model::MemCopy>& c) override;
-  void on(const exporter::ShownGpu<model::MemSet>& s) override;
-  void on(const exporter::ShownGpu<model::GraphExec>& g) override;
-  void on(const exporter::ShownSync& s) override;
+  using exporter::ResolvedSink::on;
+  void on(const exporter::ResolvedStep& s) override;
+  void on(const exporter::ResolvedOperator& o) override;
+  void on(const exporter::ResolvedRange& r) override;
+  void on(const exporter::ResolvedApiCall& c) override;
+  void on(const exporter::ResolvedGpuEvent<model::Kernel>& k) override;
+  void on(const exporter::ResolvedGpuEvent<model::MemCopy>& c) override;
+  void on(const exporter::ResolvedGpuEvent<model::MemSet>& s) override;
+  void on(const exporter::ResolvedGpuEvent<model::GraphExec>& g) override;
+  void on(const exporter::ResolvedSync& s) override;
   void on(const model::Allocation& a) override;
 
  private:
@@ -51,7 +51,7 @@ class SideSink final : public exporter::ShownSink {
     std::uint64_t start_ns = 0, offset_ns = 0;
   };
   /// Calls in a call that has not ended yet.
-  struct Inside {
+  struct PendingApiCall {
     struct Child {
       std::uint32_t name, calls;
       std::uint64_t ns;
@@ -63,7 +63,7 @@ class SideSink final : public exporter::ShownSink {
     Child& child(std::uint32_t name);
   };
   /// Calls of one name on one thread that another of the same name may still enclose.
-  struct Enclosable {
+  struct RecentCalls {
     struct One {
       std::uint64_t start_ns, ns;
       std::uint32_t cell;
@@ -77,7 +77,7 @@ class SideSink final : public exporter::ShownSink {
     model::RangeId parent = 0;
     double ns = 0;
   };
-  struct Launched {
+  struct PendingGpuWork {
     std::uint32_t correlation, name, measure;
     std::uint64_t ns;
   };
@@ -85,37 +85,37 @@ class SideSink final : public exporter::ShownSink {
   /// The cell of an instant; kNone between steps.
   std::uint32_t cell_at(std::uint64_t ns);
   std::uint32_t name_index(std::string_view name, NameKind kind);
-  Cell& cell_of(std::uint32_t name, std::uint32_t cell);
-  void measure(Measure measure, std::uint32_t cell, double value);
+  StepCell& cell_of(std::uint32_t name, std::uint32_t cell);
+  void measure(StepMeasure measure, std::uint32_t cell, double value);
   void nested(model::RangeId id, model::RangeId parent, std::uint32_t tid, std::uint32_t name,
               const exporter::Interval& time, bool nests);
   std::uint64_t take_total(std::uint32_t name, std::uint32_t tid, const exporter::Interval& time,
                            std::uint32_t cell);
   void shapes(std::uint32_t name, model::InputsId inputs);
   template <typename E>
-  void gpu(const exporter::ShownGpu<E>& gpu, NameKind kind, Measure sum);
-  void settle(const Launched& event, std::uint32_t cell);
-  void settle_launchers();
-  void settle_busy();
+  void gpu(const exporter::ResolvedGpuEvent<E>& gpu, NameKind kind, StepMeasure sum);
+  void add_gpu_work(const PendingGpuWork& event, std::uint32_t cell);
+  void add_launcher_time();
+  void add_busy_time();
   std::uint64_t next_border(std::uint64_t ns) const;
-  void coarsen();
+  void merge_cells();
 
-  Side& side_;
+  StepProfile& side_;
   const std::uint64_t slice_ns_;  // 0: by steps
-  exporter::Shown* shown_ = nullptr;
+  exporter::EventResolver* shown_ = nullptr;
   Window window_;
   std::uint32_t step_tid_ = 0;
   std::size_t last_step_ = 0;
   std::unordered_map<std::string, std::uint32_t> indexes_;
-  std::unordered_set<std::uint64_t> others_;       // hashes of names without a row
-  std::unordered_map<std::uint64_t, Call> edges_;  // by parent and child
-  std::unordered_map<model::RangeId, Inside> inside_;
-  std::unordered_map<std::uint64_t, Enclosable> enclosable_;      // thread, name
+  std::unordered_set<std::uint64_t> others_;           // hashes of names without a row
+  std::unordered_map<std::uint64_t, CallEdge> edges_;  // by parent and child
+  std::unordered_map<model::RangeId, PendingApiCall> inside_;
+  std::unordered_map<std::uint64_t, RecentCalls> enclosable_;     // thread, name
   std::unordered_map<std::uint32_t, std::uint64_t> generations_;  // of threads
   std::unordered_map<model::RangeId, Launcher> launchers_;
   std::unordered_map<std::uint32_t, std::uint32_t> launch_cells_;  // by correlation
   std::unordered_map<model::InputsId, std::string> shape_texts_;
-  std::vector<Launched> unsettled_;  // GPU work that came before its launch
+  std::vector<PendingGpuWork> unsettled_;  // GPU work that came before its launch
   std::vector<std::pair<std::uint64_t, std::uint64_t>> busy_;
 };
 

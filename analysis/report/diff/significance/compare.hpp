@@ -12,6 +12,6 @@
 namespace gpuprof::report::diff {
 
 /// @param before,after Both with steps, or both without.
-ProcessDiff compare(Side before, Side after, const Limits& limits);
+ProcessDiff compare(StepProfile before, StepProfile after, const Limits& limits);
 
 }  // namespace gpuprof::report::diff

@@ -18,11 +18,11 @@ namespace gpuprof::report::diff {
 namespace {
 
 /// Fewer steps on a side tell nothing; from here on ranks do.
-constexpr std::size_t kLeastSteps = 3;
+constexpr std::size_t kMinSteps = 3;
 constexpr std::size_t kEnoughSteps = 8;
-constexpr double kLeastBytes = 1 << 20;
+constexpr double kMinBytes = 1 << 20;
 
-double usual_peak(const Side& side, const SideMemory& memory) {
+double usual_peak(const StepProfile& side, const DeviceMemoryProfile& memory) {
   Values peaks;
   for (const auto& [cell, bytes] : memory.peak_by_cell)
     if (cell >= side.warm_up) peaks.push_back(static_cast<double>(bytes));
@@ -31,14 +31,14 @@ double usual_peak(const Side& side, const SideMemory& memory) {
 
 bool memory_changed(double before, double after, const Limits& limits) {
   const double difference = std::abs(after - before);
-  return difference >= kLeastBytes && difference >= limits.change * std::max(before, after);
+  return difference >= kMinBytes && difference >= limits.change * std::max(before, after);
 }
 
 std::string joined(const std::set<std::string>& shapes) {
   return support::join({shapes.begin(), shapes.end()}, ", ");
 }
 
-std::string fact(const Side& side, const char* key) {
+std::string fact(const StepProfile& side, const char* key) {
   const auto found = side.facts.find(key);
   return found == side.facts.end() ? "" : found->second;
 }
@@ -46,22 +46,23 @@ std::string fact(const Side& side, const char* key) {
 void note(ProcessDiff& diff, const char* what, const std::string& before,
           const std::string& after) {
   if (before == after || before.empty() || after.empty()) return;
-  diff.remarks.push_back(fmt::format("{}: {} before, {} after", what, before, after));
+  diff.notes.push_back(fmt::format("{}: {} before, {} after", what, before, after));
 }
 
-void note_steps(const Side& before, const Side& after, ProcessDiff& diff) {
-  const auto kept = [](const Side& side) {
+void note_steps(const StepProfile& before, const StepProfile& after, ProcessDiff& diff) {
+  const auto kept = [](const StepProfile& side) {
     return side.steps - std::min(side.steps, side.warm_up * side.steps_per_cell);
   };
   const std::size_t fewest = std::min(kept(before), kept(after));
   diff.enough_steps = fewest >= kEnoughSteps;
-  diff.too_few_steps = fewest < kLeastSteps;
+  diff.too_few_steps = fewest < kMinSteps;
   if (diff.too_few_steps) {
-    diff.doubts.push_back(fmt::format(
-        "{} after warm-up {} not enough to tell noise from change: record at least {}",
-        support::counted(fewest, "step", "steps"), fewest == 1 ? "is" : "are", kEnoughSteps));
+    diff.caveats.push_back(
+        fmt::format("{} after warm-up {} not enough to tell noise from change: record at least {}",
+                    support::count_with_unit(fewest, "step", "steps"), fewest == 1 ? "is" : "are",
+                    kEnoughSteps));
   } else if (!diff.enough_steps) {
-    diff.doubts.push_back(
+    diff.caveats.push_back(
         fmt::format("only {} steps: a change is claimed from twice the size on, and only if it is "
                     "in every step; record at least {}",
                     fewest, kEnoughSteps));
@@ -70,10 +71,10 @@ void note_steps(const Side& before, const Side& after, ProcessDiff& diff) {
 
 }  // namespace
 
-void compare_memory(const Side& before, const Side& after, const Limits& limits,
+void compare_memory(const StepProfile& before, const StepProfile& after, const Limits& limits,
                     ProcessDiff& diff) {
   std::set<std::int32_t> devices;
-  for (const Side* side : {&before, &after})
+  for (const StepProfile* side : {&before, &after})
     for (const auto& [device, memory] : side->memory) devices.insert(device);
   for (const std::int32_t device : devices) {
     MemoryDiff& row = diff.memory.emplace_back();
@@ -93,19 +94,19 @@ void compare_memory(const Side& before, const Side& after, const Limits& limits,
   }
 }
 
-void note_shapes(const NameRow& before, const NameRow& after, NameDiff& row) {
+void compare_shapes(const NameRow& before, const NameRow& after, NameDiff& row) {
   if (before.shapes.empty() || after.shapes.empty() || before.shapes == after.shapes) return;
   if (before.shapes.size() > kMaxShapes || after.shapes.size() > kMaxShapes) return;
   row.shapes_before = joined(before.shapes);
   row.shapes_after = joined(after.shapes);
 }
 
-void note_differences(const Side& before, const Side& after, ProcessDiff& diff) {
+void compare_context(const StepProfile& before, const StepProfile& after, ProcessDiff& diff) {
   if (diff.by_step) {
     note_steps(before, after, diff);
     note(diff, "steps", fact(before, "steps"), fact(after, "steps"));
   } else {
-    diff.doubts.push_back(
+    diff.caveats.push_back(
         before.steps == 0 && after.steps == 0
             ? "no steps: times are compared by call, over equal slices of each recording"
             : "steps on one side only: times are compared by call, over equal slices of each "
@@ -114,25 +115,26 @@ void note_differences(const Side& before, const Side& after, ProcessDiff& diff) 
   note(diff, "PyTorch", fact(before, "torch.version"), fact(after, "torch.version"));
   note(diff, "Python", fact(before, "python.version"), fact(after, "python.version"));
   note(diff, "machine", before.host, after.host);
-  const auto gpus = [](const Side& side) {
+  const auto gpus = [](const StepProfile& side) {
     return side.gpus.empty() ? std::string("none in use") : support::join(side.gpus, ", ");
   };
   note(diff, "GPUs", gpus(before), gpus(after));
   note(diff, "command", before.command, after.command);
   if (before.world_size != after.world_size)
-    diff.remarks.push_back(
+    diff.notes.push_back(
         fmt::format("ranks in the job: {} before, {} after", before.world_size, after.world_size));
   if (before.other_names != 0 || after.other_names != 0)
-    diff.doubts.push_back(
+    diff.caveats.push_back(
         fmt::format("more than {} names: {} before and {} after are added up as (other)", kMaxNames,
                     before.other_names, after.other_names));
   std::size_t other_shapes = 0;
   for (const NameDiff& row : diff.names) other_shapes += !row.shapes_before.empty();
   if (other_shapes != 0)
-    diff.remarks.push_back(fmt::format("inputs of other shapes or types in {}",
-                                       support::counted(other_shapes, "operator", "operators")));
+    diff.notes.push_back(
+        fmt::format("inputs of other shapes or types in {}",
+                    support::count_with_unit(other_shapes, "operator", "operators")));
   if (before.memory.empty() != after.memory.empty())
-    diff.doubts.push_back(
+    diff.caveats.push_back(
         fmt::format("memory was recorded only {}", before.memory.empty() ? "after" : "before"));
 }
 

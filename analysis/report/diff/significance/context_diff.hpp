@@ -11,11 +11,12 @@
 namespace gpuprof::report::diff {
 
 /// Fills `diff.memory`.
-void compare_memory(const Side& before, const Side& after, const Limits& limits, ProcessDiff& diff);
+void compare_memory(const StepProfile& before, const StepProfile& after, const Limits& limits,
+                    ProcessDiff& diff);
 /// Shapes of inputs, where they were recorded on both sides, are few, and differ.
-void note_shapes(const NameRow& before, const NameRow& after, NameDiff& row);
+void compare_shapes(const NameRow& before, const NameRow& after, NameDiff& row);
 /// Sentences for `diff.doubts` and `diff.remarks`: steps, versions, devices, programs, what was
 /// recorded.
-void note_differences(const Side& before, const Side& after, ProcessDiff& diff);
+void compare_context(const StepProfile& before, const StepProfile& after, ProcessDiff& diff);
 
 }  // namespace gpuprof::report::diff

@@ -15,12 +15,12 @@
 namespace gpuprof::report::diff {
 namespace {
 
-bool kept(const Side& side, const Cell& cell) { return cell.index >= side.warm_up; }
+bool kept(const StepProfile& side, const StepCell& cell) { return cell.index >= side.warm_up; }
 
-Values values_of(const Side& side, const NameRow* row, float Cell::*sum) {
+Values values_of(const StepProfile& side, const NameRow* row, float StepCell::*sum) {
   Values values;
   if (row == nullptr) return values;
-  for (const Cell& cell : row->cells) {
+  for (const StepCell& cell : row->cells) {
     if (!kept(side, cell) || cell.calls <= 0) continue;
     const double calls = side.has_steps ? 1 : cell.calls;
     values.push_back(std::max(0.0F, cell.*sum) / calls);
@@ -28,14 +28,15 @@ Values values_of(const Side& side, const NameRow* row, float Cell::*sum) {
   return values;
 }
 
-double share_of(const Side& side, const NameRow* row, float Cell::*sum, const Values& values) {
+double share_of(const StepProfile& side, const NameRow* row, float StepCell::*sum,
+                const Values& values) {
   if (row == nullptr || values.empty()) return 0;
   if (!side.has_steps) {
     double all = 0;
-    for (const Cell& cell : row->cells) all += cell.*sum;
+    for (const StepCell& cell : row->cells) all += cell.*sum;
     return side.recorded_ns == 0 ? 0 : all / static_cast<double>(side.recorded_ns);
   }
-  const std::vector<double>& lengths = side.of(Measure::kLength);
+  const std::vector<double>& lengths = side.of(StepMeasure::kLength);
   const double length =
       median({lengths.begin() + static_cast<std::ptrdiff_t>(side.warm_up), lengths.end()});
   const auto cells = static_cast<double>(side.cells() - side.warm_up);
@@ -69,14 +70,14 @@ double whole(double calls) {
 }
 
 /// All that shares are shares of.
-double compared_ns(const Side& side) {
+double compared_ns(const StepProfile& side) {
   if (!side.has_steps) return static_cast<double>(side.recorded_ns);
-  return mean(side.of(Measure::kLength)) * static_cast<double>(side.steps);
+  return mean(side.of(StepMeasure::kLength)) * static_cast<double>(side.steps);
 }
 
-bool occurs(const Side& side, const NameRow& row) {
+bool occurs(const StepProfile& side, const NameRow& row) {
   return std::any_of(row.cells.begin(), row.cells.end(),
-                     [&](const Cell& cell) { return kept(side, cell) && cell.calls > 0; });
+                     [&](const StepCell& cell) { return kept(side, cell) && cell.calls > 0; });
 }
 
 }  // namespace
@@ -92,17 +93,18 @@ double typical_calls(const Values& values) {
 }
 
 bool calls_differ(const Values& before, const Values& after, std::size_t tests) {
-  constexpr double kAlarmShare = 0.01, kLeastChange = 0.1;
+  constexpr double kAlarmShare = 0.01, kMinChange = 0.1;
   if (before.empty() || after.empty()) return false;
   const double one = fixed(before), other = fixed(after);
   if (one >= 0 && other >= 0) return one != other;
   const double from = mean(before), to = mean(after);
-  if (std::abs(to - from) < kLeastChange * std::max(from, to)) return false;
+  if (std::abs(to - from) < kMinChange * std::max(from, to)) return false;
   const double p = rank_test(block_means(before), block_means(after));
   return p <= kAlarmShare / static_cast<double>(std::max<std::size_t>(1, tests));
 }
 
-Pairs::Pairs(const Side& before, const Side& after) : before_(before), after_(after) {
+NameJoin::NameJoin(const StepProfile& before, const StepProfile& after)
+    : before_(before), after_(after) {
   std::map<std::pair<NameKind, std::string_view>, std::size_t> known;
   for (const NameRow& row : before.names) {
     known[{row.kind, row.name}] = names_.size();
@@ -116,7 +118,7 @@ Pairs::Pairs(const Side& before, const Side& after) : before_(before), after_(af
   add_edges();
 }
 
-void Pairs::add_edges() {
+void NameJoin::add_edges() {
   std::unordered_map<const NameRow*, std::uint32_t> index_of;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Edge> edges;
   for (std::uint32_t i = 0; i < names_.size(); ++i) {
@@ -125,8 +127,8 @@ void Pairs::add_edges() {
   }
   called_ns_.resize(names_.size(), 0);
   edges_.resize(names_.size());
-  const auto add = [&](const Side& side, double Edge::*calls) {
-    for (const Call& call : side.calls) {
+  const auto add = [&](const StepProfile& side, double Edge::*calls) {
+    for (const CallEdge& call : side.calls) {
       const NameRow& row = side.names[call.parent];
       const auto parent = index_of.find(&row), child = index_of.find(&side.names[call.child]);
       if (parent == index_of.end() || child == index_of.end() || row.calls <= 0) continue;
@@ -144,50 +146,50 @@ void Pairs::add_edges() {
   }
 }
 
-Pair Pairs::times(std::uint32_t name, float Cell::*sum) const {
-  const Joint& joint = names_[name];
-  Pair pair;
+PairedValues NameJoin::times(std::uint32_t name, float StepCell::*sum) const {
+  const JoinedName& joint = names_[name];
+  PairedValues pair;
   pair.id = name;
   pair.before = values_of(before_, joint.before, sum);
   pair.after = values_of(after_, joint.after, sum);
   pair.share_before = share_of(before_, joint.before, sum, pair.before);
   pair.share_after = share_of(after_, joint.after, sum, pair.after);
-  pair.settle();
+  pair.derive();
   return pair;
 }
 
-Pair Pairs::times(Measure measure) const {
-  const auto values = [&](const Side& side) {
+PairedValues NameJoin::times(StepMeasure measure) const {
+  const auto values = [&](const StepProfile& side) {
     const std::vector<double>& all = side.of(measure);
     return Values(all.begin() + static_cast<std::ptrdiff_t>(std::min(side.warm_up, all.size())),
                   all.end());
   };
-  const auto share = [&](const Side& side, const Values& mine) {
-    const double length = median(side.of(Measure::kLength));
+  const auto share = [&](const StepProfile& side, const Values& mine) {
+    const double length = median(side.of(StepMeasure::kLength));
     return length <= 0 ? 0 : median(mine) / length;
   };
-  Pair pair;
+  PairedValues pair;
   pair.before = values(before_);
   pair.after = values(after_);
   pair.share_before = share(before_, pair.before);
   pair.share_after = share(after_, pair.after);
-  pair.settle();
+  pair.derive();
   return pair;
 }
 
-Values Pairs::calls(const Side& side, const NameRow* row) {
+Values NameJoin::calls(const StepProfile& side, const NameRow* row) {
   Values values(side.cells() - side.warm_up, 0);
   if (row == nullptr) return values;
-  for (const Cell& cell : row->cells)
+  for (const StepCell& cell : row->cells)
     if (kept(side, cell)) values[cell.index - side.warm_up] = cell.calls;
   return values;
 }
 
 /// Names call each other in circles: shares are passed on until they settle.
-std::unordered_map<std::uint32_t, double> Pairs::inside(std::uint32_t name) const {
-  constexpr int kMostDeep = 64;
+std::unordered_map<std::uint32_t, double> NameJoin::callers_share(std::uint32_t name) const {
+  constexpr int kMaxCallDepth = 64;
   std::unordered_map<std::uint32_t, double> share, passed{{name, 1}}, next;
-  for (int depth = 0; depth < kMostDeep && !passed.empty(); ++depth) {
+  for (int depth = 0; depth < kMaxCallDepth && !passed.empty(); ++depth) {
     next.clear();
     for (const auto& [parent, its_share] : passed) {
       for (const Edge& edge : edges_[parent]) {
@@ -202,13 +204,13 @@ std::unordered_map<std::uint32_t, double> Pairs::inside(std::uint32_t name) cons
   return share;
 }
 
-std::vector<std::string> Pairs::changed_calls(std::uint32_t name, double* share) const {
+std::vector<std::string> NameJoin::changed_calls(std::uint32_t name, double* share) const {
   std::vector<std::string> changed;
   for (const Edge& edge : edges_[name]) {
     const double from = whole(edge.calls_before), to = whole(edge.calls_after);
     if (from < 0 || to < 0 || from == to) continue;
     changed.push_back(fmt::format("{} {} → {}", names_[edge.child].any().name, from, to));
-    const Side& side = edge.calls_before > edge.calls_after ? before_ : after_;
+    const StepProfile& side = edge.calls_before > edge.calls_after ? before_ : after_;
     *share += (to - from) / std::max(from, to) * edge.ns / std::max(1.0, compared_ns(side));
   }
   return changed;

@@ -18,7 +18,7 @@
 namespace gpuprof::report::diff {
 
 /// A name with its row on each side; null where it does not occur in steps that are compared.
-struct Joint {
+struct JoinedName {
   const NameRow* before = nullptr;
   const NameRow* after = nullptr;
 
@@ -26,18 +26,18 @@ struct Joint {
   const NameRow& any() const { return *any_row(); }
 };
 
-class Pairs {
+class NameJoin {
  public:
-  Pairs(const Side& before, const Side& after);
+  NameJoin(const StepProfile& before, const StepProfile& after);
 
-  const std::vector<Joint>& names() const { return names_; }
+  const std::vector<JoinedName>& names() const { return names_; }
   /// Of one sum, by step or by call; nothing in it where it took no time.
-  Pair times(std::uint32_t name, float Cell::*sum) const;
-  Pair times(Measure measure) const;
+  PairedValues times(std::uint32_t name, float StepCell::*sum) const;
+  PairedValues times(StepMeasure measure) const;
   /// Calls in each step that is compared, also where there were none.
-  static Values calls(const Side& side, const NameRow* row);
+  static Values calls(const StepProfile& side, const NameRow* row);
   /// Names of whose time a share lies within calls of this one, and that share.
-  std::unordered_map<std::uint32_t, double> inside(std::uint32_t name) const;
+  std::unordered_map<std::uint32_t, double> callers_share(std::uint32_t name) const;
   /// Calls directly in this name whose number is fixed and differs; the change of its time by
   /// that, as a share of the step, goes to `share`.
   std::vector<std::string> changed_calls(std::uint32_t name, double* share) const;
@@ -50,9 +50,9 @@ class Pairs {
   };
   void add_edges();
 
-  const Side& before_;
-  const Side& after_;
-  std::vector<Joint> names_;
+  const StepProfile& before_;
+  const StepProfile& after_;
+  std::vector<JoinedName> names_;
   std::vector<std::vector<Edge>> edges_;  // by parent
   std::vector<double> called_ns_;         // of each child, in any parent
 };

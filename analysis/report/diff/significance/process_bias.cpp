@@ -10,12 +10,12 @@
 
 namespace gpuprof::report::diff {
 
-void hold_back(Change& change) {
+void mark_unconfirmed(Change& change) {
   if (!change.significant) return;
-  const double enough = std::log(kBeyondOneProcess) + std::log1p(change.limit);
+  const double enough = std::log(kBeyondOneProcess) + std::log1p(change.threshold);
   if (std::abs(std::log1p(change.adjusted)) >= enough) return;
   change.significant = false;
-  change.seen_once = true;
+  change.is_unconfirmed = true;
 }
 
 namespace {
@@ -25,14 +25,14 @@ namespace {
 bool differs(const NameDiff& row) {
   const Change& change = row.self;
   if (row.program_changed() || change.significant || !change.measured) return false;
-  return change.seen_once ||
-         (change.limit > 0 && std::abs(std::log1p(change.adjusted)) >= std::log1p(change.limit));
+  return change.is_unconfirmed || (change.threshold > 0 && std::abs(std::log1p(change.adjusted)) >=
+                                                               std::log1p(change.threshold));
 }
 
 }  // namespace
 
 /// In themselves, as times with what is called contain each other.
-double held_back_ns(const std::vector<NameDiff>& names, const Pair& step) {
+double unconfirmed_ns(const std::vector<NameDiff>& names, const PairedValues& step) {
   const double before = median(step.before), after = median(step.after);
   double ns = 0;
   for (const NameDiff& row : names)
@@ -40,16 +40,17 @@ double held_back_ns(const std::vector<NameDiff>& names, const Pair& step) {
   return ns;
 }
 
-void explain(Change& change, const Pair& pair, const Judging& judging, double ns) {
+void mark_step_unconfirmed(Change& change, const PairedValues& pair,
+                           const SignificanceOptions& judging, double ns) {
   if (!change.significant || ns == 0) return;
-  Pair rest = pair;
+  PairedValues rest = pair;
   for (double& value : rest.after) value = std::max(1.0, value - ns);
-  rest.settle();
-  const Change left = judge(rest, judging);
+  rest.derive();
+  const Change left = test_significance(rest, judging);
   const bool remains = left.significant && left.difference() * change.difference() > 0 &&
                        std::abs(left.relative) >= judging.limits.change;
   change.significant = remains;
-  change.seen_once = !remains;
+  change.is_unconfirmed = !remains;
 }
 
 }  // namespace gpuprof::report::diff

@@ -25,14 +25,15 @@ namespace gpuprof::report::diff {
 inline constexpr double kBeyondOneProcess = 2.5;
 
 /// To be called of a host time whose program is not seen to have changed.
-void hold_back(Change& change);
+void mark_unconfirmed(Change& change);
 
 /// How much longer a step takes for what of `names` differs and is not claimed, in ns.
-double held_back_ns(const std::vector<NameDiff>& names, const Pair& step);
+double unconfirmed_ns(const std::vector<NameDiff>& names, const PairedValues& step);
 
 /// Holds back the change of a step that is none without `ns` of its time.
 ///
 /// @param pair,judging What the change was judged by.
-void explain(Change& change, const Pair& pair, const Judging& judging, double ns);
+void mark_step_unconfirmed(Change& change, const PairedValues& pair,
+                           const SignificanceOptions& judging, double ns);
 
 }  // namespace gpuprof::report::diff

@@ -27,54 +27,55 @@ int direction_of(const MemoryDiff& row) {
 }
 
 /// Another pair, its names ready to be found.
-struct Other {
-  explicit Other(const ProcessDiff& its) : process(its) {
+struct OtherPair {
+  explicit OtherPair(const ProcessDiff& its) : process(its) {
     for (const NameDiff& row : its.names) names[{row.kind, row.name}] = &row;
   }
   const ProcessDiff& process;
   std::map<std::pair<NameKind, std::string_view>, const NameDiff*> names;
 };
 
-class Joining {
+class PairCombiner {
  public:
-  Joining(std::vector<Other> others, std::size_t pairs)
+  PairCombiner(std::vector<OtherPair> others, std::size_t pairs)
       : others_(std::move(others)), pairs_(pairs) {}
 
   void settle(MetricDiff& row) const {
-    settle_one(row.change, [&row](const Other& other) {
+    settle_one(row.change, [&row](const OtherPair& other) {
       const MetricDiff* its = other.process.metric(row.name);
-      return its != nullptr && its->change.shown() &&
+      return its != nullptr && its->change.is_reported() &&
              sign_of(its->change.difference()) == sign_of(row.change.difference());
     });
   }
 
   void settle(MemoryDiff& row) const {
-    settle_one(row, [&row](const Other& other) {
+    settle_one(row, [&row](const OtherPair& other) {
       const auto& all = other.process.memory;
       return std::any_of(all.begin(), all.end(), [&row](const MemoryDiff& its) {
-        return its.device == row.device && its.shown() && direction_of(its) == direction_of(row);
+        return its.device == row.device && its.is_reported() &&
+               direction_of(its) == direction_of(row);
       });
     });
   }
 
   void settle(NameDiff& row) const {
     if (row.presence != Presence::kBoth)
-      return settle_one(row, [&row](const Other& other) {
+      return settle_one(row, [&row](const OtherPair& other) {
         const NameDiff* its = found(row, other);
-        return its != nullptr && its->shown();
+        return its != nullptr && its->is_reported();
       });
     for (Change NameDiff::*change : {&NameDiff::self, &NameDiff::total, &NameDiff::device})
-      settle_one(row.*change, [&](const Other& other) {
+      settle_one(row.*change, [&](const OtherPair& other) {
         const NameDiff* its = found(row, other);
-        if (its == nullptr || !(its->*change).shown()) return false;
+        if (its == nullptr || !(its->*change).is_reported()) return false;
         const bool same_calls = !row.inner_calls.empty() && row.inner_calls == its->inner_calls;
         return same_calls || direction_of(*its, its->*change) == direction_of(row, row.*change);
       });
-    row.settle();
+    row.summarize();
   }
 
  private:
-  static const NameDiff* found(const NameDiff& row, const Other& other) {
+  static const NameDiff* found(const NameDiff& row, const OtherPair& other) {
     const auto at = other.names.find({row.kind, row.name});
     return at == other.names.end() || at->second->presence != row.presence ? nullptr : at->second;
   }
@@ -83,14 +84,14 @@ class Joining {
   /// @param shows Whether another pair does, in the same direction.
   template <typename One, typename Shows>
   void settle_one(One& one, const Shows& shows) const {
-    if (!one.shown()) return;
-    one.shown_by =
+    if (!one.is_reported()) return;
+    one.confirming_pairs =
         1 + static_cast<std::size_t>(std::count_if(others_.begin(), others_.end(), shows));
-    one.significant = one.shown_by == pairs_ && (one.significant || pairs_ >= kEnoughPairs);
-    one.seen_once = !one.significant;
+    one.significant = one.confirming_pairs == pairs_ && (one.significant || pairs_ >= kEnoughPairs);
+    one.is_unconfirmed = !one.significant;
   }
 
-  const std::vector<Other> others_;
+  const std::vector<OtherPair> others_;
   const std::size_t pairs_;
 };
 
@@ -113,24 +114,24 @@ const ProcessDiff* counterpart(const ProcessDiff& process, const Diff& first, co
   return by_place ? &other.processes[at] : nullptr;
 }
 
-support::Result<Diff> joined(std::vector<Diff> pairs) {
+support::Result<Diff> combine_pairs(std::vector<Diff> pairs) {
   Diff first = std::move(pairs.front());
   pairs.erase(pairs.begin());
-  first.repeats = std::move(pairs);
-  if (first.repeats.empty()) return first;
-  for (const Diff& other : first.repeats)
+  first.other_pairs = std::move(pairs);
+  if (first.other_pairs.empty()) return first;
+  for (const Diff& other : first.other_pairs)
     if (has_gpu(first) && has_gpu(other) && first.simulated != other.simulated)
       return support::error(
           fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
                       "nothing about each other; compare recordings of the same kind",
                       support::in_quotes(first.simulated ? first.before : other.before),
                       support::in_quotes(first.simulated ? other.before : first.before)),
-          kTrouble);
+          kExitCannotCompare);
   for (ProcessDiff& process : first.processes) {
-    std::vector<Other> others;
-    for (const Diff& other : first.repeats)
+    std::vector<OtherPair> others;
+    for (const Diff& other : first.other_pairs)
       if (const ProcessDiff* one = counterpart(process, first, other)) others.emplace_back(*one);
-    const Joining joining(std::move(others), first.pairs());
+    const PairCombiner joining(std::move(others), first.pairs());
     for (MetricDiff& row : process.metrics) joining.settle(row);
     for (MemoryDiff& row : process.memory) joining.settle(row);
     for (NameDiff& row : process.names) joining.settle(row);
@@ -139,15 +140,15 @@ support::Result<Diff> joined(std::vector<Diff> pairs) {
   return first;
 }
 
-std::vector<std::string> pairs_sentences(const Diff& diff) {
-  if (diff.repeats.empty()) return {};
+std::vector<std::string> pairs_messages(const Diff& diff) {
+  if (diff.other_pairs.empty()) return {};
   std::vector<std::string> sentences{
       fmt::format("{} pairs of recordings: the figures are those of the first; claimed is what "
                   "every pair shows",
                   diff.pairs())};
-  for (std::size_t i = 0; i < diff.repeats.size(); ++i)
-    sentences.push_back(fmt::format("pair {}: before {}, after {}", i + 2, diff.repeats[i].before,
-                                    diff.repeats[i].after));
+  for (std::size_t i = 0; i < diff.other_pairs.size(); ++i)
+    sentences.push_back(fmt::format("pair {}: before {}, after {}", i + 2,
+                                    diff.other_pairs[i].before, diff.other_pairs[i].after));
   return sentences;
 }
 

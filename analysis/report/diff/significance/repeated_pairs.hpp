@@ -23,12 +23,12 @@ inline constexpr std::size_t kEnoughPairs = 3;
 ///
 /// @param pairs At least one, in the order they were made.
 /// Errors: a simulated GPU in one pair and a real one in another.
-support::Result<Diff> joined(std::vector<Diff> pairs);
+support::Result<Diff> combine_pairs(std::vector<Diff> pairs);
 
 /// The same rank in another pair, or the only process of both; null: there is none.
 const ProcessDiff* counterpart(const ProcessDiff& process, const Diff& first, const Diff& other);
 
 /// How many pairs there are and what that means; none where there is one.
-std::vector<std::string> pairs_sentences(const Diff& diff);
+std::vector<std::string> pairs_messages(const Diff& diff);
 
 }  // namespace gpuprof::report::diff

@@ -120,7 +120,7 @@ double rank_test(const Values& before, const Values& after) {
   return as_far / every;
 }
 
-double least_p(std::size_t before, std::size_t after) {
+double min_p_value(std::size_t before, std::size_t after) {
   double ways = 1;
   for (std::size_t i = 1; i <= before; ++i)
     ways *= static_cast<double>(after + i) / static_cast<double>(i);

@@ -39,6 +39,6 @@ inline constexpr std::size_t kMaxBlocks = 10;
 /// values dealt out by chance would differ in rank as much. At most 32 values in all.
 double rank_test(const Values& before, const Values& after);
 /// The smallest p that so many values can give.
-double least_p(std::size_t before, std::size_t after);
+double min_p_value(std::size_t before, std::size_t after);
 
 }  // namespace gpuprof::report::diff

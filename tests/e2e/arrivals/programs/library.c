@@ -45,14 +45,14 @@ EXPORT atomic_int arrivals_calls;
 
 #ifdef HOLD_DESCRIPTOR
 static __thread char large[1 << 20];
-static __thread int touched;
+static __thread int changed_thread;
 #endif
 
 // Called through the table of calls, which is bound late.
 EXPORT void arrivals_called(void) {
   if (!atomic_load(&loaded)) abort();
 #ifdef HOLD_DESCRIPTOR
-  large[touched++ & 1023] = 1;
+  large[changed_thread++ & 1023] = 1;
 #endif
   atomic_fetch_add(&arrivals_calls, 1);
 }

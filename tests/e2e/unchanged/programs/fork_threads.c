@@ -30,9 +30,9 @@ static void* fork_and_wait(void* unused) {
 
 // Also for Python, which lets its lock go meanwhile.
 __attribute__((visibility("default"))) int fork_in_threads(int count, int forks) {
-  enum { kMost = 64 };
-  pthread_t threads[kMost];
-  if (count < 1 || count > kMost) return 2;
+  enum { kMax = 64 };
+  pthread_t threads[kMax];
+  if (count < 1 || count > kMax) return 2;
   g_forks = forks;
   work(0.3);
   for (int i = 0; i < count; ++i)
