@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# One function per kind of room, so that the flags of a context are stated once.
+# One function per kind of component, so that the flags of a context are stated once.
 #
-#   gpuprof_inject_room(NAME sources... [DEPS targets...])   static part of libgpuprof_inject.so
-#   gpuprof_room(NAME sources... [DEPS targets...])          static library of daemon, cli or support
+#   gpuprof_inject_component(NAME sources... [DEPS targets...])   static part of libgpuprof_inject.so
+#   gpuprof_component(NAME sources... [DEPS targets...])          static library of daemon, cli or support
 #   gpuprof_unit_test(NAME sources... [ONE_THREAD] [APART] [DEPS targets...])
 #                                                            GoogleTest program, label "unit";
 #                                                            ONE_THREAD: nothing for ThreadSanitizer;
@@ -21,7 +21,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL 
   list(APPEND GPUPROF_INJECT_FLAGS -mno-outline-atomics -fno-omit-frame-pointer)
 endif()
 
-# In a sanitizer build the rooms of inject are instrumented too, so that the unit tests see races
+# In a sanitizer build the components of inject are instrumented too, so that the unit tests see races
 # and overruns in them; libgpuprof_inject.so is then not built (the end-to-end tests of that build
 # use the one of the release build).
 function(gpuprof_apply_sanitizers TARGET)
@@ -41,7 +41,7 @@ function(gpuprof_apply_sanitizers TARGET)
   endif()
 endfunction()
 
-function(gpuprof_inject_room NAME)
+function(gpuprof_inject_component NAME)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   add_library(inject_${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(inject_${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
@@ -53,36 +53,36 @@ endfunction()
 # Optimising what is instrumented doubles the build; a fuzz target runs far longer than that. Two checks
 # of every access are a quarter of it: a null pointer ends a test all the same, and unaligned reads are
 # looked for in the library and by the fuzz targets.
-set(gpuprof_room_flags)
+set(gpuprof_component_flags)
 if(GPUPROF_SANITIZE AND NOT GPUPROF_FUZZ)
-  list(APPEND gpuprof_room_flags -O0)
+  list(APPEND gpuprof_component_flags -O0)
   if(GPUPROF_SANITIZE MATCHES "undefined")
-    list(APPEND gpuprof_room_flags -fno-sanitize=null,alignment)
+    list(APPEND gpuprof_component_flags -fno-sanitize=null,alignment)
   endif()
 endif()
 
-# What many rooms of ours include is parsed once for all of them, a sixth of their build. The preset
+# What many components of ours include is parsed once for all of them, a sixth of their build. The preset
 # clang does without: it tells of headers that a file forgot.
 if(GPUPROF_PRECOMPILE)
   add_library(gpuprof_std STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/headers.cpp")
   target_include_directories(gpuprof_std PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(gpuprof_std PUBLIC fmt::fmt spdlog::spdlog)
   set_target_properties(gpuprof_std PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(gpuprof_std PRIVATE ${gpuprof_room_flags})
+  target_compile_options(gpuprof_std PRIVATE ${gpuprof_component_flags})
   target_precompile_headers(gpuprof_std PRIVATE "${PROJECT_SOURCE_DIR}/cmake/component_pch.hpp")
   gpuprof_apply_sanitizers(gpuprof_std)
 endif()
 
-function(gpuprof_room NAME)
+function(gpuprof_component NAME)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   add_library(${NAME} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(${NAME} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_compile_options(${NAME} PRIVATE ${GPUPROF_WARNINGS})
   target_link_libraries(${NAME} PUBLIC gpuprof_headers ${ARG_DEPS})
   gpuprof_apply_sanitizers(${NAME})
-  target_compile_options(${NAME} PRIVATE ${gpuprof_room_flags})
+  target_compile_options(${NAME} PRIVATE ${gpuprof_component_flags})
   # The templates that its files share are instantiated once a batch. What is in a file's unnamed
-  # namespace then needs a name that no other file of the room has.
+  # namespace then needs a name that no other file of the component has.
   set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${GPUPROF_TOGETHER} UNITY_BUILD_BATCH_SIZE 14)
   if(GPUPROF_PRECOMPILE)
     target_link_libraries(${NAME} PRIVATE fmt::fmt spdlog::spdlog)  # the same macros
@@ -93,7 +93,7 @@ endfunction()
 # Programs that gpuprof_unit_test made: what the sanitizer builds build.
 add_custom_target(unit_tests)
 
-# Undefined behaviour is looked for in the rooms: in tests it would be a third of the build.
+# Undefined behaviour is looked for in the components: in tests it would be a third of the build.
 if(GPUPROF_SANITIZE MATCHES "undefined")
   set(gpuprof_test_flags -O0 -fno-sanitize=undefined)
 else()
@@ -101,7 +101,7 @@ else()
 endif()
 
 # What all GoogleTest programs include is parsed once for all of them. Tests are not optimised: the
-# rooms they look at are, and the build takes half the time.
+# components they look at are, and the build takes half the time.
 if(GPUPROF_BUILD_TESTS)
   add_library(gpuprof_gtest STATIC EXCLUDE_FROM_ALL "${PROJECT_SOURCE_DIR}/cmake/headers.cpp")
   target_link_libraries(gpuprof_gtest PUBLIC GTest::gtest GTest::gmock)

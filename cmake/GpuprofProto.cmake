@@ -37,6 +37,6 @@ function(gpuprof_protos NAME)
   target_include_directories(${NAME} SYSTEM PUBLIC "${root}")
   target_link_libraries(${NAME} PUBLIC protobuf::libprotobuf-lite)
   set_target_properties(${NAME} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  # Not ours, and not instrumented: that would take as long as a room.
+  # Not ours, and not instrumented: that would take as long as a component.
   target_compile_options(${NAME} PRIVATE -w)
 endfunction()

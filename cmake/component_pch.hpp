@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What many rooms of daemon, cli and support include, precompiled (cmake/GpuprofComponents.cmake).
-// Nothing of the project's own: a file includes what it uses.
+// What many components of daemon, cli and support include, precompiled
+// (cmake/GpuprofComponents.cmake). Nothing of the project's own: a file includes what it uses.
 #pragma once
 
 #include <fmt/format.h>

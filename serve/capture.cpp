@@ -41,13 +41,13 @@ std::vector<std::string> command_arguments(const CaptureCommand& command,
   for (const std::uint32_t pid : order.pids) pids.push_back(std::to_string(pid));
   const std::vector<std::string> last = {"--quiet",
                                          "--format",
-                                         api::kServeFormat,
+                                         client::kServeFormat,
                                          "--output",
                                          folder + "/files",
                                          "--summary-json",
                                          folder + kSummaryName,
                                          "--trace",
-                                         api::category_list(order.trace),
+                                         recording::category_list(order.trace),
                                          "--duration",
                                          fmt::format("{}us", order.record_ns / 1000),
                                          "--pid",
@@ -85,13 +85,13 @@ bool read_file(const std::string& path, std::string* data) {
   return static_cast<bool>(file.read(data->data(), bytes));
 }
 
-support::Result<std::vector<CapturedFile>> read_files(api::Summary summary) {
+support::Result<std::vector<CapturedFile>> read_files(recording::Summary summary) {
   std::sort(summary.files.begin(), summary.files.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   std::vector<std::string> paths;
   std::uint64_t bytes = 0;
-  for (const api::SummaryFile& file : summary.files) {
-    if (!file.path.ends_with(api::kServeSuffix)) continue;
+  for (const recording::SummaryFile& file : summary.files) {
+    if (!file.path.ends_with(client::kServeSuffix)) continue;
     paths.push_back(file.path);
     bytes += file.bytes;
   }
@@ -125,7 +125,7 @@ void follow(CaptureProcess& child, const std::function<bool()>& ends_early) {
 }  // namespace
 
 std::vector<std::string> response_file_names(const std::vector<std::string>& paths) {
-  std::string suffix = api::kServeSuffix;
+  std::string suffix = client::kServeSuffix;
   if (paths.size() == 1) return {suffix.substr(1)};
   std::vector<std::string> names;
   for (const std::string& path : paths) {
@@ -152,7 +152,7 @@ support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command
     return error("writing what was recorded takes too long, and was given up");
   std::string text;
   if (!read_file(folder.path() + kSummaryName, &text)) return exit_error(child);
-  GPUPROF_TRY(summary, api::from_json(text));
+  GPUPROF_TRY(summary, recording::from_json(text));
   const bool events = std::any_of(summary.files.begin(), summary.files.end(),
                                   [](const auto& file) { return file.events != 0; });
   if (events) return read_files(summary);

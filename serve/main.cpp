@@ -53,20 +53,20 @@ void raise_oom_score() {
 }
 
 bool send_to_parent(const std::string& word) {
-  return send(api::kServeControlFd, word.data(), word.size(), MSG_NOSIGNAL) ==
+  return send(client::kServeControlFd, word.data(), word.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(word.size());
 }
 
 /// One word of whoever started us; empty: it is gone.
 std::string receive_from_parent() {
-  char text[api::kMaxServeMessageBytes];
-  const ssize_t n = recv(api::kServeControlFd, text, sizeof text, 0);
+  char text[client::kMaxServeMessageBytes];
+  const ssize_t n = recv(client::kServeControlFd, text, sizeof text, 0);
   return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
 }
 
 /// True if it was understood.
 bool handle_message(const std::string& word, Service& service) {
-  const std::string start = api::kServeProgram;
+  const std::string start = client::kServeProgram;
   if (!word.starts_with(start)) return false;
   const auto pid = support::parse_unsigned(word.substr(start.size()));
   if (!pid) return false;
@@ -92,19 +92,20 @@ int serve(const Options& options) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, signal);
   sigprocmask(SIG_BLOCK, &ends, nullptr);  // of gRPC's threads, too
   const base::UniqueFd signals(signalfd(-1, &ends, SFD_CLOEXEC));
-  for (const int fd : {api::kServeListenFd, api::kServeControlFd}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  for (const int fd : {client::kServeListenFd, client::kServeControlFd})
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
   WorkFolder::remove_stale();
   const std::string bin = support::parent_folder(support::executable_path());
   const bool named = !options.of_program && !options.all;
   Service service({bin + "/gpuprof", options.capture_words, named}, options.allowed);
   if (!options.of_program) service.set_filter(filter_of(options));
-  GrpcServer front(service, base::UniqueFd(api::kServeListenFd));
+  GrpcServer front(service, base::UniqueFd(client::kServeListenFd));
   if (!front.is_running()) {
     send_to_parent("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
     return 125;
   }
-  if (!send_to_parent(api::kServeReady)) return 0;
-  pollfd waiting[] = {{api::kServeControlFd, POLLIN, 0}, {signals.get(), POLLIN, 0}};
+  if (!send_to_parent(client::kServeReady)) return 0;
+  pollfd waiting[] = {{client::kServeControlFd, POLLIN, 0}, {signals.get(), POLLIN, 0}};
   while (true) {
     if (poll(waiting, 2, -1) < 0) continue;
     if (waiting[1].revents != 0) break;
@@ -139,7 +140,7 @@ int run(int argc, char** argv) {
     return app.exit(problem) == 0 ? 0 : 125;
   }
   struct stat facts {};
-  if (fstat(api::kServeControlFd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
+  if (fstat(client::kServeControlFd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
     std::fputs("gpuprof-serve: it is started by `gpuprof run --serve` and `gpuprof serve`.\n",
                stderr);
     return 125;

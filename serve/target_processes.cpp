@@ -60,11 +60,11 @@ int environment_names_program(const std::string& environment, std::uint32_t prog
 
 TargetProcesses find_target_processes(const ProcessFilter& choice) {
   TargetProcesses members;
-  for (const api::ControlSocket& door : api::find_control_sockets()) {
+  for (const control::ControlSocket& door : control::find_control_sockets()) {
     const bool by_id = chosen_by_id(choice, door.pid);
     if (!by_id && choice.names.empty()) continue;
     const std::uint32_t program = support::exec_fingerprint(static_cast<pid_t>(door.pid));
-    const auto status = api::request_status(door);
+    const auto status = control::request_status(door);
     if (!status) {
       if (by_id) {
         members.failure = status.error().message;

@@ -22,7 +22,7 @@
 #include "analysis/report/page/page_file.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 namespace {
 
 constexpr int kErrorExitStatus = 2;
@@ -154,4 +154,4 @@ support::Result<DiffPageResult> write_diff_page(const DiffRequest& request,
   return DiffPageResult{bytes.value(), std::move(compared.met_conditions)};
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -21,7 +21,7 @@ namespace gpuprof::report::diff {
 struct Diff;
 }  // namespace gpuprof::report::diff
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 struct DiffRequest {
   // Before, after, and again: each a session's folder, a trace file, or a folder of them.
@@ -72,4 +72,4 @@ support::Result<DiffPageResult> write_diff_page(const DiffRequest& request,
                                                 const DiffPageTarget& target,
                                                 const ReportProgress& progress);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -17,10 +17,10 @@
 #include "support/io/files.hpp"
 #include "support/process/out_of_memory.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 namespace {
 
-void add_counts(Counts& sum, const Counts& more) {
+void add_counts(recording::Counts& sum, const recording::Counts& more) {
   for (const auto& [name, count] : more) {
     const auto at = std::find_if(sum.begin(), sum.end(),
                                  [&n = name](const auto& pair) { return pair.first == n; });
@@ -32,7 +32,7 @@ void add_counts(Counts& sum, const Counts& more) {
   }
 }
 
-void add_files(Summary& summary, const std::vector<exporter::WrittenFile>& files) {
+void add_files(recording::Summary& summary, const std::vector<exporter::WrittenFile>& files) {
   for (const exporter::WrittenFile& file : files) {
     summary.files.push_back(
         {file.path, file.format, file.pid, file.window, file.bytes, file.events, file.steps});
@@ -48,7 +48,7 @@ void add_files(Summary& summary, const std::vector<exporter::WrittenFile>& files
 
 /// What was written before stays, and is told.
 void stop_at(const model::Window& window, std::size_t windows, const support::Error& failure,
-             Summary& summary) {
+             recording::Summary& summary) {
   summary.complete = false;
   summary.failures.push_back(fmt::format("{}; window {} of {} and what follows are not written",
                                          failure.message, window.index + 1, windows));
@@ -76,8 +76,9 @@ std::string format_of_ending(const std::string& name) {
 
 namespace {
 
-support::Result<Summary> export_all(const ExportRequest& request, const ExportProgress& progress,
-                                    const SourceProgress& reading) {
+support::Result<recording::Summary> export_all(const ExportRequest& request,
+                                               const ExportProgress& progress,
+                                               const SourceProgress& reading) {
   std::vector<std::string> inputs = request.also;
   inputs.insert(inputs.begin(), request.spool);
   GPUPROF_TRY(source, open_recording(inputs, reading));
@@ -86,7 +87,7 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
   if (view.options.output.empty())
     return support::error(fmt::format(
         "{} does not say where its files belong: name a folder with -o", request.spool));
-  Summary summary;
+  recording::Summary summary;
   summary.version = view.options.version;
   summary.host = view.host;
   summary.name = view.options.name;
@@ -130,9 +131,9 @@ support::Result<Summary> export_all(const ExportRequest& request, const ExportPr
 
 }  // namespace
 
-support::Result<Summary> export_session(const ExportRequest& request,
-                                        const ExportProgress& progress,
-                                        const SourceProgress& reading) {
+support::Result<recording::Summary> export_session(const ExportRequest& request,
+                                                   const ExportProgress& progress,
+                                                   const SourceProgress& reading) {
   return support::catch_out_of_memory("read what is stored and write the trace",
                                       [&] { return export_all(request, progress, reading); });
 }
@@ -142,4 +143,4 @@ std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::u
   return support::is_folder(path) ? path : "";
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -17,7 +17,7 @@
 #include "recording/session/summary.hpp"
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 struct ExportRequest {
   std::string spool;              // folder with session.jsonl, or whatever open_recording() opens
@@ -38,11 +38,11 @@ using ExportProgress = std::function<void(std::uint64_t done, std::uint64_t tota
 /// complete and says why in its failures.
 ///
 /// @param reading Bytes of trace files, where those are what is exported.
-support::Result<Summary> export_session(const ExportRequest& request,
-                                        const ExportProgress& progress,
-                                        const SourceProgress& reading = {});
+support::Result<recording::Summary> export_session(const ExportRequest& request,
+                                                   const ExportProgress& progress,
+                                                   const SourceProgress& reading = {});
 
 /// The spool folder of a session of the daemon `daemon_pid` in an output folder; "" if it is gone.
 std::string spool_of(const std::string& folder, std::uint32_t daemon_pid, std::uint64_t session);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 std::vector<std::string> format_names();
 /// Their names and what each is for, in words that follow "for".
@@ -21,4 +21,4 @@ std::vector<std::string> format_suffixes();
 /// The format whose files end as this name does; empty: none.
 std::string format_of_ending(const std::string& name);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -9,7 +9,7 @@
 #include "analysis/import/import.hpp"
 #include "analysis/report/import_summary.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 /// Empty for a session of our own.
 inline report::ImportSummary import_report_of(const RecordingSource& source) {
@@ -42,4 +42,4 @@ inline support::Error with_import_notes(const support::Error& failure,
   return support::error(sentence, failure.exit_status, failure.file, failure.line);
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

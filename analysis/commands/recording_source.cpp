@@ -13,7 +13,7 @@
 #include "analysis/import/import.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 RecordingSource::RecordingSource() = default;
 RecordingSource::RecordingSource(RecordingSource&&) noexcept = default;
@@ -65,4 +65,4 @@ support::Result<void> check_is_no_input(const std::string& output,
   return {};
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

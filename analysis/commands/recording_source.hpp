@@ -21,7 +21,7 @@ namespace gpuprof::importer {
 struct ImportedSession;
 }
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 struct RecordingSource {
   RecordingSource();
@@ -56,4 +56,4 @@ support::Result<RecordingSource> open_recording(const std::vector<std::string>& 
 support::Result<void> check_is_no_input(const std::string& output,
                                         const std::vector<std::string>& inputs);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -11,7 +11,7 @@
 #include "analysis/report/page/page_file.hpp"
 #include "analysis/report/report.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 namespace {
 
 namespace page = report::page;
@@ -69,4 +69,4 @@ support::Result<std::uint64_t> write_report_page(const ReportPageRequest& reques
                           wanted);
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

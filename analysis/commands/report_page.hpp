@@ -17,7 +17,7 @@
 #include "analysis/commands/report_session.hpp"
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 struct ReportPageRequest {
   std::vector<std::string> inputs;  // a session's folder, or trace files and folders of them
@@ -34,4 +34,4 @@ struct ReportPageRequest {
 support::Result<std::uint64_t> write_report_page(const ReportPageRequest& request,
                                                  const ReportProgress& progress);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

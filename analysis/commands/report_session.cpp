@@ -21,7 +21,7 @@
 #include "support/text/json.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 std::vector<std::string> report_tables() { return report::table_names(); }
 
@@ -151,4 +151,4 @@ support::Result<PrintedReport> report_text(const ReportRequest& request,
   return printed;
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -23,7 +23,7 @@ struct Report;
 struct ReportOptions;
 }  // namespace gpuprof::report
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 struct ReportRequest {
   std::vector<std::string> inputs;  // a session's folder, or trace files and folders of them
@@ -77,4 +77,4 @@ support::Result<report::Report> report_of(RecordingSource& source,
 support::Result<PrintedReport> report_text(const ReportRequest& request,
                                            const ReportProgress& progress);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -15,7 +15,7 @@
 #include "support/io/files.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 namespace {
 
 /// What one process did, as far as the choice of files needs it.
@@ -55,7 +55,7 @@ class ProcessActivity final : public model::IgnoringSink {
   }
   bool has_events() const { return first_ns <= last_ns; }
 
-  SummaryProcess about;
+  recording::SummaryProcess about;
   std::uint64_t first_ns = ~0ULL, last_ns = 0;
   exporter::OpenSnapshots copies;
   std::uint64_t real_minus_mono_ns = 0;
@@ -121,7 +121,7 @@ bool is_chosen(const spool::SessionView& view, const spool::ProcessEntry& proces
 }
 
 /// Leaves what gets a file in the view, and the roles in the summary.
-void settle_choice(const Tallies& tallies, spool::SessionView* view, Summary* summary) {
+void settle_choice(const Tallies& tallies, spool::SessionView* view, recording::Summary* summary) {
   if (view->selected.empty() && view->chosen_spools.empty())
     view->chosen_spools = choose(*view, tallies);
   summary->processes_seen = view->processes.size();
@@ -176,7 +176,7 @@ void add_rest(const spool::SessionView& view, std::vector<model::Window>* window
 }  // namespace
 
 support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
-                                                            Summary* summary) {
+                                                            recording::Summary* summary) {
   if (!view->damage.empty()) summary->missing.push_back(view->damage);
   settle_choice(read_activity(*view, 0, &summary->missing), view, summary);
   if (view->selected.empty())
@@ -196,7 +196,7 @@ support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView*
   const bool known = view->ended && !view->windows.empty() &&
                      !(view->selected.empty() && view->chosen_spools.empty());
   if (!known) {
-    Summary summary;
+    recording::Summary summary;
     auto windows = resolve_session(view, &summary);
     *missing = summary.missing;
     return windows;
@@ -206,4 +206,4 @@ support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView*
   return view->windows;
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

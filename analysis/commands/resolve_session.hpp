@@ -13,17 +13,17 @@
 #include "recording/spool/spool.hpp"
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 
 /// Leaves in `view` the processes that get files; puts what they did, and what cannot be read, into
 /// `summary`. Returns the windows.
 ///
 /// Errors: no process recorded any event.
 support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
-                                                            Summary* summary);
+                                                            recording::Summary* summary);
 
 /// The same where only the windows are wanted: a session that was settled is not read for it.
 support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView* view,
                                                              std::vector<std::string>* missing);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -49,7 +49,7 @@ void merge_message(std::vector<std::string>& all, const std::string& sentence);
 /// How to open what was written: a line for each viewer.
 ///
 /// @param output The folder the files lie in; empty: a pattern said where each does.
-std::vector<std::string> viewer_instructions(const std::vector<api::SummaryFile>& files,
+std::vector<std::string> viewer_instructions(const std::vector<recording::SummaryFile>& files,
                                              const std::string& output);
 
 /// Names --format accepts, for help and validation.

@@ -171,14 +171,14 @@ std::string worker_name(const std::string& host, std::uint32_t pid) {
 
 std::string timestamp_text(std::uint64_t real_ns) { return fmt::format("{:019}", real_ns); }
 
-bool pattern_uses_rank(const api::SessionOptions& options) {
+bool pattern_uses_rank(const recording::SessionOptions& options) {
   return options.output_is_pattern && options.output.find("%r") != std::string::npos;
 }
 
 bool is_uncompressed(const std::string& path) { return !path.ends_with(kGzipSuffix); }
 
-support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
-                                       const OutputNameFields& parts) {
+support::Result<std::string> file_path(const recording::SessionOptions& options,
+                                       const Format& format, const OutputNameFields& parts) {
   if (!options.output_is_pattern) return path_in_folder(options.output, format, parts);
   std::string stem = options.output;
   // Another format's ending gives way to this one's.

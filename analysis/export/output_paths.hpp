@@ -28,9 +28,9 @@ std::string worker_name(const std::string& host, std::uint32_t pid);
 /// Nanoseconds since the epoch, always 19 digits: the viewer sorts them as text.
 std::string timestamp_text(std::uint64_t real_ns);
 /// Whole path of a file of `format`, by the session's output option.
-support::Result<std::string> file_path(const api::SessionOptions& options, const Format& format,
-                                       const OutputNameFields& parts);
-bool pattern_uses_rank(const api::SessionOptions& options);
+support::Result<std::string> file_path(const recording::SessionOptions& options,
+                                       const Format& format, const OutputNameFields& parts);
+bool pattern_uses_rank(const recording::SessionOptions& options);
 /// True for a name the user wants uncompressed.
 bool is_uncompressed(const std::string& path);
 

@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, std::string>> format_descriptions() {
   return purposes;
 }
 
-std::vector<std::string> viewer_instructions(const std::vector<api::SummaryFile>& files,
+std::vector<std::string> viewer_instructions(const std::vector<recording::SummaryFile>& files,
                                              const std::string& output) {
   std::vector<std::string> lines;
   const bool readable = std::any_of(files.begin(), files.end(), [](const auto& f) {

@@ -178,7 +178,7 @@ support::Result<std::vector<WrittenFile>> write_files(const spool::SessionView& 
                                                       const std::vector<std::uint32_t>& pids,
                                                       const Progress& progress) {
   GPUPROF_TRY(images, find_images(session, pids, window));
-  const api::SessionOptions& options = session.options;
+  const recording::SessionOptions& options = session.options;
   GPUPROF_TRY(formats, find_formats(options.formats));
   std::uint32_t passes = 0;
   for (const Format* const format : formats) passes += format->event_passes;

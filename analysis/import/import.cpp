@@ -114,7 +114,7 @@ class Importer {
   void describe_file(const ParsedFile& file);
   support::Result<void> finish();
   void add_note(const std::string& key, const std::string& sentence);
-  api::SessionOptions options() const;
+  recording::SessionOptions options() const;
   void add_message(const std::string& sentence);
   std::string host_of(const ParsedFile& file) const;
 
@@ -193,8 +193,8 @@ std::string Importer::host_of(const ParsedFile& file) const {
   return file.content->head.host.empty() ? worker_of(file.path).first : file.content->head.host;
 }
 
-api::SessionOptions Importer::options() const {
-  api::SessionOptions options;
+recording::SessionOptions Importer::options() const {
+  recording::SessionOptions options;
   bool samples = false, shapes = false, stacks = false, modules = false, memory = false;
   for (const ParsedFile& file : files_) {
     const TraceMetadata& head = file.content->head;

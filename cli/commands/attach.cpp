@@ -26,8 +26,8 @@ using support::error;
 
 struct AttachTarget {
   std::uint32_t pid = 0;
-  api::ControlSocket door;  // empty path: the library must be brought in
-  bool named = true;        // not only found by --children
+  control::ControlSocket door;  // empty path: the library must be brought in
+  bool named = true;            // not only found by --children
 };
 
 /// One whose memory is gone already has ended a moment later.
@@ -54,13 +54,12 @@ struct SkippedProcesses {
 };
 
 /// Brings the library in where it is not.
-support::Result<api::ControlSocket> ensure_control_socket(const AttachTarget& one,
-                                                          const Options& options,
-                                                          CaptureSession& session,
-                                                          std::vector<api::AttachResult>& pauses) {
+support::Result<control::ControlSocket> ensure_control_socket(
+    const AttachTarget& one, const Options& options, CaptureSession& session,
+    std::vector<client::AttachResult>& pauses) {
   if (!one.door.path.empty()) return one.door;
   return inject_library(
-      one.pid, session.installation().library, options, [&](const api::AttachResult& done) {
+      one.pid, session.installation().library, options, [&](const client::AttachResult& done) {
         session.show_stage(
             fmt::format("injected ({} pause)", support::human_duration(done.pause_ns)));
         pauses.push_back(done);
@@ -73,8 +72,8 @@ support::Result<void> check_recordable(const AttachTarget& one, const Options& o
   // Its thread could be made to load the library, but the library's own would not run.
   if (stat.state == 'T')
     return error(fmt::format("process {} is stopped; let it go on first: kill -CONT {}", pid, pid));
-  if (one.door.path.empty()) return api::may_attach(pid, options.ignore_seccomp);
-  GPUPROF_TRY(status, api::request_status(one.door));
+  if (one.door.path.empty()) return client::may_attach(pid, options.ignore_seccomp);
+  GPUPROF_TRY(status, control::request_status(one.door));
   return check_not_recording(status);
 }
 
@@ -90,7 +89,7 @@ support::Result<std::vector<AttachTarget>> select_targets(const Options& options
   GPUPROF_TRY(named, select_pids(without_children, "attach"));
   std::vector<AttachTarget> chosen;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    const AttachTarget one{pids[i], api::control_socket_of(pids[i]), i < named.size()};
+    const AttachTarget one{pids[i], control::control_socket_of(pids[i]), i < named.size()};
     const auto may = check_recordable(one, options);
     if (may)
       chosen.push_back(one);
@@ -103,10 +102,10 @@ support::Result<std::vector<AttachTarget>> select_targets(const Options& options
 }
 
 /// One sentence, however many processes there are.
-void add_pause_note(const std::vector<api::AttachResult>& all, CaptureSession& session) {
+void add_pause_note(const std::vector<client::AttachResult>& all, CaptureSession& session) {
   if (all.empty()) return;
   std::uint64_t longest_ns = 0, loaded = 0;
-  for (const api::AttachResult& one : all) {
+  for (const client::AttachResult& one : all) {
     longest_ns = std::max(longest_ns, one.pause_ns);
     loaded += one.was_loaded ? 1 : 0;
   }
@@ -127,7 +126,7 @@ support::Result<int> attach_command(Options& options) {
   SkippedProcesses left_out;
   GPUPROF_TRY(chosen, select_targets(options, left_out));
   GPUPROF_TRY(session, CaptureSession::open(options));
-  std::vector<api::AttachResult> pauses;
+  std::vector<client::AttachResult> pauses;
   std::size_t added = 0;
   for (const AttachTarget& one : chosen) {
     if (session->interrupted()) break;

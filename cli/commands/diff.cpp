@@ -29,8 +29,8 @@ using support::error;
 
 constexpr int kHolds = 1, kTrouble = 2;
 
-api::DiffRequest request_of(const Options& options) {
-  api::DiffRequest request;
+commands::DiffRequest request_of(const Options& options) {
+  commands::DiffRequest request;
   for (const std::string& word : options.arguments)
     request.recordings.push_back(support::absolute_path(word, support::current_folder()));
   request.conditions = options.fail_if;
@@ -48,14 +48,15 @@ int status_of(const std::vector<std::string>& holds) {
   return holds.empty() ? 0 : kHolds;
 }
 
-support::Result<int> write_page(const Options& options, const api::DiffRequest& request) {
+support::Result<int> write_page(const Options& options, const commands::DiffRequest& request) {
   if (options.json) return error("--html writes a page, not JSON: give one of them", kTrouble);
   if (options.row_limit)
     return error("the page of --html has all rows: leave --row-limit away", kTrouble);
-  const api::DiffPageTarget target{support::absolute_path(options.html, support::current_folder()),
-                                   options.session.force, kVersion};
+  const commands::DiffPageTarget target{
+      support::absolute_path(options.html, support::current_folder()), options.session.force,
+      kVersion};
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const auto answer = api::write_diff_page(request, target, make_read_progress(line, ""));
+  const auto answer = commands::write_diff_page(request, target, make_read_progress(line, ""));
   line.clear();
   if (!answer) return answer.error();
   if (!options.quiet)
@@ -69,11 +70,11 @@ support::Result<int> write_page(const Options& options, const api::DiffRequest& 
 support::Result<int> diff_command(Options& options) {
   support::ignore_write_error_signals();
   support::install_signal_cleanup();
-  const api::DiffRequest request = request_of(options);
+  const commands::DiffRequest request = request_of(options);
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = make_read_progress(line, "");
-  auto answer = api::diff_recordings(request, progress);
+  const commands::ReportProgress progress = make_read_progress(line, "");
+  auto answer = commands::diff_recordings(request, progress);
   line.clear();
   if (!answer) return answer.error();
   const std::string& text = answer.value().text;

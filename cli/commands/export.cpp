@@ -27,13 +27,13 @@ using support::error;
 constexpr int kFailed = 125;  // of several windows some
 
 /// Into `made` go the folders that it made for the output.
-support::Result<api::ExportRequest> request_of(const Options& options,
-                                               std::vector<std::string>* made) {
+support::Result<commands::ExportRequest> request_of(const Options& options,
+                                                    std::vector<std::string>* made) {
   if (options.arguments.empty()) {
     return error(
         "export needs a spool folder or trace files: gpuprof export [OPTION...] SPOOL|TRACE...");
   }
-  api::ExportRequest request;
+  commands::ExportRequest request;
   for (const std::string& word : options.arguments)
     request.also.push_back(support::absolute_path(word, support::current_folder()));
   request.spool = request.also.front();
@@ -58,7 +58,7 @@ support::Result<int> export_command(Options& options) {
   std::vector<std::string> made;
   GPUPROF_TRY(request, request_of(options, &made));
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  auto summary = api::export_session(
+  auto summary = commands::export_session(
       request,
       [&](std::uint64_t done, std::uint64_t total) { line.update("writing", done, total); },
       [&](std::uint64_t done, std::uint64_t total) { line.update("reading", done, total); });
@@ -68,7 +68,7 @@ support::Result<int> export_command(Options& options) {
     return summary.error();
   }
   std::string paths;
-  for (const api::SummaryFile& file : summary.value().files) paths += file.path + "\n";
+  for (const recording::SummaryFile& file : summary.value().files) paths += file.path + "\n";
   GPUPROF_CHECK(write_stdout(paths, "the files' names"));
   const std::string text =
       options.quiet ? failures_text(summary.value()) : summary_text(summary.value());

@@ -29,11 +29,11 @@ using support::error;
 
 constexpr int kFailedOn = 1;  // exit status
 
-support::Result<api::ReportRequest> report_request(const Options& options) {
+support::Result<commands::ReportRequest> report_request(const Options& options) {
   if (options.arguments.empty())
     return error(
         "report needs a session's folder or a trace file: gpuprof report [OPTION...] INPUT");
-  api::ReportRequest request;
+  commands::ReportRequest request;
   for (const std::string& word : options.arguments)
     request.inputs.push_back(support::absolute_path(word, support::current_folder()));
   request.by = options.by;
@@ -57,7 +57,8 @@ support::Result<api::ReportRequest> report_request(const Options& options) {
 }
 
 /// What only speaks of text, and was given.
-support::Result<void> check_page_alone(const Options& options, const api::ReportRequest& request) {
+support::Result<void> check_page_alone(const Options& options,
+                                       const commands::ReportRequest& request) {
   if (options.json || options.csv)
     return error("--html writes a page, not JSON or CSV: give one of them");
   if (!request.by.empty())
@@ -73,9 +74,9 @@ void print_notes(const std::vector<std::string>& notes) {
     fmt::print(stderr, "gpuprof: note: {}\n", support::escape_control_characters(sentence));
 }
 
-support::Result<int> write_page(const Options& options, const api::ReportRequest& request) {
+support::Result<int> write_page(const Options& options, const commands::ReportRequest& request) {
   GPUPROF_CHECK(check_page_alone(options, request));
-  api::ReportPageRequest page;
+  commands::ReportPageRequest page;
   page.inputs = request.inputs;
   page.rank = request.rank;
   page.steps = request.steps;
@@ -83,7 +84,7 @@ support::Result<int> write_page(const Options& options, const api::ReportRequest
   page.force = options.session.force;
   page.version = kVersion;
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  auto bytes = api::write_report_page(page, make_read_progress(line, ", each several times"));
+  auto bytes = commands::write_report_page(page, make_read_progress(line, ", each several times"));
   line.clear();
   if (!bytes) return bytes.error();
   if (!options.quiet)
@@ -100,8 +101,8 @@ support::Result<int> report_command(Options& options) {
   GPUPROF_TRY(request, report_request(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const api::ReportProgress progress = make_read_progress(line, ", each several times");
-  auto text = api::report_text(request, progress);
+  const commands::ReportProgress progress = make_read_progress(line, ", each several times");
+  auto text = commands::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
   const bool data = request.json || request.csv;

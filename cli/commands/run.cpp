@@ -113,9 +113,9 @@ support::Result<RunPlan> make_run_plan(const Options& options, const RunContext&
   return plan;
 }
 
-api::SessionOptions session_options(const Options& options, const RunPlan& plan,
-                                    const RunContext& around) {
-  api::SessionOptions session = options.session;
+recording::SessionOptions session_options(const Options& options, const RunPlan& plan,
+                                          const RunContext& around) {
+  recording::SessionOptions session = options.session;
   session.output = plan.place.output;
   session.output_is_pattern = plan.place.is_pattern;
   session.command_line = support::join(options.command, " ").substr(0, kMaxCommandLineBytes);
@@ -188,7 +188,7 @@ support::Result<int> run_unrecorded(Options& options, RunPlan& plan, const RunCo
                                  program, nullptr));
   const bool failed = failed_or_out_of_memory(program, [&] {
     program.restore_signals();
-    api::Summary summary;
+    recording::Summary summary;
     summary.version = kVersion;
     summary.host = around.host;
     summary.complete = false;
@@ -221,7 +221,8 @@ support::Result<int> run_armed(Options& options, RunPlan& plan, const RunContext
 }
 
 /// Remarks of ours go before the daemon's.
-void add_remarks(api::Summary& summary, const RunPlan& plan, const std::vector<std::string>& more) {
+void add_remarks(recording::Summary& summary, const RunPlan& plan,
+                 const std::vector<std::string>& more) {
   summary.missing.insert(summary.missing.begin(), plan.remarks.begin(), plan.remarks.end());
   summary.remarks.insert(summary.remarks.begin(), more.begin(), more.end());
   summary.remarks.insert(summary.remarks.begin(), plan.notes.begin(), plan.notes.end());
@@ -266,8 +267,8 @@ std::string unrecorded_reason_of(const ProgramRun& course, const RunPlan& plan,
 }
 
 /// Why there is nothing: of no process, or of one that met the daemon and went on without us first.
-void add_unrecorded_reason(api::Summary& summary, const ProgramRun& course, const RunPlan& plan,
-                           const std::string& program) {
+void add_unrecorded_reason(recording::Summary& summary, const ProgramRun& course,
+                           const RunPlan& plan, const std::string& program) {
   if (summary.processes_seen == 0)
     summary.missing.push_back(unrecorded_reason_of(course, plan, program));
   else if (summary.events_by_kind.empty() && !course.library_lost.empty() &&

@@ -24,7 +24,7 @@ namespace {
 
 /// A process as it is listed.
 struct StatusRow {
-  api::TargetStatus status;
+  control::TargetStatus status;
   std::string command;
   std::vector<std::string> can;  // what it can record
 };
@@ -44,7 +44,7 @@ std::string command_of(std::uint32_t pid) {
 }
 
 /// From what is mapped there: what may come later is not promised.
-std::vector<std::string> recordable_sources(const api::TargetStatus& status) {
+std::vector<std::string> recordable_sources(const control::TargetStatus& status) {
   const std::string maps = support::read_small_file(fmt::format("/proc/{}/maps", status.door.pid));
   const auto has = [&maps](const char* name) { return maps.find(name) != std::string::npos; };
   std::vector<std::string> can;
@@ -56,17 +56,17 @@ std::vector<std::string> recordable_sources(const api::TargetStatus& status) {
   return can;
 }
 
-StatusRow listed(const api::TargetStatus& status) {
+StatusRow listed(const control::TargetStatus& status) {
   return {status, command_of(status.door.pid), recordable_sources(status)};
 }
 
 /// One that does not answer (stopped, say) is listed all the same.
-std::optional<api::TargetStatus> query_status(const api::ControlSocket& door) {
+std::optional<control::TargetStatus> query_status(const control::ControlSocket& door) {
   bool is_there = false;
-  const auto status = api::request_status(door, &is_there);
+  const auto status = control::request_status(door, &is_there);
   if (status) return status.value();
-  if (!is_there && !api::is_listening(door)) return {};  // ended since it was found
-  api::TargetStatus silent;
+  if (!is_there && !control::is_listening(door)) return {};  // ended since it was found
+  control::TargetStatus silent;
   silent.door = door;
   silent.state = "no answer";
   return silent;
@@ -77,16 +77,16 @@ support::Result<std::vector<StatusRow>> collect_rows(const Options& options) {
   if (!options.arguments.empty()) {
     GPUPROF_TRY(meant, select_processes(options, "status"));
     print_selection_notes(meant);
-    for (const api::TargetStatus& one : meant.selected) all.push_back(listed(one));
+    for (const control::TargetStatus& one : meant.selected) all.push_back(listed(one));
     return all;
   }
-  for (const api::ControlSocket& door : api::find_control_sockets())
+  for (const control::ControlSocket& door : control::find_control_sockets())
     if (const auto status = query_status(door); status) all.push_back(listed(*status));
   return all;
 }
 
 /// Share of one processor our thread has used since it came to life.
-double overhead_percent(const api::TargetStatus& s) {
+double overhead_percent(const control::TargetStatus& s) {
   return s.age_ns == 0
              ? 0
              : 100.0 * static_cast<double>(s.worker_cpu_ns) / static_cast<double>(s.age_ns);

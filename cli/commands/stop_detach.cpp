@@ -13,9 +13,9 @@ namespace gpuprof::cli {
 namespace {
 
 /// Whether nobody records it any more: a session ends for all its processes at once.
-bool session_has_ended(const api::ControlSocket& door) {
+bool session_has_ended(const control::ControlSocket& door) {
   bool silent = false;
-  const auto status = api::request_status(door, &silent);
+  const auto status = control::request_status(door, &silent);
   return status ? check_not_recording(status.value()).ok() : !silent;
 }
 
@@ -26,10 +26,10 @@ support::Result<int> stop_command(Options& options) {
   print_selection_notes(meant);
   std::optional<support::Error> first = unresponsive_error(meant);
   std::size_t stopped = 0;
-  for (const api::TargetStatus& one : meant.selected) {
+  for (const control::TargetStatus& one : meant.selected) {
     const bool was_recorded = !check_not_recording(one);
     if (!was_recorded && options.all) continue;
-    const auto answer = api::request_stop(one.door);
+    const auto answer = control::request_stop(one.door);
     if (answer || (was_recorded && session_has_ended(one.door)))
       ++stopped;
     else if (!first)
@@ -46,8 +46,8 @@ support::Result<int> detach_command(Options& options) {
   GPUPROF_TRY(meant, select_processes(options, "detach"));
   print_selection_notes(meant);
   std::optional<support::Error> first = unresponsive_error(meant);
-  for (const api::TargetStatus& one : meant.selected) {
-    const auto answer = api::request_detach(one.door);
+  for (const control::TargetStatus& one : meant.selected) {
+    const auto answer = control::request_detach(one.door);
     if (!answer && !first) first = answer.error();
   }
   if (first) return *first;

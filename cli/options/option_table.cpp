@@ -259,10 +259,10 @@ std::string option_help(const OptionRow& row) {
     if (const std::size_t at = text.find(mark); at != std::string::npos)
       text.replace(at, mark.size(), words());
   };
-  put("@endings", [] { return support::join(api::format_suffixes(), " "); });
+  put("@endings", [] { return support::join(commands::format_suffixes(), " "); });
   put("@purposes", [] {
     std::vector<std::string> each;
-    for (const auto& [name, purpose] : api::format_purposes())
+    for (const auto& [name, purpose] : commands::format_purposes())
       each.push_back(purpose.empty() ? name : fmt::format("{} (for {})", name, purpose));
     return support::join(each, ", ");
   });
@@ -287,9 +287,9 @@ const OptionRow* find_option(const std::string& name, unsigned command) {
 
 std::string completion_values(const OptionRow& row) {
   const std::string words = row.completion;
-  if (words == "@tables") return support::join(api::report_tables(), " ");
-  if (words == "@rules") return "any " + support::join(api::advice_rules(), " ");
-  if (words == "@formats") return support::join(api::format_names(), " ");
+  if (words == "@tables") return support::join(commands::report_tables(), " ");
+  if (words == "@rules") return "any " + support::join(commands::advice_rules(), " ");
+  if (words == "@formats") return support::join(commands::format_names(), " ");
   if (words == "@trace") return set::trace_source_names();
   return words;
 }

@@ -22,9 +22,10 @@ using support::error;
 using support::StepsOrTime;
 using OptionalQuantity = std::optional<StepsOrTime>;
 
-api::Extent extent_of(const OptionalQuantity& part) {
+recording::Extent extent_of(const OptionalQuantity& part) {
   if (!part || part->value == 0) return {};
-  return {part->is_time ? api::Extent::Unit::kTime : api::Extent::Unit::kSteps, part->value};
+  return {part->is_time ? recording::Extent::Unit::kTime : recording::Extent::Unit::kSteps,
+          part->value};
 }
 
 /// `--delay` stands for `--wait`: both at once contradict each other.
@@ -55,10 +56,11 @@ support::Result<void> check_single_unit(
 }
 
 /// Windows that follow each other faster than anything can be switched or written.
-support::Result<void> check_schedule_period(const api::ScheduleOptions& schedule) {
+support::Result<void> check_schedule_period(const recording::ScheduleOptions& schedule) {
   constexpr std::uint64_t kMinNs = 1'000'000;
   const std::uint64_t turn = schedule.wait.value + schedule.warmup.value + schedule.active.value;
-  if (schedule.active.unit != api::Extent::Unit::kTime || schedule.repeat == 1 || turn >= kMinNs)
+  if (schedule.active.unit != recording::Extent::Unit::kTime || schedule.repeat == 1 ||
+      turn >= kMinNs)
     return {};
   return error(fmt::format(
       "--wait, --warmup and --active add up to {}: a window each so often cannot be switched or "
@@ -69,7 +71,7 @@ support::Result<void> check_schedule_period(const api::ScheduleOptions& schedule
 /// `-o x.csv` asks for CSV as plainly as `--format csv` does.
 void choose_format_by_ending(Options& options) {
   if (options.formats_given) return;
-  const std::string format = api::format_of_ending(options.output);
+  const std::string format = commands::format_of_ending(options.output);
   if (format.empty()) return;
   options.session.formats = {format};
   options.formats_given = true;
@@ -91,7 +93,7 @@ support::Result<void> resolve_options(Options& options) {
   if (active && active->value == 0) {
     return error("a window of length 0 records nothing; give --active or -d a length");
   }
-  api::ScheduleOptions& schedule = options.session.schedule;
+  recording::ScheduleOptions& schedule = options.session.schedule;
   schedule.skip_first = extent_of(options.skip_first);
   schedule.wait = extent_of(wait);
   schedule.warmup = extent_of(options.warmup);
@@ -102,19 +104,19 @@ support::Result<void> resolve_options(Options& options) {
   if (options.repeat && !active) {
     return error("--repeat needs --active: how long is a window?");
   }
-  const bool steps = schedule.given && schedule.active.unit != api::Extent::Unit::kTime &&
-                     schedule.wait.unit != api::Extent::Unit::kTime &&
-                     schedule.skip_first.unit != api::Extent::Unit::kTime &&
-                     schedule.warmup.unit != api::Extent::Unit::kTime;
+  const bool steps = schedule.given && schedule.active.unit != recording::Extent::Unit::kTime &&
+                     schedule.wait.unit != recording::Extent::Unit::kTime &&
+                     schedule.skip_first.unit != recording::Extent::Unit::kTime &&
+                     schedule.warmup.unit != recording::Extent::Unit::kTime;
   if (steps && options.session.step == "none") {
     return error(
         "the schedule counts steps, but --step none says there are none; give times "
         "(us ms s m) or another --step");
   }
-  GPUPROF_TRY(step, api::parse_step(options.session.step));
+  GPUPROF_TRY(step, recording::parse_step(options.session.step));
   const bool operators = (options.session.trace & wire::kTraceTorch) != 0;
   if (options.session.trace_given && !operators && step.among_operators() &&
-      step.source != api::StepSpec::Source::kAuto) {
+      step.source != recording::StepSpec::Source::kAuto) {
     return error(
         fmt::format("--step {} looks at PyTorch's operators, which -t leaves out; add torch to -t "
                     "or give another --step",

@@ -84,7 +84,7 @@ SetResult output(Options& o, const std::string& value) {
 SetResult force(Options& o, const std::string&) { return o.session.force = true, SetResult{}; }
 
 SetResult format(Options& o, const std::string& value) {
-  const std::vector<std::string> known = api::format_names();
+  const std::vector<std::string> known = commands::format_names();
   std::vector<std::string> formats;
   for (const std::string& word : support::split(value, ',')) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
@@ -125,7 +125,7 @@ SetResult repeat(Options& o, const std::string& value) {
 }
 
 SetResult step(Options& o, const std::string& value) {
-  GPUPROF_CHECK(api::parse_step(value));
+  GPUPROF_CHECK(recording::parse_step(value));
   o.session.step = value;
   return {};
 }
@@ -143,9 +143,9 @@ SetResult trace(Options& o, const std::string& value) {
   std::uint32_t bits = 0;
   for (const std::string& word : support::split(value, ',')) {
     const auto row =
-        std::find_if(api::kTraceCategories.begin(), api::kTraceCategories.end(),
-                     [&](const api::TraceCategory& known) { return word == known.word; });
-    if (row == api::kTraceCategories.end()) {
+        std::find_if(recording::kTraceCategories.begin(), recording::kTraceCategories.end(),
+                     [&](const recording::TraceCategory& known) { return word == known.word; });
+    if (row == recording::kTraceCategories.end()) {
       return error(
           fmt::format("-t cannot hold {}; it takes a list of cuda, nvtx, torch, python, native",
                       in_quotes(word)));
@@ -226,7 +226,7 @@ SetResult wait_for(Options& o, const std::string& value) {
 }
 
 SetResult max_overhead(Options& o, const std::string& value) {
-  GPUPROF_CHECK(api::parse_max_overhead(value));
+  GPUPROF_CHECK(recording::parse_max_overhead(value));
   o.session.max_overhead = value;
   return {};
 }
@@ -235,12 +235,12 @@ SetResult name(Options& o, const std::string& value) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   const bool number = value.find_first_not_of("0123456789") == std::string::npos;
-  if (value.size() > api::kMaxNameBytes || number ||
+  if (value.size() > recording::kMaxNameBytes || number ||
       value.find_first_not_of(kAllowed) != std::string::npos) {
     return error(
         fmt::format("--name cannot be {}; it takes 1 to {} letters, digits and . _ -, and "
                     "not digits alone, which are the number of a process",
-                    in_quotes(value), api::kMaxNameBytes));
+                    in_quotes(value), recording::kMaxNameBytes));
   }
   o.session.name = value;
   return {};
@@ -316,7 +316,8 @@ SetResult shell(Options& o, const std::string&) { return o.shell = true, SetResu
 
 std::string trace_source_names() {
   std::vector<std::string> words;
-  for (const api::TraceCategory& word : api::kTraceCategories) words.emplace_back(word.word);
+  for (const recording::TraceCategory& word : recording::kTraceCategories)
+    words.emplace_back(word.word);
   return support::join(words, " ");
 }
 

@@ -171,7 +171,7 @@ RunContext current_run_context() {
 }
 
 bool is_pattern(const std::string& output) {
-  for (const std::string& suffix : api::format_suffixes())
+  for (const std::string& suffix : commands::format_suffixes())
     if (output.ends_with(suffix)) return true;
   for (std::size_t at = 0; at + 1 < output.size(); ++at) {
     if (output[at] != '%') continue;

@@ -14,8 +14,8 @@
 
 namespace gpuprof::cli {
 
-api::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often) {
-  api::ReportProgress progress;
+commands::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often) {
+  commands::ReportProgress progress;
   progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
     line.update(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
   };

@@ -15,6 +15,6 @@ namespace gpuprof::cli {
 ///
 /// @param line       outlives what is returned
 /// @param how_often  what is said of the events behind their count; "" or begins with a comma
-api::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often);
+commands::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often);
 
 }  // namespace gpuprof::cli

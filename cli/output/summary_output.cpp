@@ -74,8 +74,8 @@ support::Result<void> check_summary_file(const std::string& path, const std::str
   return {};
 }
 
-bool write_summary(const Options& options, const api::Summary& said) {
-  api::Summary summary = said;
+bool write_summary(const Options& options, const recording::Summary& said) {
+  recording::Summary summary = said;
   // It may have gone with the folder it was in.
   if (!support::is_folder(summary.spool_folder)) summary.spool_folder.clear();
   write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));

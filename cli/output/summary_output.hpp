@@ -19,6 +19,6 @@ namespace gpuprof::cli {
 support::Result<void> check_summary_file(const std::string& path, const std::string& made_folder);
 
 /// Prints and saves; false if the summary file could not be written.
-bool write_summary(const Options& options, const api::Summary& summary);
+bool write_summary(const Options& options, const recording::Summary& summary);
 
 }  // namespace gpuprof::cli

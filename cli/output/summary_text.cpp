@@ -51,7 +51,7 @@ std::string one_of(const std::string& kinds) {
 }
 
 /// "1.2 M kernels, 10 samples", or the other way round: "lane full: 5".
-std::string counts_text(api::Counts counts, bool name_first) {
+std::string counts_text(recording::Counts counts, bool name_first) {
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> parts;
@@ -64,9 +64,9 @@ std::string counts_text(api::Counts counts, bool name_first) {
 }
 
 /// The folder that all of them are in, or in folders of.
-std::string common_folder(const std::vector<api::SummaryFile>& files) {
+std::string common_folder(const std::vector<recording::SummaryFile>& files) {
   std::string folder = support::parent_folder(files[0].path);
-  const auto holds = [&](const api::SummaryFile& file) {
+  const auto holds = [&](const recording::SummaryFile& file) {
     return folder == "/" || file.path.rfind(folder + "/", 0) == 0;
   };
   while (folder.size() > 1 && !std::all_of(files.begin(), files.end(), holds))
@@ -79,7 +79,7 @@ std::string below(const std::string& path, const std::string& folder) {
                                           : support::base_name(path);
 }
 
-void add_files(const api::Summary& s, Lines& lines) {
+void add_files(const recording::Summary& s, Lines& lines) {
   if (s.files.empty()) {
     lines.add("no trace file was written");
     return;
@@ -87,7 +87,7 @@ void add_files(const api::Summary& s, Lines& lines) {
   const std::string& format = s.files[0].format;
   std::uint64_t bytes = 0, events = 0;
   bool several = false;
-  for (const api::SummaryFile& file : s.files) {
+  for (const recording::SummaryFile& file : s.files) {
     bytes += file.bytes;
     // Another format tells of the same events.
     if (file.format == format) events += file.events;
@@ -98,7 +98,7 @@ void add_files(const api::Summary& s, Lines& lines) {
                         count_with_unit(s.files.size(), "trace file", "trace files"), folder,
                         human_bytes(bytes), count_with_unit(events, "event", "events")));
   for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
-    const api::SummaryFile& file = s.files[i];
+    const recording::SummaryFile& file = s.files[i];
     std::string detail = several ? file.format + ", " : "";
     detail +=
         fmt::format("process {}, {}", file.pid, count_with_unit(file.events, "event", "events"));
@@ -110,11 +110,11 @@ void add_files(const api::Summary& s, Lines& lines) {
   }
 }
 
-void add_windows(const api::Summary& s, Lines& lines) {
+void add_windows(const recording::Summary& s, Lines& lines) {
   if (s.windows.empty()) return;
-  const api::SummaryWindow& first = s.windows.front();
+  const recording::SummaryWindow& first = s.windows.front();
   std::uint64_t length_ns = 0, steps = 0;
-  for (const api::SummaryWindow& window : s.windows) {
+  for (const recording::SummaryWindow& window : s.windows) {
     length_ns += window.end_ns - window.start_ns;
     steps += window.steps;
   }
@@ -129,7 +129,7 @@ void add_windows(const api::Summary& s, Lines& lines) {
   lines.add(line);
 }
 
-void add_events(const api::Summary& s, Lines& lines) {
+void add_events(const recording::Summary& s, Lines& lines) {
   const std::string events = counts_text(s.events_by_kind, false);
   if (!events.empty()) lines.add("events: " + events);
   const std::string drops = counts_text(s.drops_by_reason, true);
@@ -144,7 +144,7 @@ void add_events(const api::Summary& s, Lines& lines) {
       "processor (docs/losses.md)");
 }
 
-std::string process_text(const api::SummaryProcess& p) {
+std::string process_text(const recording::SummaryProcess& p) {
   std::vector<std::string> did;
   if (p.gpu_events != 0) did.push_back(count_with_unit(p.gpu_events, "GPU event", "GPU events"));
   if (p.operators != 0) did.push_back(count_with_unit(p.operators, "operator", "operators"));
@@ -155,10 +155,10 @@ std::string process_text(const api::SummaryProcess& p) {
                      did.empty() ? "" : ": " + support::join(did, ", "));
 }
 
-void add_processes(const api::Summary& s, Lines& lines) {
+void add_processes(const recording::Summary& s, Lines& lines) {
   if (s.processes_seen <= 1) return;
   std::map<std::string, std::size_t> roles;
-  for (const api::SummaryProcess& process : s.processes) ++roles[process.role];
+  for (const recording::SummaryProcess& process : s.processes) ++roles[process.role];
   std::vector<std::string> parts;
   for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
   const bool left_out = roles.size() > roles.count("traced");
@@ -166,13 +166,13 @@ void add_processes(const api::Summary& s, Lines& lines) {
                         support::join(parts, ", "),
                         left_out ? "; --all-processes writes a file for each" : ""));
   std::size_t named = 0;
-  for (const api::SummaryProcess& process : s.processes) {
+  for (const recording::SummaryProcess& process : s.processes) {
     if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));
   }
 }
 
-void add_overhead(const api::Summary& s, Lines& lines) {
-  const api::SummaryOverhead& o = s.overhead;
+void add_overhead(const recording::Summary& s, Lines& lines) {
+  const recording::SummaryOverhead& o = s.overhead;
   if (s.duration_ns == 0 || o.sampler.empty()) return;
   const double percent =
       100.0 * static_cast<double>(o.worker_cpu_ns) / static_cast<double>(s.duration_ns);
@@ -201,14 +201,14 @@ void add_overhead(const api::Summary& s, Lines& lines) {
 }
 
 /// The spool lies beside the files: where one found no room the other does not.
-bool disk_is_full(const api::Summary& s) {
+bool disk_is_full(const recording::Summary& s) {
   return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& sentence) {
     return sentence.find(std::strerror(ENOSPC)) != sentence.npos ||
            sentence.find(std::strerror(EDQUOT)) != sentence.npos;
   });
 }
 
-void add_failures(const api::Summary& s, Lines& lines) {
+void add_failures(const recording::Summary& s, Lines& lines) {
   for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
   if (!s.spool_folder.empty()) {
     const std::string spool = support::shell_join({s.spool_folder});
@@ -222,13 +222,13 @@ void add_failures(const api::Summary& s, Lines& lines) {
 
 }  // namespace
 
-std::string failures_text(const api::Summary& s) {
+std::string failures_text(const recording::Summary& s) {
   Lines lines;
   add_failures(s, lines);
   return lines.text();
 }
 
-std::string summary_text(const api::Summary& s) {
+std::string summary_text(const recording::Summary& s) {
   Lines lines;
   if (!s.name.empty()) lines.add("session " + s.name);
   add_files(s, lines);

@@ -23,10 +23,10 @@ bool found_among_operators(const std::string& step) {
 
 support::Result<void> resolve_capture_schedule(Options& options) {
   options.session.running_processes = true;
-  api::ScheduleOptions& schedule = options.session.schedule;
+  recording::ScheduleOptions& schedule = options.session.schedule;
   schedule.given = true;
   schedule.repeat = options.repeat.value_or(1);
-  using Unit = api::Extent::Unit;
+  using Unit = recording::Extent::Unit;
   const bool at_once = schedule.skip_first.value + schedule.wait.value + schedule.warmup.value == 0;
   // The step that runs when we come is none to record; of steps with marks of their own the first
   // one seen is whole.
@@ -34,10 +34,10 @@ support::Result<void> resolve_capture_schedule(Options& options) {
       found_among_operators(options.session.step))
     schedule.skip_first = {Unit::kSteps, 1};
   if (schedule.active.unit != Unit::kNone) return {};
-  for (const api::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
-    if (part->unit == api::Extent::Unit::kSteps)
+  for (const recording::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
+    if (part->unit == recording::Extent::Unit::kSteps)
       return error("the schedule counts steps, but not how many to record; say so with --active N");
-  schedule.active = {api::Extent::Unit::kTime, kDefaultLengthNs};
+  schedule.active = {recording::Extent::Unit::kTime, kDefaultLengthNs};
   return {};
 }
 

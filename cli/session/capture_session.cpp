@@ -89,7 +89,7 @@ support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& o
 
 CaptureSession::~CaptureSession() { restore_interrupt_handlers(); }
 
-void CaptureSession::add(const api::ControlSocket& door, bool named, bool then_detach) {
+void CaptureSession::add(const control::ControlSocket& door, bool named, bool then_detach) {
   session_->add_process(door, named, then_detach);
   if (then_detach) to_detach_.push_back(door);
 }
@@ -103,17 +103,17 @@ support::Error CaptureSession::interrupted_error() {
 }
 
 /// The door is the last thing of ours that goes.
-void CaptureSession::wait_for_detached(api::Summary& summary) {
+void CaptureSession::wait_for_detached(recording::Summary& summary) {
   const std::uint64_t deadline_ns = base::mono_ns() + kDetachNs;
-  for (const api::ControlSocket& door : to_detach_) {
+  for (const control::ControlSocket& door : to_detach_) {
     const auto stopped = [&] {
       return support::process_stat(static_cast<pid_t>(door.pid)).is_stopped();
     };
-    while (api::is_listening(door) && !stopped() && base::mono_ns() < deadline_ns) {
+    while (control::is_listening(door) && !stopped() && base::mono_ns() < deadline_ns) {
       line_->update("detaching");
       usleep(5000);
     }
-    if (api::is_listening(door))
+    if (control::is_listening(door))
       summary.missing.push_back(fmt::format(
           "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
           "status` shows whether it has",
@@ -132,7 +132,7 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   SessionOutcome outcome =
       session_->wait_until_recorded([] { return g_interrupts.exchange(0); }, *line_);
   session_.reset();
-  api::Summary& summary = outcome.summary;
+  recording::Summary& summary = outcome.summary;
   if (!outcome.daemon_abandoned) wait_for_detached(summary);
   summary.nothing = summary.files.empty() && summary.failures.empty();
   if (summary.nothing)
@@ -140,7 +140,7 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
   summary.failures.insert(summary.failures.begin(), failures_.begin(), failures_.end());
-  for (const api::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
+  for (const recording::SummaryFile& file : summary.files) std::printf("%s\n", file.path.c_str());
   const bool printed = std::fflush(stdout) == 0;
   const bool reported = write_summary(options, summary);
   support::remove_if_empty(place_.created_folders);

@@ -38,7 +38,7 @@ class CaptureSession {
   ///
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
-  void add(const api::ControlSocket& door, bool named, bool then_detach);
+  void add(const control::ControlSocket& door, bool named, bool then_detach);
   /// The user has tried to end us already.
   bool interrupted() const;
   /// Where we are, on a terminal only.
@@ -57,13 +57,13 @@ class CaptureSession {
 
  private:
   CaptureSession() = default;
-  void wait_for_detached(api::Summary& summary);
+  void wait_for_detached(recording::Summary& summary);
 
   Installation installation_;
   OutputLocation place_;
   std::unique_ptr<DaemonSession> session_;
   std::unique_ptr<support::ProgressLine> line_;
-  std::vector<api::ControlSocket> to_detach_;
+  std::vector<control::ControlSocket> to_detach_;
   std::vector<std::string> remarks_, failures_;
 };
 

@@ -23,7 +23,7 @@
 namespace gpuprof::cli {
 namespace {
 
-using Kind = api::DaemonMessage::Kind;
+using Kind = client::DaemonMessage::Kind;
 
 constexpr std::uint64_t kReplyTimeout_ns = 10'000'000'000;
 constexpr std::uint64_t kLookNs =
@@ -40,7 +40,7 @@ DaemonWatchdog::Observation observe_daemon(pid_t pid) {
 
 /// The daemon's own sentence, or that this is no daemon at all.
 support::Error no_reply_error(const support::Error& failure, const std::string& daemon) {
-  if (failure.message != api::kEndedUnexpectedly) return failure;
+  if (failure.message != client::kEndedUnexpectedly) return failure;
   return support::error(
       fmt::format("{} ended without an answer, so it is no gpuprofd or cannot run "
                   "here (`{} --version` should say); name another with --daemon",
@@ -51,12 +51,13 @@ support::Error no_reply_error(const support::Error& failure, const std::string& 
 
 support::Result<std::unique_ptr<DaemonSession>> DaemonSession::open(
     const Installation& installation, std::vector<std::string> environment,
-    const api::SessionOptions& options, const Setup& setup) {
+    const recording::SessionOptions& options, const Setup& setup) {
   const std::string& daemon = installation.daemon;
   GPUPROF_TRY(process, installation.daemon_listens
                            ? connect_daemon(daemon)
                            : start_daemon(daemon, std::move(environment), setup.verbose));
-  std::unique_ptr<DaemonSession> session(new DaemonSession(api::Client(std::move(process.socket))));
+  std::unique_ptr<DaemonSession> session(
+      new DaemonSession(client::Client(std::move(process.socket))));
   session->child_ = process.pid;
   session->setup_ = setup;
   auto ready = session->client_.open(options, kReplyTimeout_ns);
@@ -75,7 +76,7 @@ DaemonSession::~DaemonSession() {
 }
 
 void DaemonSession::handle_message() {
-  api::DaemonMessage event = client_.receive(0);
+  client::DaemonMessage event = client_.receive(0);
   switch (event.kind) {
     case Kind::kFailure:
       spdlog::warn("{}", event.text);
@@ -121,7 +122,7 @@ SessionOutcome DaemonSession::conclude(SessionOutcome outcome) {
   return outcome;
 }
 
-void DaemonSession::add_process(const api::ControlSocket& door, bool named, bool then_detach) {
+void DaemonSession::add_process(const control::ControlSocket& door, bool named, bool then_detach) {
   attached_ = true;
   client_.join_process(door.pid, door.path, named, then_detach, door.program);
 }
@@ -143,7 +144,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
   int interrupted = 0;
   bool told = false;
   while (true) {
-    api::DaemonMessage event = client_.receive(kLookNs);
+    client::DaemonMessage event = client_.receive(kLookNs);
     auto state = DaemonWatchdog::State::kAlive;
     if (event.kind != Kind::kNothing) pulse.reset();
     switch (event.kind) {
@@ -185,7 +186,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
 void DaemonSession::abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::State state) {
   left_behind_ = outcome->daemon_abandoned = true;
   const std::uint32_t pid = ready_.daemon_pid;
-  api::Summary& summary = outcome->summary;
+  recording::Summary& summary = outcome->summary;
   summary.complete = false;
   summary.output = setup_.output_folder;
   if (state == DaemonWatchdog::State::kAlive) {
@@ -208,7 +209,7 @@ void DaemonSession::abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::Stat
 
 void DaemonSession::recover(SessionOutcome* outcome) {
   outcome->failed = true;
-  api::Summary& summary = outcome->summary;
+  recording::Summary& summary = outcome->summary;
   summary.complete = false;
   summary.output = setup_.output_folder;
   const std::string spool = find_spool_folder();
@@ -217,9 +218,9 @@ void DaemonSession::recover(SessionOutcome* outcome) {
     return;
   }
   support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
-  api::ExportRequest request;
+  commands::ExportRequest request;
   request.spool = spool;
-  auto recovered = api::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
+  auto recovered = commands::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
     line.update("recovering", done, total);
   });
   line.clear();
@@ -237,7 +238,7 @@ void DaemonSession::recover(SessionOutcome* outcome) {
 }
 
 std::string DaemonSession::find_spool_folder() const {
-  return api::spool_of(setup_.output_folder, ready_.daemon_pid, ready_.session);
+  return commands::spool_of(setup_.output_folder, ready_.daemon_pid, ready_.session);
 }
 
 void DaemonSession::cancel() {
@@ -245,7 +246,7 @@ void DaemonSession::cancel() {
   // It removes its spool before it answers; then the output folder is empty again.
   const std::uint64_t deadline = base::mono_ns() + 2'000'000'000;
   while (base::mono_ns() < deadline) {
-    const api::DaemonMessage event = client_.receive(kLookNs);
+    const client::DaemonMessage event = client_.receive(kLookNs);
     if (event.kind == Kind::kSummary || event.kind == Kind::kClosed) return;
   }
 }

@@ -28,7 +28,7 @@ namespace gpuprof::cli {
 
 /// How a session ended.
 struct SessionOutcome {
-  api::Summary summary;
+  recording::Summary summary;
   bool failed = false;  // we did not do what was asked: counts with --strict
   bool has_summary = false;
   bool daemon_abandoned = false;  // the daemon goes on without us
@@ -43,10 +43,9 @@ class DaemonSession {
   };
 
   /// Starts the daemon, or connects to the one that listens, and opens the session.
-  static support::Result<std::unique_ptr<DaemonSession>> open(const Installation& installation,
-                                                              std::vector<std::string> environment,
-                                                              const api::SessionOptions& options,
-                                                              const Setup& setup);
+  static support::Result<std::unique_ptr<DaemonSession>> open(
+      const Installation& installation, std::vector<std::string> environment,
+      const recording::SessionOptions& options, const Setup& setup);
   /// Collects the daemon if it is our child and has ended.
   ~DaemonSession();
   DaemonSession(const DaemonSession&) = delete;
@@ -71,7 +70,7 @@ class DaemonSession {
   /// @param door         As daemon/control found it.
   /// @param named        It gets a file whatever it does.
   /// @param then_detach  It lets go of everything afterwards.
-  void add_process(const api::ControlSocket& door, bool named, bool then_detach);
+  void add_process(const control::ControlSocket& door, bool named, bool then_detach);
   /// Of running processes: waits until the schedule is over and the files are written.
   ///
   /// @param interrupts  As for finish(); the first one ends the recording.
@@ -83,7 +82,7 @@ class DaemonSession {
   void cancel();
 
  private:
-  explicit DaemonSession(api::Client client) : client_(std::move(client)) {}
+  explicit DaemonSession(client::Client client) : client_(std::move(client)) {}
   bool wait_for_summary(SessionOutcome* outcome, const std::function<int()>& interrupts,
                         support::ProgressLine& line);
   void abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::State state);
@@ -91,11 +90,11 @@ class DaemonSession {
   SessionOutcome conclude(SessionOutcome outcome);
   std::string find_spool_folder() const;
 
-  api::Client client_;
-  api::SessionInfo ready_;
+  client::Client client_;
+  client::SessionInfo ready_;
   Setup setup_;
   pid_t child_ = 0;
-  std::optional<api::Summary> early_summary_;  // came while the program ran
+  std::optional<recording::Summary> early_summary_;  // came while the program ran
   std::vector<std::string> failures_;
   std::string daemon_lost_reason_;
   bool closed_ = false, daemon_lost_ = false, left_behind_ = false;

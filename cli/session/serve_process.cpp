@@ -67,8 +67,8 @@ std::vector<std::string> helper_arguments(const std::string& path, const Options
 }  // namespace
 
 std::vector<std::string> capture_arguments(const Options& options) {
-  const api::SessionOptions& asked = options.session;
-  const api::SessionOptions plain;
+  const recording::SessionOptions& asked = options.session;
+  const recording::SessionOptions plain;
   std::vector<std::string> words = {fmt::format("--rate={}", asked.rate_hz),
                                     "--sampler=" + asked.sampler,
                                     fmt::format("--max-size={}", asked.max_size_bytes)};
@@ -117,11 +117,11 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
   launch.descriptors = {{0, null.get()},
                         {1, null.get()},
                         {2, options.verbose ? STDERR_FILENO : null.get()},
-                        {api::kServeListenFd, listener.get()},
-                        {api::kServeControlFd, theirs.get()}};
+                        {client::kServeListenFd, listener.get()},
+                        {client::kServeControlFd, theirs.get()}};
   launch.pre_exec = [](support::LaunchOptions&) {
     setsid();  // Ctrl-C is for the program
-    syscall(SYS_close_range, api::kServeControlFd + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
+    syscall(SYS_close_range, client::kServeControlFd + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   };
   auto started = support::launch_process(std::move(launch));
   if (!started) return error(option + ": " + started.error().message);
@@ -145,10 +145,10 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
     if (now >= deadline) return error(fmt::format("{} does not answer", support::in_quotes(path)));
     ready = poll(&waiting, 1, static_cast<int>((deadline - now) / 1'000'000 + 1));
   } while (ready <= 0);
-  char text[api::kMaxServeMessageBytes];
+  char text[client::kMaxServeMessageBytes];
   const ssize_t n = recv(control_.get(), text, sizeof text, 0);
   const std::string word(text, n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (word == api::kServeReady) return {};
+  if (word == client::kServeReady) return {};
   if (!word.empty()) return error(word);
   return error(
       fmt::format("{} ended without a word; `{} --version` should say why (the packages of "
@@ -162,7 +162,7 @@ ServeProcess::~ServeProcess() {
 }
 
 void ServeProcess::set_program(pid_t program) {
-  const std::string word = fmt::format("{}{}", api::kServeProgram, program);
+  const std::string word = fmt::format("{}{}", client::kServeProgram, program);
   [[maybe_unused]] const ssize_t n =
       send(control_.get(), word.data(), word.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

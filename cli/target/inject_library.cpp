@@ -43,12 +43,12 @@ std::string argument(bool stay) {
 }
 
 /// Empty path: there was none within so long.
-support::Result<api::ControlSocket> wait_for_control_socket(std::uint32_t pid,
-                                                            std::uint32_t program,
-                                                            std::uint64_t longest_ns) {
+support::Result<control::ControlSocket> wait_for_control_socket(std::uint32_t pid,
+                                                                std::uint32_t program,
+                                                                std::uint64_t longest_ns) {
   const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
   for (;;) {
-    api::ControlSocket door = api::control_socket_of(pid);
+    control::ControlSocket door = control::control_socket_of(pid);
     door.program = program;
     if (!door.path.empty()) return door;
     if (const std::string why = process_gone_reason(pid, program); !why.empty()) return error(why);
@@ -110,17 +110,17 @@ std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
       pid);
 }
 
-support::Result<api::ControlSocket> inject_library(
+support::Result<control::ControlSocket> inject_library(
     std::uint32_t pid, const std::string& library, const Options& options,
-    const std::function<void(const api::AttachResult&)>& attached) {
-  api::AttachRequest request;
+    const std::function<void(const client::AttachResult&)>& attached) {
+  client::AttachRequest request;
   request.pid = static_cast<pid_t>(pid);
   request.library = library;
   request.argument = argument(options.stay);
   request.ignore_seccomp = options.ignore_seccomp;
   const std::uint64_t deadline_ns = base::mono_ns() + kControlSocketTimeout_ns;
   for (;;) {
-    GPUPROF_TRY(done, api::attach(request));
+    GPUPROF_TRY(done, client::attach(request));
     if (const std::string why = start_failure_reason(pid, done.answer); !why.empty())
       return error(why);
     attached(done);

@@ -22,15 +22,15 @@ namespace gpuprof::cli {
 
 /// @param library  Path of it.
 /// @param attached Called each time it was called in there.
-support::Result<api::ControlSocket> inject_library(
+support::Result<control::ControlSocket> inject_library(
     std::uint32_t pid, const std::string& library, const Options& options,
-    const std::function<void(const api::AttachResult&)>& attached);
+    const std::function<void(const client::AttachResult&)>& attached);
 
 /// What this answer of gpuprof_attach says against recording; "" where it started.
 std::string start_failure_reason(std::uint32_t pid, int answer);
 
 /// Why a process that was attached to will not answer any more; "" if it may.
-/// @param program  api::Attached::program
+/// @param program  client::AttachResult::program
 std::string process_gone_reason(std::uint32_t pid, std::uint32_t program);
 
 }  // namespace gpuprof::cli

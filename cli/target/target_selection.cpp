@@ -76,7 +76,7 @@ support::Error no_library_error(std::uint32_t pid) {
   if (kill(static_cast<pid_t>(pid), 0) != 0)
     return error(
         fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
-  if (api::has_library(static_cast<pid_t>(pid)))
+  if (client::has_library(static_cast<pid_t>(pid)))
     return error(fmt::format(
         "nobody answers for gpuprof in process {}: its library there has let go, was never woken "
         "(it is by the first call of CUDA or NVTX), or does not get to run, as in a Python 3.12 or "
@@ -88,21 +88,21 @@ support::Error no_library_error(std::uint32_t pid) {
       pid, pid));
 }
 
-support::Result<api::TargetStatus> status_of(std::uint32_t pid, bool* silent) {
+support::Result<control::TargetStatus> status_of(std::uint32_t pid, bool* silent) {
   *silent = false;
-  const api::ControlSocket door = api::control_socket_of(pid);
+  const control::ControlSocket door = control::control_socket_of(pid);
   if (door.path.empty()) return no_library_error(pid);
-  return api::request_status(door, silent);
+  return control::request_status(door, silent);
 }
 
 /// The library's thread, which answers, may be gone for a moment, for a fork of the program.
-support::Result<api::TargetStatus> retry_status(std::uint32_t pid, bool* silent) {
+support::Result<control::TargetStatus> retry_status(std::uint32_t pid, bool* silent) {
   constexpr std::uint64_t kMaxRetryNs = 1'000'000'000;
   const std::uint64_t deadline_ns = base::mono_ns() + kMaxRetryNs;
   for (;;) {
     const bool last = base::mono_ns() >= deadline_ns;
     auto status = status_of(pid, silent);
-    if (status || last || !api::has_library(static_cast<pid_t>(pid))) return status;
+    if (status || last || !client::has_library(static_cast<pid_t>(pid))) return status;
     usleep(5000);
   }
 }
@@ -116,12 +116,12 @@ support::Result<ProcessSelection> found_by_id(std::vector<std::uint32_t> pids, b
   if (children) add_children(pids);
   ProcessSelection meant;
   for (std::size_t i = 0; i < pids.size(); ++i) {
-    if (i >= named && api::control_socket_of(pids[i]).path.empty()) continue;
+    if (i >= named && control::control_socket_of(pids[i]).path.empty()) continue;
     bool silent = false;
     const auto status = retry_status(pids[i], &silent);
     if (status)
       meant.selected.push_back({status.value(), i < named});
-    else if (i < named || (!silent && !api::control_socket_of(pids[i]).path.empty()))
+    else if (i < named || (!silent && !control::control_socket_of(pids[i]).path.empty()))
       return status.error();
     else if (silent)
       meant.unresponsive.push_back(status.error().message);
@@ -144,10 +144,10 @@ void apply_role_rules_to_jobs(std::span<SelectedProcess> found) {
 void add_found_by_name(ProcessSelection& meant, const std::vector<std::uint32_t>& asked,
                        const std::vector<std::string>& names, bool all) {
   const std::size_t by_id = meant.selected.size();
-  for (const api::ControlSocket& door : api::find_control_sockets()) {
+  for (const control::ControlSocket& door : control::find_control_sockets()) {
     if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
     bool silent = false;
-    const auto status = api::request_status(door, &silent);
+    const auto status = control::request_status(door, &silent);
     if (silent) (all ? meant.unresponsive : meant.maybe_named).push_back(status.error().message);
     if (!status) continue;
     const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
@@ -178,7 +178,7 @@ support::Error unknown_name_error(const std::string& name, const ProcessSelectio
 
 }  // namespace
 
-support::Result<void> check_not_recording(const api::TargetStatus& status) {
+support::Result<void> check_not_recording(const control::TargetStatus& status) {
   if (!status.in_session || status.state == "armed") return {};
   return error(
       fmt::format("process {} is being recorded already, by the daemon with process id {}; "

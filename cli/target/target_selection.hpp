@@ -24,7 +24,7 @@ support::Result<std::vector<std::uint32_t>> select_pids(const Options& options,
                                                         const char* command);
 
 /// A process with the library in it.
-struct SelectedProcess : api::TargetStatus {
+struct SelectedProcess : control::TargetStatus {
   bool named = true;  // by id or name, not only found by --children or --all
 };
 
@@ -50,6 +50,6 @@ std::optional<support::Error> unresponsive_error(const ProcessSelection& meant);
 
 /// An error if somebody records the process already. Between the windows of a session and after
 /// its last one, nobody does.
-support::Result<void> check_not_recording(const api::TargetStatus& status);
+support::Result<void> check_not_recording(const control::TargetStatus& status);
 
 }  // namespace gpuprof::cli

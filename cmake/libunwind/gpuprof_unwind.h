@@ -43,7 +43,7 @@ struct gpuprof_trail_word {
  * Each word lies where the ones before it say that a frame is. */
 struct gpuprof_trail {
   struct gpuprof_trail_word* words;
-  int room, count; /* count > room: there were more */
+  int capacity, count; /* count > capacity: there were more */
   int needs_fp;
   int whole; /* the walk was complete and went by nothing else */
 };
@@ -60,7 +60,7 @@ struct gpuprof_walk_context {
 
 enum gpuprof_walk_end {
   GPUPROF_WALK_COMPLETE = 0, /* the outermost frame said that it is the last */
-  GPUPROF_WALK_FULL = 1,     /* no room for more frames */
+  GPUPROF_WALK_FULL = 1,     /* no space for more frames */
   GPUPROF_WALK_LOST = 2      /* no unwind information, or none that made sense */
 };
 
@@ -93,7 +93,7 @@ int gpuprof_step_without_tables(struct gpuprof_bare_frame* frame, gpuprof_read_w
 /* Writes the program counter and then return addresses, innermost first. `interrupted`: the
  * program counter is an instruction about to run (a signal), not a return address. */
 int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
-                 struct gpuprof_frame_cache* cache, void** frames, int room, int* count);
+                 struct gpuprof_frame_cache* cache, void** frames, int capacity, int* count);
 
 /* What libunwind calls in place of sigprocmask(2) around its locks. Whoever links it may have one
  * that leaves the mask alone where all signals but those of faults are blocked anyway. */

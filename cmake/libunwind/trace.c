@@ -196,7 +196,7 @@ struct trailed_fp {
 };
 
 static void add_word(struct gpuprof_trail* trail, uintptr_t at, uint64_t value) {
-  if (trail->count < trail->room)
+  if (trail->count < trail->capacity)
     trail->words[trail->count] = (struct gpuprof_trail_word){at, value};
   ++trail->count;
 }
@@ -216,14 +216,14 @@ static void needs_fp(struct gpuprof_trail* trail, struct trailed_fp* fp, uint64_
 static inline __attribute__((always_inline)) int pass_frames(struct dwarf_cursor* d,
                                                              struct gpuprof_frame_cache* cache,
                                                              struct machine* m, void** frames,
-                                                             int depth, int room,
+                                                             int depth, int capacity,
                                                              struct gpuprof_trail* trail) {
   const uint64_t generation = generation_of(cache);
   unw_word_t rip = m->rip, rsp = m->rsp, rbp = m->rbp, lowest = m->cfa, back = d->use_prev_instr;
   struct trailed_fp fp = {0, 0};
   unw_tdep_frame_t f;
 
-  while (depth < room && recall_at(cache, generation, rip - back, &f)) {
+  while (depth < capacity && recall_at(cache, generation, rip - back, &f)) {
     const unw_word_t cfa = (f.cfa_reg_rsp ? rsp : rbp) + (unw_sword_t)f.cfa_reg_offset;
     unw_word_t caller;
     if (f.frame_type != UNW_X86_64_FRAME_STANDARD || f.last_frame || cfa <= lowest) break;
@@ -251,15 +251,15 @@ static inline __attribute__((always_inline)) int pass_frames(struct dwarf_cursor
 static __attribute__((noinline)) int pass_known(struct dwarf_cursor* d,
                                                 struct gpuprof_frame_cache* cache,
                                                 struct machine* m, void** frames, int depth,
-                                                int room) {
-  return pass_frames(d, cache, m, frames, depth, room, NULL);
+                                                int capacity) {
+  return pass_frames(d, cache, m, frames, depth, capacity, NULL);
 }
 
 static __attribute__((noinline)) int pass_with_trail(struct dwarf_cursor* d,
                                                      struct gpuprof_frame_cache* cache,
-                                                     struct machine* m, void** frames, int room,
+                                                     struct machine* m, void** frames, int capacity,
                                                      struct gpuprof_trail* trail) {
-  return pass_frames(d, cache, m, frames, 0, room, trail);
+  return pass_frames(d, cache, m, frames, 0, capacity, trail);
 }
 
 /* Nothing has to be asked before the thread's own memory is read. */
@@ -332,7 +332,8 @@ static int ends_here(struct gpuprof_frame_cache* cache, const struct machine* m)
 }
 
 HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
-                        struct gpuprof_frame_cache* cache, void** frames, int room, int* count) {
+                        struct gpuprof_frame_cache* cache, void** frames, int capacity,
+                        int* count) {
   unw_cursor_t cursor;
   struct cursor* c = (struct cursor*)&cursor;
   struct dwarf_cursor* d = &c->dwarf;
@@ -349,15 +350,15 @@ HIDDEN int gpuprof_walk(struct gpuprof_walk_context* context, int interrupted,
   m.rsp = m.cfa = d->cfa;
   if (dwarf_get(d, d->loc[UNW_X86_64_RBP], &m.rbp) < 0) return GPUPROF_WALK_LOST;
   if (context->trail != NULL && reads_plainly(d)) {
-    depth = pass_with_trail(d, cache, &m, frames, room, context->trail);
+    depth = pass_with_trail(d, cache, &m, frames, capacity, context->trail);
     /* What is left to say is that the last frame has no caller. */
-    context->trail->whole = depth > 0 && depth < room && ends_here(cache, &m);
+    context->trail->whole = depth > 0 && depth < capacity && ends_here(cache, &m);
   }
-  while (depth < room) {
+  while (depth < capacity) {
     if (reads_plainly(d) && b.doubtful == 0) {
-      depth = pass_known(d, cache, &m, frames, depth, room);
+      depth = pass_known(d, cache, &m, frames, depth, capacity);
       *count = depth;
-      if (depth == room) break;
+      if (depth == capacity) break;
     }
     frames[depth++] = (void*)m.rip;
     *count = depth;

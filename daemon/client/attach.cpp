@@ -9,7 +9,7 @@
 #include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/library_file.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::client {
 
 support::Result<AttachResult> attach(const AttachRequest& request) {
   gpuprof::attach::InjectRequest wanted;
@@ -29,4 +29,4 @@ support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
   return gpuprof::attach::may_attach(pid, ignore_seccomp);
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::client

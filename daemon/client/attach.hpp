@@ -14,7 +14,7 @@
 
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::client {
 
 struct AttachRequest {
   pid_t pid = 0;
@@ -42,4 +42,4 @@ bool has_library(pid_t pid);
 /// The checks alone: nothing is stopped.
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::client

@@ -21,7 +21,7 @@
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control_socket.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::client {
 namespace {
 
 constexpr std::size_t kMaxSummaryBytes = 64 << 20;
@@ -51,8 +51,9 @@ bool Client::send(const M& body, const std::string& tail) {
   return sent == static_cast<ssize_t>(bytes);
 }
 
-support::Result<SessionInfo> Client::open(const SessionOptions& options, std::uint64_t timeout_ns) {
-  const std::string text = to_text(options);
+support::Result<SessionInfo> Client::open(const recording::SessionOptions& options,
+                                          std::uint64_t timeout_ns) {
+  const std::string text = recording::to_text(options);
   if (!send(wire::OpenSession{static_cast<std::uint32_t>(text.size()), 0}, text)) {
     // A daemon that refuses us closes at once; its sentence may still be there.
     const DaemonMessage last = receive(0);
@@ -136,7 +137,7 @@ DaemonMessage Client::receive_one() {
     summary_text_ += tail_text(packet, part.text_bytes);
     if (summary_text_.size() > kMaxSummaryBytes) return closed("the daemon's summary is too long");
     if (part.more != 0) return event;
-    auto summary = from_json(std::exchange(summary_text_, {}));
+    auto summary = recording::from_json(std::exchange(summary_text_, {}));
     if (!summary) return closed("the daemon's summary cannot be read: " + summary.error().message);
     event.kind = DaemonMessage::Kind::kSummary;
     event.summary = summary.take();
@@ -144,4 +145,4 @@ DaemonMessage Client::receive_one() {
   return event;
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::client

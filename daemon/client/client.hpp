@@ -18,7 +18,7 @@
 #include "recording/session/summary.hpp"
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::client {
 
 /// What kClosed says of a daemon that is simply gone.
 inline constexpr char kEndedUnexpectedly[] = "the daemon gpuprofd ended unexpectedly";
@@ -36,7 +36,7 @@ struct DaemonMessage {
   Kind kind = Kind::kNothing;
   std::uint64_t done = 0, total = 0;  // kProgress
   std::string text;                   // kProgress: line; kFailure, kClosed: sentence
-  Summary summary;                    // kSummary
+  recording::Summary summary;         // kSummary
 };
 
 class Client {
@@ -46,7 +46,8 @@ class Client {
   /// Opens the session; waits at most `timeout_ns` for the answer.
   ///
   /// Errors: the daemon's own sentence, no answer in time, another version.
-  support::Result<SessionInfo> open(const SessionOptions& options, std::uint64_t timeout_ns);
+  support::Result<SessionInfo> open(const recording::SessionOptions& options,
+                                    std::uint64_t timeout_ns);
 
   // False: the daemon is gone; receive() says why.
   bool command_started(std::uint32_t pid);
@@ -77,4 +78,4 @@ class Client {
   SessionInfo ready_;
 };
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::client

@@ -9,7 +9,7 @@
 
 #include <array>
 
-namespace gpuprof::api {
+namespace gpuprof::client {
 
 /// The helper's first and only word: kServeReady, or a sentence that says why it cannot serve.
 inline constexpr char kServeReady[] = "ready";
@@ -26,4 +26,4 @@ inline constexpr int kServeControlFd = 4;
 inline constexpr char kServeFormat[] = "xplane";
 inline constexpr char kServeSuffix[] = ".xplane.pb";
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::client

@@ -7,7 +7,7 @@
 
 #include "support/process/procfs.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 
 bool is_not_listening(int failure) { return failure == ECONNREFUSED || failure == ENOENT; }
 
@@ -36,4 +36,4 @@ std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
          "attach again";
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

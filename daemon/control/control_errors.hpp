@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 
 /// Nobody listens there: its file is left, or has been removed by whoever found nobody behind it.
 ///
@@ -34,4 +34,4 @@ std::string no_reply_reason(std::uint32_t pid);
 /// @param program  support::exec_fingerprint(); 0: any.
 std::string process_gone_reason(std::uint32_t pid, std::uint32_t program);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

@@ -22,7 +22,7 @@
 #include "support/io/unix_socket.hpp"
 #include "support/process/procfs.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 namespace {
 
 using support::error;
@@ -246,4 +246,4 @@ support::Result<void> request_detach(const ControlSocket& door) {
   return send_request(door, wire::DetachRequest{}, kDetachTimeoutMs);
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

@@ -23,7 +23,7 @@
 #include "support/process/procfs.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 namespace {
 
 /// Names in a folder; none if it cannot be read.
@@ -211,4 +211,4 @@ ControlSocket control_socket_of(std::uint32_t pid) {
   return ControlSocket{pid, ""};
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

@@ -16,7 +16,7 @@
 
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 
 /// Where a process answers. `path` is as we see it, or `@NAME`.
 struct ControlSocket {
@@ -65,4 +65,4 @@ support::Result<void> request_stop(const ControlSocket& door);
 /// Returns when the process has let go of everything.
 support::Result<void> request_detach(const ControlSocket& door);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

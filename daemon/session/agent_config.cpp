@@ -36,8 +36,9 @@ wire::SamplerKind sampler_kind(const std::string& name) {
   return wire::SamplerKind::kOff;
 }
 
-wire::StepSource source_of(const api::SessionOptions& options, const api::StepSpec& step) {
-  using Source = api::StepSpec::Source;
+wire::StepSource source_of(const recording::SessionOptions& options,
+                           const recording::StepSpec& step) {
+  using Source = recording::StepSpec::Source;
   // Without operators there is nothing to look among.
   if (step.among_operators() && (options.trace & wire::kTraceTorch) == 0)
     return wire::StepSource::kNone;
@@ -60,7 +61,7 @@ wire::StepSource source_of(const api::SessionOptions& options, const api::StepSp
   return wire::StepSource::kNone;
 }
 
-std::uint32_t torch_detail(const api::SessionOptions& options) {
+std::uint32_t torch_detail(const recording::SessionOptions& options) {
   return (options.record_shapes ? wire::kTorchShapes : 0) |
          (options.with_stack ? wire::kTorchStack : 0) |
          (options.with_modules ? wire::kTorchModules : 0) |
@@ -69,9 +70,9 @@ std::uint32_t torch_detail(const api::SessionOptions& options) {
 
 }  // namespace
 
-support::Result<AgentConfig> agent_config(const api::SessionOptions& options) {
-  GPUPROF_TRY(step, api::parse_step(options.step));
-  GPUPROF_TRY(max_overhead_ppm, api::parse_max_overhead(options.max_overhead));
+support::Result<AgentConfig> agent_config(const recording::SessionOptions& options) {
+  GPUPROF_TRY(step, recording::parse_step(options.step));
+  GPUPROF_TRY(max_overhead_ppm, recording::parse_max_overhead(options.max_overhead));
   AgentConfig made;
   made.max_overhead_ppm = max_overhead_ppm;
   made.search = ingest::StepSearch{source_of(options, step), {}, step.line, symbols::python_line};

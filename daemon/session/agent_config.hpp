@@ -25,6 +25,6 @@ struct AgentConfig {
   std::uint64_t max_overhead_ppm = 0;  // 0: no limit
   std::vector<Reduction> reductions;   // down to it
 };
-support::Result<AgentConfig> agent_config(const api::SessionOptions& options);
+support::Result<AgentConfig> agent_config(const recording::SessionOptions& options);
 
 }  // namespace gpuprof::session

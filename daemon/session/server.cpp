@@ -217,7 +217,7 @@ void Server::open_session(PendingPeer& stranger, const wire::Packet& packet) {
   if (!packet.as(&open) || !is_client || stopping_)
     return stranger.connection->fail("The daemon opens no session for this request.");
   private_opened_ = private_;
-  auto options = api::from_text(
+  auto options = recording::from_text(
       std::string(packet.tail, std::min<std::size_t>(open.text_bytes, packet.tail_bytes)));
   if (!options) return stranger.connection->fail(options.error().message);
   Session::Setup setup{options.take(), random_key(), setup_.host};

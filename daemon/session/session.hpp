@@ -34,7 +34,7 @@ namespace gpuprof::session {
 class Session final : private TargetListener {
  public:
   struct Setup {
-    api::SessionOptions options;
+    recording::SessionOptions options;
     std::uint64_t key = 0;
     std::string host;
   };
@@ -159,17 +159,17 @@ class Session final : private TargetListener {
   std::vector<std::string> selected_spools() const;
   void send_progress(std::uint64_t now_ns);
   void finish(std::uint64_t now_ns);
-  api::Summary summary(std::uint64_t now_ns);
-  void add_processes(api::Summary& made);
-  void add_unrecorded(api::Summary& made) const;
-  void add_ending(api::Summary& made) const;
-  void add_lost_image(api::Summary& made, std::size_t index) const;
+  recording::Summary summary(std::uint64_t now_ns);
+  void add_processes(recording::Summary& made);
+  void add_unrecorded(recording::Summary& made) const;
+  void add_ending(recording::Summary& made) const;
+  void add_lost_image(recording::Summary& made, std::size_t index) const;
   std::string steps_message() const;
   std::string matches_message(std::uint64_t steps) const;
   void add_failure(const std::string& sentence);
   /// Some process has an event in its spool: else nobody could recover anything.
   bool anything_stored() const;
-  void send_summary(const api::Summary& summary);
+  void send_summary(const recording::Summary& summary);
 
   Setup setup_;
   AgentConfig config_;

@@ -79,10 +79,10 @@ std::uint64_t own_cpu_ns() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-api::SummaryProcess process_of(const Target& target, const std::string& role) {
+recording::SummaryProcess process_of(const Target& target, const std::string& role) {
   const Target::Identity& identity = target.identity();
   const ingest::EventCounts& counts = target.counts();
-  api::SummaryProcess process;
+  recording::SummaryProcess process;
   process.pid = identity.pid;
   process.ppid = identity.ppid;
   process.exe = identity.exe;
@@ -101,7 +101,7 @@ api::SummaryProcess process_of(const Target& target, const std::string& role) {
   return process;
 }
 
-void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
+void add_overhead(recording::SummaryOverhead& overhead, const Target& target) {
   const ingest::StatsPoller& stats = target.stats();
   overhead.worker_cpu_ns += stats.value(wire::Counter::kWorkerCpuNs);
   overhead.samples += stats.value(wire::Counter::kSamplesTaken);
@@ -110,12 +110,12 @@ void add_overhead(api::SummaryOverhead& overhead, const Target& target) {
 }
 
 /// What is measured under --max-overhead.
-void add_limited(api::Summary& made, const Target& target) {
+void add_limited(recording::Summary& made, const Target& target) {
   const OverheadMonitor* measured = target.overhead();
   if (measured == nullptr) return;
   constexpr double kPpm = 1e4;  // of a percent
   const Governor& governor = measured->governor();
-  api::SummaryOverhead& overhead = made.overhead;
+  recording::SummaryOverhead& overhead = made.overhead;
   overhead.limit = percent_text(measured->limit_ppm());
   overhead.own_ns += measured->own_ns();
   overhead.highest_percent =
@@ -135,7 +135,7 @@ bool is_said_of(const std::vector<exporter::WrittenFile>& files, const std::stri
 
 /// What is said of some files only says of how many. Files of one window and process in several
 /// formats lack the same: it is said, and counted, once.
-void add_missing(api::Summary& made, const std::vector<exporter::WrittenFile>& files) {
+void add_missing(recording::Summary& made, const std::vector<exporter::WrittenFile>& files) {
   std::vector<exporter::WrittenFile> firsts;
   for (const exporter::WrittenFile& file : files)
     if (file.format == files.front().format) firsts.push_back(file);
@@ -153,11 +153,11 @@ void add_missing(api::Summary& made, const std::vector<exporter::WrittenFile>& f
           " (" + std::to_string(found->second) + " of " + std::to_string(firsts.size()) + " files)";
 }
 
-void add_files(api::Summary& made, const std::vector<exporter::WrittenFile>& files) {
+void add_files(recording::Summary& made, const std::vector<exporter::WrittenFile>& files) {
   std::map<std::string, std::uint64_t> kinds;
   for (const exporter::WrittenFile& file : files) {
-    made.files.push_back(api::SummaryFile{file.path, file.format, file.pid, file.window, file.bytes,
-                                          file.events, file.steps});
+    made.files.push_back(recording::SummaryFile{file.path, file.format, file.pid, file.window,
+                                                file.bytes, file.events, file.steps});
     made.simulated = made.simulated || file.simulated;
     // Another format tells of the same events.
     if (file.format != files.front().format) continue;
@@ -178,7 +178,7 @@ void add_counts(Counts& to, Target& target) {
 
 /// Of a process with files. What is said of a file already, with the number of files or of what is
 /// missing, is not said again.
-void add_traced(api::Summary& made, Target& target,
+void add_traced(recording::Summary& made, Target& target,
                 const std::vector<exporter::WrittenFile>& files) {
   for (const std::string& sentence : target.missing())
     if (!is_said_of(files, sentence)) add_once(made.missing, sentence);
@@ -191,8 +191,8 @@ void add_traced(api::Summary& made, Target& target,
 
 }  // namespace
 
-api::Summary Session::summary(std::uint64_t now_ns) {
-  api::Summary made;
+recording::Summary Session::summary(std::uint64_t now_ns) {
+  recording::Summary made;
   made.version = setup_.options.version;
   made.host = setup_.host;
   made.name = setup_.options.name;
@@ -205,7 +205,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   add_files(made, files_);
   for (const model::Window& w : windows_)
     made.windows.push_back(
-        api::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_label, w.steps, w.why});
+        recording::SummaryWindow{w.index, w.start_ns, w.end_ns, w.first_label, w.steps, w.why});
   add_processes(made);
   made.overhead.daemon_cpu_ns = own_cpu_ns();
   made.overhead.daemon_peak_bytes = own_peak_bytes();
@@ -219,7 +219,7 @@ api::Summary Session::summary(std::uint64_t now_ns) {
   return made;
 }
 
-void Session::add_processes(api::Summary& made) {
+void Session::add_processes(recording::Summary& made) {
   Counts drops, ring_drops;
   const std::vector<Candidate> all = candidates();
   // One process may have had several images (exec): those with a file are listed, or the best.
@@ -246,7 +246,7 @@ void Session::add_processes(api::Summary& made) {
 }
 
 /// Who has no file and why.
-void Session::add_unrecorded(api::Summary& made) const {
+void Session::add_unrecorded(recording::Summary& made) const {
   if (!processes_refused_.empty())
     made.missing.push_back(
         support::count_with_unit(processes_refused_.size(), "process", "processes") +
@@ -277,7 +277,7 @@ void Session::add_unrecorded(api::Summary& made) const {
         "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
 }
 
-void Session::add_ending(api::Summary& made) const {
+void Session::add_ending(recording::Summary& made) const {
   const std::string steps = leader_ != nullptr ? steps_message() : "";
   if (!steps.empty()) made.remarks.push_back(steps);
   made.stopped = stopped_by_command_ || interrupted_;
@@ -301,8 +301,8 @@ std::string Session::steps_message() const {
 
 /// Of steps that the option names itself; "" of others.
 std::string Session::matches_message(std::uint64_t steps) const {
-  const auto step = api::parse_step(setup_.options.step);
-  using Source = api::StepSpec::Source;
+  const auto step = recording::parse_step(setup_.options.step);
+  using Source = recording::StepSpec::Source;
   if (!step.ok() ||
       (step.value().source != Source::kNvtx && step.value().source != Source::kKernel))
     return "";
@@ -314,7 +314,7 @@ std::string Session::matches_message(std::uint64_t steps) const {
 /// What failed for several processes or files is told once.
 void Session::add_failure(const std::string& sentence) { add_once(failures_, sentence); }
 
-void Session::add_lost_image(api::Summary& made, std::size_t index) const {
+void Session::add_lost_image(recording::Summary& made, std::size_t index) const {
   const Target::Identity& identity = targets_[index]->identity();
   const auto lost = lost_images_.find(identity.spool_file);
   if (lost == lost_images_.end() || lost->second.empty()) return;
@@ -333,7 +333,7 @@ void Session::finish(std::uint64_t now_ns) {
   log_->ended(failures_.empty() ? "complete" : "with failures");
   // Nobody reads it where all files are written.
   if (!failures_.empty() && !log_->failure().empty()) add_failure(log_->failure());
-  api::Summary made = summary(now_ns);
+  recording::Summary made = summary(now_ns);
   if (!made.complete && anything_stored()) {
     made.spool_folder = folder_.path();
   } else {
@@ -344,9 +344,9 @@ void Session::finish(std::uint64_t now_ns) {
   spdlog::info("session ended: {} files, {} windows", made.files.size(), made.windows.size());
 }
 
-void Session::send_summary(const api::Summary& made) {
+void Session::send_summary(const recording::Summary& made) {
   if (!client_) return;
-  const std::string text = api::to_json(made);
+  const std::string text = recording::to_json(made);
   for (std::size_t at = 0; at < text.size(); at += kSummaryPart) {
     const std::string part = text.substr(at, kSummaryPart);
     const bool more = at + kSummaryPart < text.size();

@@ -18,7 +18,7 @@ namespace gpuprof::session {
 
 namespace fs = std::filesystem;
 
-support::Result<SpoolFolder> SpoolFolder::create(const api::SessionOptions& options,
+support::Result<SpoolFolder> SpoolFolder::create(const recording::SessionOptions& options,
                                                  const std::string& nonce) {
   SpoolFolder folder;
   folder.output_ = options.output;

@@ -18,7 +18,7 @@ namespace gpuprof::session {
 class SpoolFolder {
  public:
   /// Makes the output folder (for a pattern: the folder part before the first %) and ours in it.
-  static support::Result<SpoolFolder> create(const api::SessionOptions& options,
+  static support::Result<SpoolFolder> create(const recording::SessionOptions& options,
                                              const std::string& nonce);
 
   const std::string& path() const { return path_; }

@@ -12,7 +12,7 @@
 
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 
 support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
   constexpr double kMin = 0.1, kMax = 50;
@@ -29,4 +29,4 @@ support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
   return static_cast<std::uint64_t>(std::llround(percent * 10'000));
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -14,7 +14,7 @@
 #include "gpuprof/wire/messages.hpp"
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 namespace {
 
 /// Calls visit(key, field) for every option. The only list: a field that is not here does not
@@ -227,4 +227,4 @@ support::Result<SessionOptions> from_text(const std::string& text) {
   return checked(std::move(options));
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -14,7 +14,7 @@
 
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 
 /// A span in steps or in time; never both.
 struct Extent {
@@ -82,4 +82,4 @@ struct SessionOptions {
 std::string to_text(const SessionOptions& options);
 support::Result<SessionOptions> from_text(const std::string& text);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

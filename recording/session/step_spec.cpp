@@ -14,7 +14,7 @@
 
 #include "support/text/text.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 namespace {
 
 using support::error;
@@ -104,4 +104,4 @@ support::Result<StepSpec> parse_step(const std::string& text) {
   return error("--step cannot be " + in_quotes(text) + "; it takes " + kStepSyntax);
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

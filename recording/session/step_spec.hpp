@@ -12,7 +12,7 @@
 
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 
 /// --step taken apart.
 struct StepSpec {
@@ -35,4 +35,4 @@ inline constexpr char kStepSyntax[] =
 /// Errors: anything the grammar does not have, an empty name, an expression that does not compile.
 support::Result<StepSpec> parse_step(const std::string& text);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

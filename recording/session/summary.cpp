@@ -14,7 +14,7 @@
 
 #include "support/text/json.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 namespace {
 
 template <typename S, typename Visit>
@@ -172,4 +172,4 @@ support::Result<Summary> from_json(const std::string& text) {
   return summary;
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

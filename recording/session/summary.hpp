@@ -15,7 +15,7 @@
 
 #include "support/result.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 
 using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
 
@@ -96,4 +96,4 @@ struct Summary {
 std::string to_json(const Summary& summary);
 support::Result<Summary> from_json(const std::string& text);
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -11,7 +11,7 @@
 
 #include "gpuprof/wire/messages.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 
 struct TraceCategory {
   const char* word;
@@ -31,4 +31,4 @@ inline std::string category_list(std::uint32_t bits) {
   return list;
 }
 
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -69,11 +69,11 @@ class Log final : public SessionLog {
  public:
   Log(base::UniqueFd fd, std::string folder) : fd_(std::move(fd)), folder_(std::move(folder)) {}
 
-  void begin(const api::SessionOptions& options, const std::string& host) {
+  void begin(const recording::SessionOptions& options, const std::string& host) {
     append(Line(lines::kSession)
                .add("version", lines::kVersion)
                .add("host", host)
-               .add("options", api::to_text(options)));
+               .add("options", recording::to_text(options)));
   }
 
   void process(std::uint32_t pid, const std::string& spool_file) override {
@@ -146,9 +146,8 @@ class Log final : public SessionLog {
 
 }  // namespace
 
-support::Result<std::unique_ptr<SessionLog>> SessionLog::create(const std::string& folder,
-                                                                const api::SessionOptions& options,
-                                                                const std::string& host) {
+support::Result<std::unique_ptr<SessionLog>> SessionLog::create(
+    const std::string& folder, const recording::SessionOptions& options, const std::string& host) {
   const std::string path = folder + "/" + lines::kFileName;
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!fd) return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));

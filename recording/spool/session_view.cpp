@@ -91,7 +91,7 @@ support::Result<void> begin_session(const FlatObject& line, SessionView& view) {
         "recorded it",
         view.folder, line.number("version"), lines::kVersion));
   view.host = line.text("host");
-  auto options = api::from_text(line.text("options"));
+  auto options = recording::from_text(line.text("options"));
   if (!options) return options.error();
   view.options = options.take();
   return {};

@@ -74,9 +74,8 @@ support::Result<std::vector<BlockSummary>> block_summaries(const std::string& pa
 /// that cannot be written, as on a full disk, is tried again with the next.
 class SessionLog {
  public:
-  static support::Result<std::unique_ptr<SessionLog>> create(const std::string& folder,
-                                                             const api::SessionOptions& options,
-                                                             const std::string& host);
+  static support::Result<std::unique_ptr<SessionLog>> create(
+      const std::string& folder, const recording::SessionOptions& options, const std::string& host);
   virtual ~SessionLog() = default;
   virtual void process(std::uint32_t pid, const std::string& spool_file) = 0;
   virtual void window(const model::Window& window) = 0;
@@ -102,7 +101,7 @@ struct ProcessEntry {
 /// A session folder read back, also one whose daemon died.
 struct SessionView {
   std::string folder, host;
-  api::SessionOptions options;
+  recording::SessionOptions options;
   std::vector<ProcessEntry> processes;
   std::vector<model::Window> windows;      // empty: derive one per process from its events
   std::vector<std::uint32_t> selected;     // empty and !ended: choose again

@@ -130,7 +130,7 @@ void flip(const std::string& path, test::FieldCorruptor& hostile) {
 /// A session of two ranks in `folder`.
 void make(const std::string& folder, test::FieldCorruptor& hostile) {
   fs::create_directories(folder);
-  api::SessionOptions options;
+  recording::SessionOptions options;
   options.output = folder + "-out";
   auto log = spool::SessionLog::create(folder, options, "node").take();
   const bool flips = hostile.pick(3) == 0;
@@ -159,16 +159,16 @@ void check_json(const std::string& text, const char* what) {
 }
 
 void export_all(const std::string& folder) {
-  api::ExportRequest request;
+  commands::ExportRequest request;
   request.spool = folder;
   request.output = folder + "-out";
   request.force = true;
-  request.formats = api::format_names();
-  if (const auto done = api::export_session(request, {}); !done.ok()) {
+  request.formats = commands::format_names();
+  if (const auto done = commands::export_session(request, {}); !done.ok()) {
     require(!done.error().message.empty(), "no sentence");
-    for (const std::string& format : api::format_names()) {
+    for (const std::string& format : commands::format_names()) {
       request.formats = {format};
-      (void)api::export_session(request, {});
+      (void)commands::export_session(request, {});
     }
   }
   std::error_code ignored;
@@ -184,38 +184,38 @@ void export_all(const std::string& folder) {
 
 /// The overview, two tables as text, all of them as JSON, the page.
 void report_all(const std::string& folder, test::FieldCorruptor& hostile) {
-  api::ReportRequest request;
+  commands::ReportRequest request;
   request.inputs = {folder};
   request.width = 80;
-  const std::vector<std::string> tables = api::report_tables();
+  const std::vector<std::string> tables = commands::report_tables();
   for (const std::string& table :
        {std::string(), tables[hostile.pick(tables.size())], tables[hostile.pick(tables.size())]}) {
     request.by = table;
-    const auto done = api::report_text(request, {});
+    const auto done = commands::report_text(request, {});
     require(!done.ok() || done.value().text.size() < kMaxOutputBytes, "a table is too large");
   }
   request.by.clear();
   request.json = true;
-  if (const auto done = api::report_text(request, {}); done.ok())
+  if (const auto done = commands::report_text(request, {}); done.ok())
     check_json(done.value().text, "the report");
-  api::ReportPageRequest page;
+  commands::ReportPageRequest page;
   page.inputs = {folder};
   page.page = folder + "-page.html";
   page.force = true;
   page.version = "fuzz";
-  if (const auto done = api::write_report_page(page, {}); done.ok())
+  if (const auto done = commands::write_report_page(page, {}); done.ok())
     require(done.value() < (8u << 20), "the page is too large");
 }
 
 void compare(const std::string& before, const std::string& after) {
-  api::DiffRequest request;
+  commands::DiffRequest request;
   request.recordings = {before, after};
   request.conditions = {"step_time > +5%", "changes > 0"};
   request.width = 80;
-  (void)api::diff_recordings(request, {});
+  (void)commands::diff_recordings(request, {});
   request.json = true;
   request.conditions.clear();
-  if (const auto done = api::diff_recordings(request, {}); done.ok())
+  if (const auto done = commands::diff_recordings(request, {}); done.ok())
     check_json(done.value().text, "the comparison");
 }
 

@@ -42,14 +42,15 @@ void harmless(const std::string& lines) {
             "a terminal would obey the summary");
 }
 
-void show(const api::DaemonMessage& event) {
-  using Kind = api::DaemonMessage::Kind;
+void show(const client::DaemonMessage& event) {
+  using Kind = client::DaemonMessage::Kind;
   if (event.kind == Kind::kSummary) {
     harmless(cli::summary_text(event.summary));
     harmless(cli::failures_text(event.summary));
-    const std::string json = api::to_json(event.summary);
-    const auto again = api::from_json(json);
-    require(again.ok() && api::to_json(again.value()) == json, "a summary changes on its way");
+    const std::string json = recording::to_json(event.summary);
+    const auto again = recording::from_json(json);
+    require(again.ok() && recording::to_json(again.value()) == json,
+            "a summary changes on its way");
   }
   if (event.kind == Kind::kClosed || event.kind == Kind::kFailure)
     require(event.kind == Kind::kFailure || !event.text.empty(), "no sentence");
@@ -61,7 +62,7 @@ void daemon_says(FuzzInput& in) {
   require(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0,
           "socketpair");
   base::UniqueFd daemon(ends[0]);
-  api::Client client{base::UniqueFd(ends[1])};
+  client::Client client{base::UniqueFd(ends[1])};
   for (int i = 0; i < 16 && !in.empty(); ++i) {
     const std::string packet = test::packet(in, kToClient);
     if (::send(daemon.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) break;
@@ -69,9 +70,9 @@ void daemon_says(FuzzInput& in) {
   }
   daemon.reset();
   for (int i = 0;; ++i) {
-    const api::DaemonMessage event = client.receive(0);
+    const client::DaemonMessage event = client.receive(0);
     show(event);
-    if (event.kind == api::DaemonMessage::Kind::kClosed) break;
+    if (event.kind == client::DaemonMessage::Kind::kClosed) break;
     require(i < 64, "a client that never ends");
   }
 }
@@ -115,12 +116,12 @@ class FakeProcess {
 void process_answers(FuzzInput& in) {
   static auto* process = new FakeProcess;
   process->lay_out(test::packet(in, kAtTheDoor));
-  const api::ControlSocket door{static_cast<std::uint32_t>(::getpid()), process->path()};
-  if (const auto status = api::request_status(door); status.ok())
+  const control::ControlSocket door{static_cast<std::uint32_t>(::getpid()), process->path()};
+  if (const auto status = control::request_status(door); status.ok())
     require(!status.value().state.empty(), "a process without a state");
   else
     require(!status.error().message.empty(), "no sentence");
-  (void)api::request_stop(door);
+  (void)control::request_stop(door);
 }
 
 }  // namespace

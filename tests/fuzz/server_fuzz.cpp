@@ -80,14 +80,14 @@ class World {
 
   /// A session, as a client of ours opens it.
   void open(FuzzInput& in) {
-    api::SessionOptions options;
+    recording::SessionOptions options;
     options.output = folder_ + "/out";
     options.running_processes = in.odd();
     options.schedule.given = in.odd();
-    options.schedule.active = {api::Extent::Unit::kTime, 1'000'000};
+    options.schedule.active = {recording::Extent::Unit::kTime, 1'000'000};
     options.step = in.odd() ? "none" : "auto";
     options.buffer_size_bytes = 1;  // as small as can be
-    const std::string text = api::to_text(options);
+    const std::string text = recording::to_text(options);
     send(client_.get(),
          message(wire::OpenSession{static_cast<std::uint32_t>(text.size()), 0}, text));
     turn();

@@ -141,9 +141,10 @@ void read_log(std::string_view text) {
   ::close(fd);
   const auto view = spool::open_session(folder());
   if (!view.ok()) return require(!view.error().message.empty(), "no sentence");
-  const std::string options = api::to_text(view.value().options);
-  const auto again = api::from_text(options);
-  require(again.ok() && api::to_text(again.value()) == options, "options change on their way");
+  const std::string options = recording::to_text(view.value().options);
+  const auto again = recording::from_text(options);
+  require(again.ok() && recording::to_text(again.value()) == options,
+          "options change on their way");
   for (const model::Window& window : view.value().windows)
     require(window.start_ns <= window.end_ns && window.end_ns >> 63 == 0, "a window without end");
 }

@@ -35,10 +35,10 @@ bool understood(const support::Result<T>& result) {
   return result.ok();
 }
 
-void same_when_carried(const api::SessionOptions& options) {
-  const std::string text = api::to_text(options);
-  const auto again = api::from_text(text);
-  require(again.ok() && api::to_text(again.value()) == text, "options change on their way");
+void same_when_carried(const recording::SessionOptions& options) {
+  const std::string text = recording::to_text(options);
+  const auto again = recording::from_text(text);
+  require(again.ok() && recording::to_text(again.value()) == text, "options change on their way");
 }
 
 /// Words of a command line, each behind the other with a NUL between.
@@ -51,10 +51,10 @@ void command_line(FuzzInput& in) {
 }
 
 void step(FuzzInput& in) {
-  const auto parsed = api::parse_step(std::string(in.rest()));
+  const auto parsed = recording::parse_step(std::string(in.rest()));
   if (!understood(parsed)) return;
-  using Source = api::StepSpec::Source;
-  const api::StepSpec& spec = parsed.value();
+  using Source = recording::StepSpec::Source;
+  const recording::StepSpec& spec = parsed.value();
   require(!spec.text.empty() || (spec.source != Source::kNvtx && spec.source != Source::kKernel),
           "a step without its name");
 }
@@ -105,7 +105,7 @@ void pattern(FuzzInput& in) {
 }
 
 /// Whatever happens in whatever order, windows end after they begin and the schedule goes on.
-void run_schedule(FuzzInput& in, const api::SessionOptions& options) {
+void run_schedule(FuzzInput& in, const recording::SessionOptions& options) {
   const auto config = session::agent_config(options);
   if (!understood(config)) return;
   session::Schedule schedule(options, config.value().search.has_step_source(),
@@ -154,7 +154,7 @@ void run_schedule(FuzzInput& in, const api::SessionOptions& options) {
 }
 
 void session_options(FuzzInput& in) {
-  const auto parsed = api::from_text(std::string(in.until('\0')));
+  const auto parsed = recording::from_text(std::string(in.until('\0')));
   if (!understood(parsed)) return;
   same_when_carried(parsed.value());
   run_schedule(in, parsed.value());

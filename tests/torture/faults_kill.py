@@ -302,7 +302,7 @@ def tests_own(room, script, *words, lost=""):
 def attach_steps():
     try:
         with open(os.path.join(e2e.SOURCE, "daemon/attach/ptrace/phases.cpp"), encoding="utf-8") as file:
-            return re.findall(r'\{Step::\w+, "([a-z-]+)"\}', file.read())
+            return re.findall(r'\{Phase::\w+, "([a-z-]+)"\}', file.read())
     except OSError:
         return []
 

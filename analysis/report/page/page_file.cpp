@@ -41,12 +41,12 @@ constexpr std::size_t kPackFrom = 128 * 1024;
 
 /// In the order they run: core.js is what the others use, main.js starts the page.
 constexpr std::array<std::string_view, 16> kReportScripts{
-    "d3.min.js", "core.js",     "load.js",   "table.js", "chart.js",         "tabs.js",
-    "wall.js",   "overview.js", "tables.js", "flame.js", "timeline_draw.js", "timeline.js",
-    "memory.js", "modules.js",  "theme.js",  "main.js"};
+    "d3.min.js",    "core.js",     "load_data.js", "table.js", "chart.js",         "tabs.js",
+    "wall_time.js", "overview.js", "tables.js",    "flame.js", "timeline_draw.js", "timeline.js",
+    "memory.js",    "modules.js",  "theme.js",     "main.js"};
 constexpr std::array<std::string_view, 10> kDiffScripts{
-    "d3.min.js", "core.js",         "load.js",      "table.js", "chart.js",
-    "tabs.js",   "diff_changes.js", "diff_rest.js", "theme.js", "main.js"};
+    "d3.min.js", "core.js",         "load_data.js",   "table.js", "chart.js",
+    "tabs.js",   "diff_changes.js", "diff_tables.js", "theme.js", "main.js"};
 
 std::span<const std::string_view> scripts_of(PageKind kind) {
   if (kind == PageKind::kDiff) return kDiffScripts;

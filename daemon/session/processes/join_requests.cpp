@@ -62,7 +62,7 @@ void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
   base::UniqueFd socket = support::connect_unix_socket(one.door, SOCK_NONBLOCK);
   if (!socket) {
     return reconnect_or_fail(one, now_ns,
-                             "nobody answers at its door " + api::not_listening_reason(errno));
+                             "nobody answers at its door " + control::not_listening_reason(errno));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))
@@ -73,7 +73,7 @@ void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
 
 void JoinRequests::reconnect_or_fail(PendingJoin& one, std::uint64_t now_ns,
                                      const std::string& why) {
-  if (std::string gone = api::process_gone_reason(one.pid, one.program); !gone.empty())
+  if (std::string gone = control::process_gone_reason(one.pid, one.program); !gone.empty())
     return fail(one, gone);
   one.again = now_ns - one.since_ns < kJoinTimeoutNs;
   if (!one.again) fail(one, why);

@@ -12,7 +12,7 @@
 
 namespace gpuprof::session {
 
-using api::Extent;
+using recording::Extent;
 using wire::AgentState;
 
 namespace {
@@ -22,8 +22,8 @@ constexpr std::size_t kMaxIntervals = 64;
 // Of steps and ns: sums and multiples below it are numbers. Whoever asks for more waits as long.
 constexpr std::uint64_t kMax = std::uint64_t{1} << 56;
 
-api::SessionOptions clamped(api::SessionOptions options) {
-  api::ScheduleOptions& s = options.schedule;
+recording::SessionOptions clamped(recording::SessionOptions options) {
+  recording::ScheduleOptions& s = options.schedule;
   for (Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
     extent->value = std::min(extent->value, kMax);
   return options;
@@ -31,9 +31,9 @@ api::SessionOptions clamped(api::SessionOptions options) {
 
 }  // namespace
 
-Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_step_source) {
+Schedule::Kind Schedule::kind_of(const recording::SessionOptions& options, bool has_step_source) {
   if (options.armed) return Kind::kArmed;
-  const api::ScheduleOptions& s = options.schedule;
+  const recording::ScheduleOptions& s = options.schedule;
   if (!s.given) return Kind::kWholeRun;
   for (const Extent* extent : {&s.skip_first, &s.wait, &s.warmup, &s.active})
     if (extent->unit == Extent::Unit::kSteps) return Kind::kSteps;
@@ -43,14 +43,15 @@ Schedule::Kind Schedule::kind_of(const api::SessionOptions& options, bool has_st
   return Kind::kWholeRun;
 }
 
-Schedule::Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators)
+Schedule::Schedule(const recording::SessionOptions& options, bool has_step_source,
+                   bool among_operators)
     : options_(clamped(options)),
       has_step_source_(has_step_source),
       among_operators_(among_operators),
       kind_(kind_of(options, has_step_source)) {}
 
 Schedule::Cycle Schedule::cycle(std::uint64_t index) const {
-  const api::ScheduleOptions& s = options_.schedule;
+  const recording::ScheduleOptions& s = options_.schedule;
   const std::uint64_t length = s.wait.value + s.warmup.value + s.active.value;
   const std::uint64_t base = s.skip_first.value + index * length + s.wait.value;
   const std::uint64_t active = base + s.warmup.value;

@@ -45,7 +45,8 @@ class Schedule {
 
   /// @param has_step_source  Whether marks can come at all.
   /// @param among_operators  Steps are found among operators, while these are recorded.
-  Schedule(const api::SessionOptions& options, bool has_step_source, bool among_operators = false);
+  Schedule(const recording::SessionOptions& options, bool has_step_source,
+           bool among_operators = false);
 
   // What happened. Times are CLOCK_MONOTONIC and may be a little older than the last tick.
   void start(std::uint64_t now_ns);
@@ -103,7 +104,7 @@ class Schedule {
     std::uint64_t on, active, end;  // warm-up begins; window begins; window ends
   };
 
-  static Kind kind_of(const api::SessionOptions& options, bool has_step_source);
+  static Kind kind_of(const recording::SessionOptions& options, bool has_step_source);
   Cycle cycle(std::uint64_t index) const;
   bool is_last_cycle(std::uint64_t index) const;
   void close(model::Window window);
@@ -155,7 +156,7 @@ class Schedule {
   /// What ended when there is no more to record: of running processes it is not the program.
   std::string subject() const { return options_.running_processes ? "recording" : "program"; }
 
-  const api::SessionOptions options_;
+  const recording::SessionOptions options_;
   const bool has_step_source_, among_operators_;
   const Kind kind_;
   State state_ = State::kNotStarted;

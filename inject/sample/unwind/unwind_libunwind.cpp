@@ -119,7 +119,7 @@ UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& c
   gpuprof_trail left{};
   if (trail != nullptr) {
     left.words = reinterpret_cast<gpuprof_trail_word*>(trail->words);
-    left.room = StackFootprint::kMaxWords;
+    left.capacity = StackFootprint::kMaxWords;
   }
   gpuprof_walk_context context;
   std::memcpy(context.registers.uc_mcontext.gregs, start.general, sizeof start.general);
@@ -136,7 +136,7 @@ UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& c
   if (end == GPUPROF_WALK_FULL) walk.flags |= wire::kStackNativeDeep;
   if (trail != nullptr) {
     trail->count = static_cast<std::uint32_t>(left.count);
-    trail->whole = left.whole != 0 && end == GPUPROF_WALK_COMPLETE && left.count <= left.room;
+    trail->whole = left.whole != 0 && end == GPUPROF_WALK_COMPLETE && left.count <= left.capacity;
     trail->needs_fp = left.needs_fp != 0;
   }
   return walk;

@@ -363,7 +363,7 @@ void send_script(std::uint32_t pid, std::uint32_t rank, model::EventSink& sink) 
 
 support::Result<spool::SessionView> write_script(const std::string& folder,
                                                  const std::string& output) {
-  api::SessionOptions options;
+  recording::SessionOptions options;
   options.output = output;
   options.version = "scripted";
   GPUPROF_TRY(log, spool::SessionLog::create(folder, options, "nodeA"));

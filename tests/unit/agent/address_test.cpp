@@ -54,7 +54,7 @@ TEST(Address, ArmedReadsNameNonceAndPatience) {
 
 TEST(Address, KeepsTheLongestNameAndCutsLongerOnes) {
   Address address;
-  const std::string longest(63, 'n');  // api::kMaxNameBytes
+  const std::string longest(63, 'n');  // recording::kMaxNameBytes
   ASSERT_TRUE(parse_address(("armed;name=" + longest + ";nonce=1").c_str(), &address));
   EXPECT_EQ(address.name, longest);
   ASSERT_TRUE(parse_address(("armed;name=" + longest + "too long;nonce=1").c_str(), &address));

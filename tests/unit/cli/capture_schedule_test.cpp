@@ -14,10 +14,10 @@ namespace {
 
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
-using Unit = api::Extent::Unit;
+using Unit = recording::Extent::Unit;
 
 struct Settled {
-  api::SessionOptions session;
+  recording::SessionOptions session;
   std::string refusal;
 };
 
@@ -33,7 +33,7 @@ Settled settled(Words words) {
 }
 
 std::uint64_t skipped_steps(const Words& words) {
-  const api::Extent skip = settled(words).session.schedule.skip_first;
+  const recording::Extent skip = settled(words).session.schedule.skip_first;
   return skip.unit == Unit::kSteps ? skip.value : 0;
 }
 
@@ -63,7 +63,7 @@ TEST(RunningSchedule, WindowsInTimeSkipNoStep) {
 }
 
 TEST(RunningSchedule, OneWindowOfFiveSecondsWhereNothingIsSaid) {
-  const api::SessionOptions plain = settled({}).session;
+  const recording::SessionOptions plain = settled({}).session;
   EXPECT_TRUE(plain.running_processes && plain.schedule.given);
   EXPECT_EQ(plain.schedule.active.unit, Unit::kTime);
   EXPECT_EQ(plain.schedule.active.value, 5'000'000'000U);

@@ -53,7 +53,7 @@ TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {
 }
 
 TEST(Help, NamesTheFormats) {
-  for (const std::string& format : api::format_names())
+  for (const std::string& format : commands::format_names())
     EXPECT_THAT(option_help(*find_option("--format", kRun)), HasSubstr(format));
 }
 

@@ -27,7 +27,8 @@ RunContext around(std::vector<std::string> environment = {}) {
 TEST(IsPattern, FollowsTheEndingAndTheLetters) {
   EXPECT_TRUE(is_pattern("x.pt.trace.json"));
   EXPECT_TRUE(is_pattern("x.pt.trace.json.gz"));
-  for (const std::string& suffix : api::format_suffixes()) EXPECT_TRUE(is_pattern("x" + suffix));
+  for (const std::string& suffix : commands::format_suffixes())
+    EXPECT_TRUE(is_pattern("x" + suffix));
   EXPECT_TRUE(is_pattern("t%p"));
   EXPECT_TRUE(is_pattern("t-%n"));
   EXPECT_FALSE(is_pattern("out"));

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
-using Unit = api::Extent::Unit;
+using Unit = recording::Extent::Unit;
 
 Options run(Words words) {
   words.insert(words.begin(), "run");
@@ -56,11 +56,11 @@ TEST(Parse, LastOfARepeatedOptionCounts) {
 }
 
 TEST(Parse, SwitchesWithAnOppositeTakeTheLastWord) {
-  const api::SessionOptions all = run({"p"}).session;
+  const recording::SessionOptions all = run({"p"}).session;
   EXPECT_TRUE(all.record_shapes && all.with_stack && all.with_modules && all.profile_memory);
-  const api::SessionOptions none = run({"--no-record-shapes", "--no-with-stack",
-                                        "--no-with-modules", "--no-profile-memory", "p"})
-                                       .session;
+  const recording::SessionOptions none = run({"--no-record-shapes", "--no-with-stack",
+                                              "--no-with-modules", "--no-profile-memory", "p"})
+                                             .session;
   EXPECT_FALSE(none.record_shapes || none.with_stack || none.with_modules || none.profile_memory);
   EXPECT_TRUE(run({"--no-with-stack", "--with-stack", "p"}).session.with_stack);
   EXPECT_FALSE(run({"--with-stack", "-q", "--no-with-stack", "p"}).session.with_stack);
@@ -68,7 +68,7 @@ TEST(Parse, SwitchesWithAnOppositeTakeTheLastWord) {
 }
 
 TEST(Parse, DefaultsAreTheContracts) {
-  const api::SessionOptions s = run({"p"}).session;
+  const recording::SessionOptions s = run({"p"}).session;
   EXPECT_EQ(s.rate_hz, 100U);
   EXPECT_EQ(s.span_size_events, 200'000U);
   EXPECT_EQ(s.max_size_bytes, 4ULL << 30);
@@ -94,7 +94,7 @@ TEST(Parse, TheEndingOfTheOutputChoosesTheFormatWhereNoneIsGiven) {
 }
 
 TEST(Parse, ScheduleInSteps) {
-  const api::ScheduleOptions s =
+  const recording::ScheduleOptions s =
       run({"--skip-first", "5", "--wait=1", "--warmup", "2", "--active", "3", "--repeat", "4", "p"})
           .session.schedule;
   EXPECT_TRUE(s.given);
@@ -106,7 +106,7 @@ TEST(Parse, ScheduleInSteps) {
 }
 
 TEST(Parse, DelayAndDurationAreWaitAndOneActiveWindow) {
-  const api::ScheduleOptions s = run({"-y", "2s", "-d", "500ms", "p"}).session.schedule;
+  const recording::ScheduleOptions s = run({"-y", "2s", "-d", "500ms", "p"}).session.schedule;
   EXPECT_EQ(s.wait.unit, Unit::kTime);
   EXPECT_EQ(s.wait.value, 2'000'000'000U);
   EXPECT_EQ(s.active.value, 500'000'000U);
@@ -114,7 +114,7 @@ TEST(Parse, DelayAndDurationAreWaitAndOneActiveWindow) {
 }
 
 TEST(Parse, ZeroFitsStepsAndTime) {
-  const api::ScheduleOptions s = run({"--wait", "0", "--active", "1s", "p"}).session.schedule;
+  const recording::ScheduleOptions s = run({"--wait", "0", "--active", "1s", "p"}).session.schedule;
   EXPECT_EQ(s.wait.unit, Unit::kNone);
   EXPECT_EQ(s.active.unit, Unit::kTime);
 }
@@ -129,7 +129,7 @@ TEST(Parse, WindowsAboveAThousandASecondAreRefused) {
 }
 
 TEST(Parse, TraceWordsBecomeBits) {
-  const api::SessionOptions s = run({"-t", "cuda,python", "p"}).session;
+  const recording::SessionOptions s = run({"-t", "cuda,python", "p"}).session;
   EXPECT_EQ(s.trace, 1U | 8U);
   EXPECT_TRUE(s.trace_given);
 }

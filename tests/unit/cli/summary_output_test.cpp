@@ -18,7 +18,7 @@ TEST(SessionReport, TheSummaryInAFileIsUtf8WhateverAProcessIsCalled) {
   Options options;
   options.quiet = true;
   options.summary_json = testing::TempDir() + "/summary.json";
-  api::Summary summary;
+  recording::Summary summary;
   summary.processes.emplace_back().command_line = "train \xff \xc3\xa9";
   // when
   ASSERT_TRUE(write_summary(options, summary));
@@ -26,7 +26,7 @@ TEST(SessionReport, TheSummaryInAFileIsUtf8WhateverAProcessIsCalled) {
   const std::string text = support::read_small_file(options.summary_json);
   EXPECT_TRUE(support::is_utf8(text));
   EXPECT_NE(text.find("train \xef\xbf\xbd \xc3\xa9"), std::string::npos) << text;
-  EXPECT_TRUE(api::from_json(text));
+  EXPECT_TRUE(recording::from_json(text));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-api::Summary sample() {
-  api::Summary s;
+recording::Summary sample() {
+  recording::Summary s;
   s.files = {{"/out/h_7.1.pt.trace.json.gz", "tensorboard", 7, 0, 2048, 1234567, 3}};
   s.windows = {{0, 1'000'000'000, 3'000'000'000, 10, 3, "schedule"}};
   s.events_by_kind = {{"samples", 10}, {"kernels", 1'200'000}, {"copies", 0}};
@@ -40,7 +40,7 @@ TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
 }
 
 TEST(SummaryText, TellsFormatsApartAndCountsTheirEventsOnce) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   s.files = {{"/out/h_7.1.pt.trace.json.gz", "tensorboard", 7, 0, 2048, 1000, 3},
              {"/out/kineto/span_0001/h_7.1.pt.trace.json.gz", "kineto", 7, 0, 2048, 1000, 3}};
   const std::string text = summary_text(s);
@@ -60,21 +60,21 @@ TEST(SummaryText, EveryLineSaysWhoSpeaks) {
 }
 
 TEST(SummaryText, SaysThatTheGpuIsSimulatedOnlyIfItIs) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("simulated")));
   s.simulated = true;
   EXPECT_THAT(summary_text(s), HasSubstr("the GPU is simulated"));
 }
 
 TEST(SummaryText, NamesTheSession) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("session")));
   s.name = "nightly";
   EXPECT_THAT(summary_text(s), HasSubstr("session nightly\n"));
 }
 
 TEST(SummaryText, SamplingThatWasOffIsNoSampler) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   s.overhead.sampler = "off";
   EXPECT_THAT(summary_text(s), HasSubstr(", no stacks sampled"));
   EXPECT_THAT(summary_text(s), testing::Not(HasSubstr("by off")));
@@ -85,11 +85,11 @@ TEST(SummaryText, SaysPlainlyThatNothingWasWritten) {
 }
 
 TEST(SummaryText, OneOfAThingIsSingular) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   s.files[0].events = s.files[0].steps = s.windows[0].steps = s.overhead.samples = 1;
   s.events_by_kind = {{"memory copies", 1}, {"kernels", 1}, {"samples", 2}};
   s.processes_seen = 2;
-  api::SummaryProcess process;
+  recording::SummaryProcess process;
   process.exe = "/bin/a";
   process.role = "traced";
   process.samples = process.steps = 1;
@@ -103,7 +103,7 @@ TEST(SummaryText, OneOfAThingIsSingular) {
 }
 
 TEST(SummaryText, AFullDiskIsRecoveredFromElsewhere) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   s.spool_folder = "/out/.gpuprof-spool-1-a";
   s.failures = {"the spool could not be written (No space left on device)"};
   EXPECT_THAT(summary_text(s),
@@ -112,7 +112,7 @@ TEST(SummaryText, AFullDiskIsRecoveredFromElsewhere) {
 }
 
 TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
-  api::Summary s = sample();
+  recording::Summary s = sample();
   s.drops_by_reason.clear();
   EXPECT_THAT(summary_text(s), HasSubstr("drops: none\n"));
   s.drops_known = false;
@@ -123,7 +123,7 @@ TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
 }
 
 TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {
-  api::Summary s;
+  recording::Summary s;
   s.spool_folder = "/out dir/.gpuprof-spool-1-2";
   EXPECT_THAT(summary_text(s), HasSubstr("gpuprof export '/out dir/.gpuprof-spool-1-2'"));
 }

@@ -283,7 +283,7 @@ TEST(Chosen, WhoFallsSilentIsNotSaidToBeStopped) {
 }
 
 TEST(Chosen, WhatIsRecordedOrWaitsForItsNextWindowIsNotFree) {
-  api::TargetStatus status;
+  control::TargetStatus status;
   status.door.pid = 5;
   status.daemon_pid = 6;
   status.state = "armed";

@@ -11,7 +11,7 @@
 #include "analysis/commands/export_session.hpp"
 #include "tests/golden/tensorboard/scripted_session.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::commands {
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,10 +35,10 @@ class Export : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  support::Result<Summary> run() { return export_session(request_, {}); }
-  std::vector<std::string> files_of(const Summary& summary, std::uint32_t window) const {
+  support::Result<recording::Summary> run() { return export_session(request_, {}); }
+  std::vector<std::string> files_of(const recording::Summary& summary, std::uint32_t window) const {
     std::vector<std::string> paths;
-    for (const SummaryFile& file : summary.files)
+    for (const recording::SummaryFile& file : summary.files)
       if (file.window == window) paths.push_back(file.path);
     return paths;
   }
@@ -79,4 +79,4 @@ TEST_F(Export, WhereNothingWasWrittenTheSentenceIsAll) {
 }
 
 }  // namespace
-}  // namespace gpuprof::api
+}  // namespace gpuprof::commands

@@ -18,7 +18,7 @@
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_door.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::control {
 namespace {
 
 using fakes::FakeDoor;
@@ -337,4 +337,4 @@ TEST(Doors, OfAProgramThatAnotherOneTookThePlaceOfAreNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace gpuprof::api
+}  // namespace gpuprof::control

@@ -63,7 +63,7 @@ TEST_F(FormatsTest, ProgressIsOneWholeForAllFormatsAndNeverGoesBack) {
 }
 
 TEST(OpenWith, NamesTheViewerOfEachFormatOnce) {
-  const std::vector<api::SummaryFile> files = {
+  const std::vector<recording::SummaryFile> files = {
       {.path = "/o/a.pt.trace.json.gz", .format = "tensorboard", .events = 1},
       {"/o/kineto/span_0001/a.pt.trace.json.gz", "kineto"},
       {"/o/scalars/a/events.out.tfevents.1.a.1.0000", "tfevents"},

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 namespace {
 
 TEST(MaxOverhead, IsAShareWithOrWithoutItsSign) {
@@ -24,4 +24,4 @@ TEST(MaxOverhead, RefusesWhatIsNoShare) {
 }
 
 }  // namespace
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -8,7 +8,7 @@
 #include "recording/session/session_options.hpp"
 #include "recording/session/summary.hpp"
 
-namespace gpuprof::api {
+namespace gpuprof::recording {
 namespace {
 
 using testing::HasSubstr;
@@ -125,4 +125,4 @@ TEST(Summary, RefusesNonsenseAndIgnoresTheUnknown) {
 }
 
 }  // namespace
-}  // namespace gpuprof::api
+}  // namespace gpuprof::recording

@@ -40,14 +40,14 @@ class CaptureTest : public TmpdirTest {
 };
 
 TEST_F(CaptureTest, CallsGpuprofAndBringsItsFiles) {
-  const auto made =
-      capture(command("mkdir $files; printf '%s' \"$words\" > $files/a" +
-                      std::string(api::kServeSuffix) + "; echo '{\"files\":[{\"path\":\"'$files/a" +
-                      api::kServeSuffix + "'\",\"bytes\":5,\"events\":1}]}' > $summary"),
-              order_, kNever);
+  const auto made = capture(
+      command("mkdir $files; printf '%s' \"$words\" > $files/a" +
+              std::string(client::kServeSuffix) + "; echo '{\"files\":[{\"path\":\"'$files/a" +
+              client::kServeSuffix + "'\",\"bytes\":5,\"events\":1}]}' > $summary"),
+      order_, kNever);
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made.value().size(), 1U);
-  EXPECT_EQ("." + made.value()[0].name, api::kServeSuffix);
+  EXPECT_EQ("." + made.value()[0].name, client::kServeSuffix);
   const std::string& words = made.value()[0].data;
   EXPECT_TRUE(words.starts_with("capture --rate=7 ")) << words;
   EXPECT_NE(words.find("--trace cuda,python --duration 1500000us --pid 11,12 --no-all-processes"),
@@ -94,7 +94,7 @@ TEST_F(CaptureTest, EndsEarlyWhenItIsToldTo) {
 
 TEST_F(CaptureTest, WhatNoAnswerCanCarryIsSaid) {
   const auto made =
-      capture(command("echo '{\"files\":[{\"path\":\"/x" + std::string(api::kServeSuffix) +
+      capture(command("echo '{\"files\":[{\"path\":\"/x" + std::string(client::kServeSuffix) +
                       "\",\"bytes\":2147483648,\"events\":1}]}' > $summary"),
               order_, kNever);
   ASSERT_FALSE(made);
@@ -102,7 +102,7 @@ TEST_F(CaptureTest, WhatNoAnswerCanCarryIsSaid) {
 }
 
 TEST(AnswerNames, AreOfTheWorkerWhereThereAreSeveral) {
-  const std::string suffix = api::kServeSuffix;
+  const std::string suffix = client::kServeSuffix;
   EXPECT_EQ(response_file_names({"/a/host_7" + suffix}),
             std::vector<std::string>{suffix.substr(1)});
   EXPECT_EQ(response_file_names({"/a/host_7" + suffix, "/a/host_8" + suffix}),
@@ -110,7 +110,7 @@ TEST(AnswerNames, AreOfTheWorkerWhereThereAreSeveral) {
 }
 
 TEST(AnswerNames, AreDistinctAndHarmless) {
-  const std::string suffix = api::kServeSuffix;
+  const std::string suffix = client::kServeSuffix;
   const auto names = response_file_names({"/a/x" + suffix, "/b/x" + suffix, "/b/..\n;:" + suffix});
   EXPECT_EQ(names, (std::vector<std::string>{"x" + suffix, "x_2" + suffix,
                                              ".._" + std::string("__") + suffix}));

@@ -83,7 +83,7 @@ class DaemonTest : public testing::Test {
   std::string open() {
     int ends[2];
     EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
-    client_ = std::make_unique<api::Client>(base::UniqueFd(ends[0]));
+    client_ = std::make_unique<client::Client>(base::UniqueFd(ends[0]));
     stop_fd_.reset(::eventfd(0, EFD_CLOEXEC));
     std::cout << std::flush;  // else the daemon prints it once more
     daemon_ = ::fork();
@@ -101,15 +101,15 @@ class DaemonTest : public testing::Test {
   }
 
   /// Ends the command and waits for the summary.
-  api::Summary finish(int wait_status = 0) {
+  recording::Summary finish(int wait_status = 0) {
     client_->command_ended(wait_status);
     return wait_for_summary();
   }
-  api::Summary wait_for_summary() {
+  recording::Summary wait_for_summary() {
     for (int i = 0; i < 3000; ++i) {
-      const api::DaemonMessage event = client_->receive(100'000'000);
-      if (event.kind == api::DaemonMessage::Kind::kSummary) return event.summary;
-      if (event.kind == api::DaemonMessage::Kind::kClosed) break;
+      const client::DaemonMessage event = client_->receive(100'000'000);
+      if (event.kind == client::DaemonMessage::Kind::kSummary) return event.summary;
+      if (event.kind == client::DaemonMessage::Kind::kClosed) break;
     }
     ADD_FAILURE() << "no summary came";
     return {};
@@ -172,8 +172,8 @@ class DaemonTest : public testing::Test {
   rlim_t descriptors_ = 0;                       // that the daemon may have; 0: as many as we
   std::atomic<std::uint64_t>* turns_ = nullptr;  // of the daemon's loop
   std::string folder_, refusal_;
-  api::SessionOptions options_;
-  std::unique_ptr<api::Client> client_;
+  recording::SessionOptions options_;
+  std::unique_ptr<client::Client> client_;
   base::UniqueFd stop_fd_;
   pid_t daemon_ = -1;
 };

@@ -65,7 +65,7 @@ class CapturesTest : public DaemonTest {
   CapturesTest() {
     options_.running_processes = true;
     options_.schedule.given = true;
-    options_.schedule.active = {api::Extent::Unit::kTime, kWindowNs};
+    options_.schedule.active = {recording::Extent::Unit::kTime, kWindowNs};
     options_.schedule.repeat = 1;
   }
 
@@ -82,7 +82,7 @@ class CapturesTest : public DaemonTest {
     return DaemonTest::wait_for(pid);
   }
 
-  api::Summary wait_for_summary() {
+  recording::Summary wait_for_summary() {
     client_->joins_complete();
     return DaemonTest::wait_for_summary();
   }
@@ -96,8 +96,9 @@ class CapturesTest : public DaemonTest {
 
   /// A session from its begin to its end; again with a longer window where a busy machine gave the
   /// processes too little of the first one.
-  api::Summary retry_with_longer_window(const std::function<api::Summary()>& session,
-                                        const std::function<bool(const api::Summary&)>& enough) {
+  recording::Summary retry_with_longer_window(
+      const std::function<recording::Summary()>& session,
+      const std::function<bool(const recording::Summary&)>& enough) {
     const std::uint64_t active_ns = options_.schedule.active.value;
     for (const std::uint64_t times : {1, 6, 36}) {
       client_.reset();
@@ -105,7 +106,7 @@ class CapturesTest : public DaemonTest {
       std::filesystem::remove(continue_file());
       options_.output = folder_ + "/out" + std::to_string(times);
       options_.schedule.active.value = times * active_ns;
-      api::Summary summary = session();
+      recording::Summary summary = session();
       if (enough(summary) || times == 36) return summary;
     }
     return {};

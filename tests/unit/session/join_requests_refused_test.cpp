@@ -11,7 +11,7 @@ TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
   const pid_t gone = fork_child([] { ::_exit(0); });
   DaemonTest::wait_for(gone);
   client_->join_process(static_cast<std::uint32_t>(gone), folder_ + "/none.door", true, false);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("cannot be recorded: it has ended")));
   EXPECT_THAT(summary.files, IsEmpty());
   EXPECT_THAT(summary.remarks, IsEmpty()) << "no window was ever due";
@@ -25,24 +25,24 @@ TEST_F(CapturesTest, AnotherProgramThanWasMeantIsNotWaitedFor) {
   ASSERT_NE(now, 0u);
   client_->join_process(static_cast<std::uint32_t>(child), folder_ + "/none.door", true, false,
                         before);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("started another program (exec)")));
   ::kill(child, SIGKILL);
   DaemonTest::wait_for(child);
 }
 
 TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
-  const api::Summary summary = retry_with_longer_window(
+  const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t child = running_process(path(4));
         client_->join_process(1234, folder_ + "/none.door", true, false);
         client_->join_process(static_cast<std::uint32_t>(child), path(4), true, false);
-        api::Summary said = wait_for_summary();
+        recording::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child));
         return said;
       },
-      [](const api::Summary& said) { return said.files.size() == 1; });
+      [](const recording::Summary& said) { return said.files.size() == 1; });
   EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234")));
   EXPECT_EQ(1u, summary.files.size());
 }
@@ -51,7 +51,7 @@ TEST_F(CapturesTest, AnotherProcessBehindTheDoorIsNotRecorded) {
   open();
   FakeDoor door(path(5));
   client_->join_process(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("another process listens")));
   EXPECT_EQ(MessageType{}, door.wait_for_request(50)) << "it is told nothing of us";
 }
@@ -66,7 +66,7 @@ TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
   EXPECT_NE(0u, join.session);
   EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
   door.refuse("it is being recorded already");
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("it is being recorded already")));
 }
 
@@ -74,7 +74,7 @@ TEST_F(CapturesTest, SilenceIsGivenUp) {
   open();
   FakeDoor door(path(7));
   client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
 }
 
@@ -88,7 +88,7 @@ TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
   client_->join_process(static_cast<std::uint32_t>(child), door_path, true, false);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   ::unlink(door_path.c_str());

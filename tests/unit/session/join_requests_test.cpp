@@ -33,7 +33,7 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
   });
   client_->join_process(static_cast<std::uint32_t>(child), where, true, false);
 
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
 
   EXPECT_EQ(0, wait_for(child));
   EXPECT_THAT(summary.failures, IsEmpty());
@@ -42,17 +42,17 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
 
 TEST_F(CapturesTest, RunningProcessIsJoinedRecordedAndLetGo) {
   std::uint32_t pid = 0;
-  const api::Summary summary = retry_with_longer_window(
+  const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t child = running_process(path(1));
         pid = static_cast<std::uint32_t>(child);
         client_->join_process(pid, path(1), true, false);
-        api::Summary said = wait_for_summary();
+        recording::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child)) << "it is told that the session is over";
         return said;
       },
-      [](const api::Summary& said) {
+      [](const recording::Summary& said) {
         return said.processes.size() == 1 && said.processes[0].gpu_events == 10;
       });
 
@@ -76,7 +76,7 @@ TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
       path(31), [](FakeAgent&, wire::RingWriter&) {}, liar);
   client_->join_process(static_cast<std::uint32_t>(child), path(31), true, false);
 
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
 
   wait_for(child);
   ASSERT_EQ(1u, summary.windows.size());
@@ -84,36 +84,36 @@ TEST_F(CapturesTest, AProcessThatRecordsInTheFutureDoesNotMoveTheWindowThere) {
 }
 
 TEST_F(CapturesTest, ProcessesOfOneSessionShareItsWindow) {
-  const api::Summary summary = retry_with_longer_window(
+  const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t one = running_process(path(2)), other = running_process(path(3));
         client_->join_process(static_cast<std::uint32_t>(one), path(2), true, false);
         client_->join_process(static_cast<std::uint32_t>(other), path(3), true, false);
-        api::Summary said = wait_for_summary();
+        recording::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(one));
         EXPECT_EQ(0, wait_for(other));
         return said;
       },
-      [](const api::Summary& said) { return said.files.size() == 2; });
+      [](const recording::Summary& said) { return said.files.size() == 2; });
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_EQ(1u, summary.windows.size());
 }
 
 TEST_F(CapturesTest, WhatIsMissingFromOneFileOfTwoIsSaidOnce) {
-  const api::Summary summary = retry_with_longer_window(
+  const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t one = running_process(path(14), false, "no stacks: forbidden");
         const pid_t other = running_process(path(15));
         client_->join_process(static_cast<std::uint32_t>(one), path(14), true, false);
         client_->join_process(static_cast<std::uint32_t>(other), path(15), true, false);
-        api::Summary said = wait_for_summary();
+        recording::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(one));
         EXPECT_EQ(0, wait_for(other));
         return said;
       },
-      [](const api::Summary& said) { return said.files.size() == 2; });
+      [](const recording::Summary& said) { return said.files.size() == 2; });
   EXPECT_THAT(summary.missing, Contains("no stacks: forbidden (1 of 2 files)"));
   EXPECT_THAT(summary.missing, Contains(HasSubstr("no stacks: forbidden")).Times(1));
 }
@@ -154,7 +154,7 @@ TEST_F(CapturesTest, TheDaemonsEndBeforeThatOfTheWindowIsStated) {
   client_->join_process(static_cast<std::uint32_t>(child), path(10), true, false);
   wait_for_file(recorded(path(10)));
   request_daemon_stop();
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
   EXPECT_TRUE(summary.terminated);
   EXPECT_FALSE(summary.stopped);
@@ -165,7 +165,7 @@ TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {
   open();
   const pid_t child = running_process(path(9), true);
   client_->join_process(static_cast<std::uint32_t>(child), path(9), true, false);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
   EXPECT_TRUE(summary.stopped);
   EXPECT_THAT(summary.remarks, Contains(HasSubstr("gpuprof stop")));
@@ -182,7 +182,7 @@ TEST_F(CapturesTest, InterruptedItSaysSo) {
   client_->joins_complete();
   wait_for_file(recorded(path(13)));
   client_->end_session();
-  const api::Summary summary = DaemonTest::wait_for_summary();
+  const recording::Summary summary = DaemonTest::wait_for_summary();
   EXPECT_EQ(0, wait_for(child));
   EXPECT_TRUE(summary.stopped);
   EXPECT_THAT(summary.remarks, Contains(HasSubstr("interrupted (Ctrl-C")));
@@ -191,13 +191,13 @@ TEST_F(CapturesTest, InterruptedItSaysSo) {
 }
 
 TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
-  options_.schedule.wait = {api::Extent::Unit::kTime, 60'000'000'000};
+  options_.schedule.wait = {recording::Extent::Unit::kTime, 60'000'000'000};
   open();
   const pid_t child = running_process(path(12));
   client_->join_process(static_cast<std::uint32_t>(child), path(12), true, false);
   wait_for_file(joined(path(12)));
   client_->end_session();
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   ::kill(child, SIGKILL);  // it waits for the recording
   wait_for(child);
   ::unlink(path(12).c_str());
@@ -226,7 +226,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
   wait_for_file(recorded(path(11)));
   ::kill(child, SIGKILL);
   wait_for(child);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   ASSERT_EQ(1u, summary.processes.size());
   EXPECT_EQ("vanished", summary.processes[0].end);
   EXPECT_EQ(1u, summary.files.size());
@@ -237,7 +237,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsLastProcess) {
 TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
   options_.step = "auto";
   options_.schedule.active.value = 1'500'000'000;
-  const api::Summary summary = retry_with_longer_window(
+  const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
         const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::RingWriter& lane) {
@@ -245,11 +245,13 @@ TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
           train(lane, 5);
         });
         client_->join_process(static_cast<std::uint32_t>(child), path(13), true, false);
-        api::Summary said = wait_for_summary();
+        recording::Summary said = wait_for_summary();
         EXPECT_EQ(0, wait_for(child));
         return said;
       },
-      [](const api::Summary& said) { return said.files.size() == 1 && said.files[0].steps >= 4; });
+      [](const recording::Summary& said) {
+        return said.files.size() == 1 && said.files[0].steps >= 4;
+      });
   ASSERT_EQ(1u, summary.files.size());
   EXPECT_GE(summary.files[0].steps, 4u) << "all that another one follows";
   EXPECT_THAT(summary.remarks, Contains(HasSubstr("(with Optimizer.step)")));

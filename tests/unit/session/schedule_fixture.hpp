@@ -13,24 +13,25 @@ namespace gpuprof::session {
 inline constexpr std::uint64_t kMs = 1'000'000;
 inline constexpr std::uint64_t kSecond = 1000 * kMs;
 
-inline api::SessionOptions in_steps(std::uint64_t skip, std::uint64_t wait, std::uint64_t warmup,
-                                    std::uint64_t active, std::uint64_t repeat) {
-  api::SessionOptions options;
+inline recording::SessionOptions in_steps(std::uint64_t skip, std::uint64_t wait,
+                                          std::uint64_t warmup, std::uint64_t active,
+                                          std::uint64_t repeat) {
+  recording::SessionOptions options;
   options.step = "nvtx:step";
-  options.schedule = {{api::Extent::Unit::kSteps, skip},
-                      {api::Extent::Unit::kSteps, wait},
-                      {api::Extent::Unit::kSteps, warmup},
-                      {api::Extent::Unit::kSteps, active},
+  options.schedule = {{recording::Extent::Unit::kSteps, skip},
+                      {recording::Extent::Unit::kSteps, wait},
+                      {recording::Extent::Unit::kSteps, warmup},
+                      {recording::Extent::Unit::kSteps, active},
                       repeat,
                       true};
   return options;
 }
 
-inline api::SessionOptions in_time(std::uint64_t wait_ns, std::uint64_t active_ns,
-                                   std::uint64_t repeat) {
-  api::SessionOptions options;
-  options.schedule.wait = {api::Extent::Unit::kTime, wait_ns};
-  options.schedule.active = {api::Extent::Unit::kTime, active_ns};
+inline recording::SessionOptions in_time(std::uint64_t wait_ns, std::uint64_t active_ns,
+                                         std::uint64_t repeat) {
+  recording::SessionOptions options;
+  options.schedule.wait = {recording::Extent::Unit::kTime, wait_ns};
+  options.schedule.active = {recording::Extent::Unit::kTime, active_ns};
   options.schedule.repeat = repeat;
   options.schedule.given = true;
   return options;

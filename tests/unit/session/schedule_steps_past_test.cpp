@@ -13,8 +13,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using wire::AgentState;
 
-api::SessionOptions found(std::uint64_t wait, std::uint64_t warmup, std::uint64_t active,
-                          std::uint64_t repeat) {
+recording::SessionOptions found(std::uint64_t wait, std::uint64_t warmup, std::uint64_t active,
+                                std::uint64_t repeat) {
   auto options = in_steps(0, wait, warmup, active, repeat);
   options.step = "auto";
   options.step_timeout_ns = 60 * kSecond;

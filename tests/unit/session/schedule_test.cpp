@@ -8,14 +8,14 @@
 namespace gpuprof::session {
 namespace {
 
-using api::Extent;
+using recording::Extent;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using wire::AgentState;
 
 TEST(Schedule, RecordsTheWholeRunWithoutASchedule) {
-  Schedule schedule(api::SessionOptions{}, false);
+  Schedule schedule(recording::SessionOptions{}, false);
   ScheduledProgram program(schedule, 100 * kMs);
   EXPECT_EQ(AgentState::kRecording, schedule.plan().mode);
   program.wait(3 * kSecond);
@@ -26,7 +26,7 @@ TEST(Schedule, RecordsTheWholeRunWithoutASchedule) {
 }
 
 TEST(Schedule, ArmedRecordsNothing) {
-  api::SessionOptions options;
+  recording::SessionOptions options;
   options.armed = true;
   Schedule schedule(options, false);
   ScheduledProgram program(schedule, 100 * kMs);
@@ -202,7 +202,7 @@ TEST(Schedule, TimeWindowsFollowTheClock) {
 }
 
 TEST(Schedule, TimeOfARunningProcessCountsFromWhereItIsRecorded) {
-  api::SessionOptions options = in_time(0, 200 * kMs, 2);
+  recording::SessionOptions options = in_time(0, 200 * kMs, 2);
   options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
@@ -220,7 +220,7 @@ TEST(Schedule, TimeOfARunningProcessCountsFromWhereItIsRecorded) {
 }
 
 TEST(Schedule, ARunningProcessThatNeverSaysThatItIsRecordedIsTakenByTheClock) {
-  api::SessionOptions options = in_time(0, 200 * kMs, 1);
+  recording::SessionOptions options = in_time(0, 200 * kMs, 1);
   options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
@@ -232,7 +232,7 @@ TEST(Schedule, ARunningProcessThatNeverSaysThatItIsRecordedIsTakenByTheClock) {
 }
 
 TEST(Schedule, ARunningProcessThatEndsBeforeItIsRecordedHasItsWindow) {
-  api::SessionOptions options = in_time(0, 200 * kMs, 1);
+  recording::SessionOptions options = in_time(0, 200 * kMs, 1);
   options.running_processes = true;
   Schedule schedule(options, true);
   schedule.start(kSecond);
@@ -257,7 +257,7 @@ TEST(Schedule, TimeWindowsAreNeverCutInsideAStep) {
 }
 
 TEST(Schedule, DelayAloneRecordsUntilTheEnd) {
-  api::SessionOptions options;
+  recording::SessionOptions options;
   options.schedule.wait = {Extent::Unit::kTime, kSecond};
   options.schedule.given = true;
   Schedule schedule(options, false);

@@ -42,7 +42,7 @@ TEST_F(DescriptorsTest, ProcessesThatEndedKeepNone) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   EXPECT_EQ(0, status) << "all are met";
   EXPECT_EQ(static_cast<std::size_t>(kProcesses), summary.processes_seen);
@@ -75,7 +75,7 @@ TEST_F(DescriptorsTest, WhoeverFindsNoneIsRefusedAndCounted) {
   ::close(held[1]);
   for (const pid_t child : children) wait_for(child);
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_THAT(answers, Not(HasSubstr("u")));
   EXPECT_THAT(answers, HasSubstr("r"));

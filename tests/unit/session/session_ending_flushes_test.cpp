@@ -58,7 +58,7 @@ TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
   }
   launch(lane, 1, 1);
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_THAT(summary.missing,
               testing::Contains(HasSubstr("the last window of process " +
@@ -69,7 +69,7 @@ TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
 TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
-  options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+  options_.schedule.active = {recording::Extent::Unit::kSteps, 5};
   options_.schedule.repeat = 1;
   const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
     add_to(agent, Counter::kFlushTimeouts, 1);
@@ -81,7 +81,7 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
     }
   });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_THAT(summary.missing,
@@ -95,7 +95,7 @@ TEST_F(Flushes, ALateSwitchIsTold) {
     launch(lane, 1, 1);
   });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_THAT(summary.missing,
               testing::Contains(HasSubstr("what CUPTI tells of process " + std::to_string(child) +
@@ -108,7 +108,7 @@ TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
     launch(lane, 1, 1);
   });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_THAT(summary.missing,
               testing::Contains(HasSubstr("2 calls by which process " + std::to_string(child) +
@@ -126,7 +126,7 @@ TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
     launch(lane, 1, 1);
   });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   const std::string of = "marks of steps of process " + std::to_string(child) + " found no room";
   EXPECT_THAT(summary.missing, testing::Contains(testing::StartsWith("5 " + of)));
@@ -153,7 +153,7 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
     read_clock(lane);
   });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   const std::string process = std::to_string(child);
   EXPECT_THAT(
@@ -165,7 +165,7 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
   once_recorded(open(), [&](FakeAgent&, auto& lane) { launch(lane, 1, 1); });
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("may lack"))));
   EXPECT_THAT(summary.missing, testing::Not(testing::Contains(HasSubstr("what CUPTI tells"))));

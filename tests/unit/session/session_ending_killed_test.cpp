@@ -48,7 +48,7 @@ TEST_F(LastWords, OfAKilledProcessAllAreRead) {
   const int status = wait_for(child);
   ::kill(daemon_, SIGCONT);
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_THAT(summary.missing, Contains("sentence 0"));
@@ -73,7 +73,7 @@ TEST_F(LastWords, TwoProcessesOfOneNumberAreTwo) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_EQ(2u, summary.processes_seen);
   EXPECT_EQ(2u, summary.processes.size());

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 using wire::RingRole;
 
-std::uint64_t count_of(const api::Counts& counts, const std::string& part) {
+std::uint64_t count_of(const recording::Counts& counts, const std::string& part) {
   std::uint64_t sum = 0;
   for (const auto& [name, count] : counts)
     if (name.find(part) != std::string::npos) sum += count;
@@ -45,7 +45,7 @@ TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   EXPECT_EQ(0, status);
   ASSERT_EQ(1u, summary.files.size());
@@ -85,7 +85,7 @@ TEST_F(DaemonTest, OfMoreThanAThousandShortProcessesTheLeastAreCountedOnly) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   EXPECT_EQ(0, status) << "every one of them is met";
   EXPECT_EQ(1000U, summary.processes.size());
@@ -111,7 +111,7 @@ TEST_F(DaemonTest, SleepsWhileFilesAreWritten) {
   const int status = wait_for(child);
   const std::uint64_t began_ns = base::mono_ns(), turns = turns_->load();
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   const std::uint64_t took_ms = (base::mono_ns() - began_ns) / 1'000'000;
   EXPECT_EQ(1u, summary.files.size());
@@ -131,7 +131,7 @@ TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const int status = wait_for(child);
 
-  const api::Summary summary = finish(status);
+  const recording::Summary summary = finish(status);
 
   EXPECT_TRUE(WIFSIGNALED(status));
   ASSERT_EQ(1u, summary.processes.size());
@@ -150,7 +150,7 @@ TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
     ::raise(SIGKILL);
   });
   client_->command_started(static_cast<std::uint32_t>(child));
-  const api::Summary summary = finish(wait_for(child));
+  const recording::Summary summary = finish(wait_for(child));
   EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("was ended by signal 9 (SIGKILL)"),
                                               HasSubstr("7 launches"))));
 }
@@ -164,7 +164,7 @@ TEST_F(DaemonTest, ProcessThatNeverBeginsToRecordIsSaidTo) {
     agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
-  const api::Summary summary = finish(wait_for(child));
+  const recording::Summary summary = finish(wait_for(child));
 
   const std::string sentence = "nothing was recorded of process " + std::to_string(child);
   EXPECT_THAT(summary.missing, Contains(HasSubstr(sentence)));
@@ -186,7 +186,7 @@ TEST_F(DaemonTest, ProcessThatBeginsLateIsSaidTo) {
     agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
-  const api::Summary summary = finish(wait_for(child));
+  const recording::Summary summary = finish(wait_for(child));
 
   EXPECT_THAT(summary.missing, Contains(AllOf(HasSubstr("the first "), HasSubstr("are missing"))));
 }
@@ -210,7 +210,7 @@ TEST_F(DaemonTest, RefusesAnotherMajorVersion) {
 
 TEST_F(DaemonTest, WritesNoFileWhenNoProcessLoadedTheLibrary) {
   open();
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
   EXPECT_TRUE(summary.files.empty());
   EXPECT_EQ(0u, summary.processes_seen);
 }
@@ -248,7 +248,7 @@ TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
   });
   wait_for(good);
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(2u, summary.processes.size());
   EXPECT_EQ(static_cast<std::uint32_t>(good), summary.processes[1].pid);
@@ -260,7 +260,7 @@ TEST_F(DaemonTest, SilentPeersDoNotKeepASessionFromEnding) {
   FakeAgent silent;  // lives in this process, never answers a flush
   ASSERT_TRUE(silent.connect(address));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_EQ(1u, summary.processes_seen);
   ASSERT_EQ(1u, summary.processes.size());
@@ -284,7 +284,7 @@ TEST_F(DaemonTest, StopsAtTheMaximumSizeAndSaysSo) {
     ::_exit(off ? 0 : 5);
   });
   EXPECT_EQ(0, wait_for(child)) << "recording is switched off, the program goes on";
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
   EXPECT_EQ(1u, summary.files.size());
   EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("--max-size")));
 }
@@ -301,7 +301,7 @@ TEST_F(DaemonTest, CountsDropsByReason) {
     ::raise(SIGKILL);
   });
   wait_for(child);
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
   ASSERT_EQ(1u, summary.processes.size());
   const std::uint64_t lost = count_of(summary.drops_by_reason, "ring full");
   EXPECT_GT(lost, 0u);
@@ -324,7 +324,7 @@ TEST_F(DaemonTest, ImageReplacedByExecGivesItsPlaceToTheNewOne) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.processes.size()) << "one process, whatever it ran";
   EXPECT_EQ("traced", summary.processes[0].role);
@@ -347,7 +347,7 @@ TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_EQ(3u, summary.files.size());
   EXPECT_EQ(1u, summary.processes_seen);
@@ -368,7 +368,7 @@ TEST_F(DaemonTest, ToldToEndWhileTheProgramRunsItSaysSo) {
 TEST_F(DaemonTest, ToldToEndAfterTheProgramItHasNothingToSay) {
   open();
   client_->command_ended(0);
-  const api::Summary summary = wait_for_summary();
+  const recording::Summary summary = wait_for_summary();
   request_daemon_stop();
   EXPECT_FALSE(summary.terminated);
 }
@@ -388,7 +388,7 @@ TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
   });
   wait_for(child);
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   EXPECT_FALSE(summary.complete);
   EXPECT_THAT(summary.failures, Not(testing::IsEmpty()));

@@ -41,7 +41,7 @@ auto plans_after(std::uint64_t step) {
 TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
-  using U = api::Extent::Unit;
+  using U = recording::Extent::Unit;
   options_.schedule.wait = {U::kSteps, 20};
   options_.schedule.warmup = {U::kSteps, 10};
   options_.schedule.active = {U::kSteps, 5};
@@ -63,7 +63,7 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(2u, summary.windows.size());
   EXPECT_EQ(31u, summary.windows[0].first_step);
@@ -81,7 +81,7 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
 TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
   options_.step = "kernel:k";
   options_.schedule.given = true;
-  options_.schedule.active = {api::Extent::Unit::kSteps, 3};
+  options_.schedule.active = {recording::Extent::Unit::kSteps, 3};
   options_.schedule.repeat = 1;
   const std::string address = open();
   const pid_t child = fork_child([&] {
@@ -109,7 +109,7 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
   });
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ(1u, summary.windows[0].first_step);
   EXPECT_EQ(3u, summary.windows[0].steps);
@@ -118,7 +118,7 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
 TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
-  using U = api::Extent::Unit;
+  using U = recording::Extent::Unit;
   options_.schedule.wait = {U::kSteps, 3000};
   options_.schedule.warmup = {U::kSteps, 1};
   options_.schedule.active = {U::kSteps, 3};
@@ -140,7 +140,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ(3002u, summary.windows[0].first_step);
@@ -153,7 +153,7 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
 TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
-  options_.schedule.active = {api::Extent::Unit::kSteps, 3};
+  options_.schedule.active = {recording::Extent::Unit::kSteps, 3};
   const std::string address = open();
   const pid_t child = fork_child([&] {
     FakeAgent agent;
@@ -166,7 +166,7 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ("no step seen", summary.windows[0].why);
@@ -176,7 +176,7 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
 
 TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
   options_.schedule.given = true;
-  options_.schedule.active = {api::Extent::Unit::kTime, 60'000'000'000};
+  options_.schedule.active = {recording::Extent::Unit::kTime, 60'000'000'000};
   const std::string address = open();
   const pid_t child = fork_child([&] {
     FakeAgent agent;
@@ -189,7 +189,7 @@ TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ("program ended", summary.windows[0].why);
@@ -198,7 +198,7 @@ TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
 TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   options_.step = "nvtx:step";
   options_.schedule.given = true;
-  using U = api::Extent::Unit;
+  using U = recording::Extent::Unit;
   options_.schedule.wait = {U::kSteps, 40};
   options_.schedule.warmup = {U::kSteps, 1};
   options_.schedule.active = {U::kSteps, 5};
@@ -246,7 +246,7 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   if (switches < kAll) ::kill(helper, SIGKILL);
   EXPECT_EQ(0, wait_for(helper));
   ::munmap(shared, sizeof switches);
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ(42u, summary.windows[0].first_step);
 }
@@ -258,7 +258,7 @@ TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
     options_.step = "nvtx:step";
     options_.schedule = {};
     options_.schedule.given = true;
-    options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+    options_.schedule.active = {recording::Extent::Unit::kSteps, 5};
     const std::string address = open();
     const pid_t child = fork_child([&] {
       FakeAgent agent;
@@ -274,7 +274,7 @@ TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
       agent.send_bye();
     });
     EXPECT_EQ(0, wait_for(child));
-    const api::Summary summary = finish();
+    const recording::Summary summary = finish();
     ASSERT_EQ(2u, summary.files.size()) << keep;
     const bool first = keep[0] == 'f';
     EXPECT_EQ(first ? 1u : 21u, summary.windows[summary.files[0].window].first_step) << keep;

@@ -80,8 +80,8 @@ class WindowLosses : public DaemonTest {
 };
 
 TEST_F(WindowLosses, OfARingThatIsFullAtTheEndAreInTheFile) {
-  options_.schedule.wait = {api::Extent::Unit::kSteps, 5};
-  options_.schedule.active = {api::Extent::Unit::kSteps, 5};
+  options_.schedule.wait = {recording::Extent::Unit::kSteps, 5};
+  options_.schedule.active = {recording::Extent::Unit::kSteps, 5};
   options_.schedule.repeat = 1;
   const std::string address = open();
   const pid_t child = fork_child([&] {
@@ -99,7 +99,7 @@ TEST_F(WindowLosses, OfARingThatIsFullAtTheEndAreInTheFile) {
   client_->command_started(static_cast<std::uint32_t>(child));
   EXPECT_EQ(0, wait_for(child));
 
-  const api::Summary summary = finish();
+  const recording::Summary summary = finish();
 
   ASSERT_EQ(1u, summary.files.size());
   EXPECT_EQ(shared_->dropped.load(), lost_in_file(summary.files[0].path));

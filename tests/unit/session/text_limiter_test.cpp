@@ -20,7 +20,7 @@ class TextsTest : public DaemonTest {
  protected:
   /// The summary of a process that says what `body(agent)` makes it say.
   template <typename Body>
-  api::Summary summary_of(Body body) {
+  recording::Summary summary_of(Body body) {
     const std::string address = open();
     const pid_t child = fork_child([&] {
       FakeAgent agent;
@@ -55,7 +55,7 @@ class TextsTest : public DaemonTest {
 };
 
 TEST_F(TextsTest, SentencesBehindManyNamesAreTold) {
-  const api::Summary summary = summary_of([](FakeAgent& agent) {
+  const recording::Summary summary = summary_of([](FakeAgent& agent) {
     for (std::uint32_t i = 0; i < 20'100; ++i) name_thread(agent, 10'000 + i, "worker");
     say(agent, "what follows the names is missing");
   });
@@ -66,7 +66,7 @@ TEST_F(TextsTest, SentencesBehindManyNamesAreTold) {
 
 TEST_F(TextsTest, OfTooManySentencesTheNewestAreToldAndTheRestIsCounted) {
   constexpr std::uint64_t kMore = 100;
-  const api::Summary summary = summary_of([](FakeAgent& agent) {
+  const recording::Summary summary = summary_of([](FakeAgent& agent) {
     for (std::uint64_t i = 0; i < TextLimiter::kMaxNotices + kMore; ++i)
       say(agent, "sentence " + std::to_string(i));
   });

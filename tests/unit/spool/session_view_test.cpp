@@ -26,7 +26,7 @@ class Session : public testing::Test {
     char name[] = "/tmp/gpuprof-session-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder_ = name;
-    api::SessionOptions options;
+    recording::SessionOptions options;
     options.output = "/some where/out";
     options.name = "a \"name\" with\nlines";
     auto log = SessionLog::create(folder_, options, "host-1").take();

@@ -110,11 +110,11 @@
     const width = Math.max(300, state.box.clientWidth - 2);
     const boxes = layout(state.flame, state.root, width);
     const height = (d3.max(boxes, (b) => b.depth) + 1 || 1) * kRow;
-    state.interval = new Set(boxes.map((b) => b.i));
+    state.drawn = new Set(boxes.map((b) => b.i));
     const svg = d3.create('svg').attr('width', width).attr('height', height).attr('role', 'presentation');
     for (const box of boxes) svg.node().append(box_of(state, box));
     state.box.replaceChildren(svg.node());
-    if (state.interval.has(state.active)) state.box.setAttribute('aria-activedescendant', `${state.id}-${state.active}`);
+    if (state.drawn.has(state.active)) state.box.setAttribute('aria-activedescendant', `${state.id}-${state.active}`);
   };
 
   const neighbour = (state, step) => {
@@ -153,7 +153,7 @@
     };
     state.activate = (i) => {
       state.active = i;
-      if (!state.interval.has(i)) state.root = flame.tree.parent[i];
+      if (!state.drawn.has(i)) state.root = flame.tree.parent[i];
       state.tell(i);
       draw(state);
     };

@@ -11,8 +11,8 @@
   page.view = (key, title, draw) => views.push({key, title, draw, drawn: false});
 
   const draw = (view) => {
-    if (view.interval) return;
-    view.interval = true;
+    if (view.drawn) return;
+    view.drawn = true;
     view.panel.replaceChildren();
     view.draw(view.panel, page.process, page.data);
   };
@@ -71,7 +71,7 @@
 
   /** Draws again what has been drawn: another process, other colours. */
   page.redraw = () => {
-    for (const view of views) view.interval = false;
+    for (const view of views) view.drawn = false;
     draw(chosen);
   };
   page.go_to = (key) => choose(views.find((v) => v.key === key), true);
