@@ -37,9 +37,9 @@ gpuprof::support::Result<int> run_command_line(const std::vector<std::string>& w
   return invocation.command->execute(invocation.options);
 }
 
-void print_failure(const std::string& sentence) {
+void print_failure(const std::string& message) {
   const std::string line =
-      "gpuprof: " + gpuprof::support::escape_control_characters(sentence) + "\n";
+      "gpuprof: " + gpuprof::support::escape_control_characters(message) + "\n";
   // stderr may be closed or full: there is nobody left to tell.
   [[maybe_unused]] const ssize_t n = write(2, line.data(), line.size());
 }

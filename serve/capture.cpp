@@ -69,8 +69,8 @@ std::string last_error_line(const std::string& errors) {
 }
 
 support::Error exit_error(CaptureProcess& child) {
-  const std::string sentence = last_error_line(child.stderr_text());
-  if (!sentence.empty()) return error(sentence);
+  const std::string message = last_error_line(child.stderr_text());
+  if (!message.empty()) return error(message);
   return error(
       fmt::format("`gpuprof capture` ended without a word (status {})", child.wait_status()));
 }

@@ -51,8 +51,8 @@ std::optional<CapturePlan> make_capture_plan(const RequestedProfile& asked, std:
                                              std::uint64_t now_ns,
                                              std::optional<std::uint64_t> remaining_ns,
                                              Rejection* refused) {
-  const auto refuse = [refused](RejectReason kind, std::string sentence) {
-    *refused = {kind, std::move(sentence)};
+  const auto refuse = [refused](RejectReason kind, std::string message) {
+    *refused = {kind, std::move(message)};
     return std::nullopt;
   };
   const RequestedProfile ask = with_defaults(asked);

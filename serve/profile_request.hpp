@@ -34,7 +34,7 @@ enum class RejectReason { kBadRequest, kTooLate };
 
 struct Rejection {
   RejectReason kind = RejectReason::kBadRequest;
-  std::string sentence;
+  std::string message;
 };
 
 /// Longest recording, and longest delay, of one request.

@@ -28,8 +28,8 @@ using grpc::StatusCode;
 constexpr long kLookNs = 20'000'000;
 /// How often processes are looked for while there are none.
 constexpr std::uint64_t kBetweenLooksNs = 200'000'000;
-/// A door that does not answer may be away for a fork, or of a process that ended or runs another
-/// program by now.
+/// A control socket that does not answer may be away for a fork, or of a process that ended or runs
+/// another program by now.
 constexpr std::uint64_t kSocketRetry_ns = 1'000'000'000;
 /// One that goes on as yet another program meanwhile is given that time again, but not for ever.
 constexpr std::uint64_t kExecRetry_ns = 10'000'000'000;
@@ -89,7 +89,7 @@ Service::Service(CaptureCommand command, std::uint32_t allowed)
 void Service::set_filter(ProcessFilter choice) {
   const std::scoped_lock lock(mutex_);
   choice_ = std::move(choice);
-  chosen_ = true;
+  selected_ = true;
 }
 
 bool Service::is_recording() const {
@@ -152,7 +152,7 @@ TargetProcesses Service::find_processes(const grpc::ServerContext& context) cons
   ProcessFilter choice;
   {
     const std::scoped_lock lock(mutex_);
-    if (!chosen_) return {};
+    if (!selected_) return {};
     choice = choice_;
   }
   const std::uint64_t last_ns = base::mono_ns() + kExecRetry_ns;
@@ -221,7 +221,7 @@ Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileR
   if (!plan)
     return {refused.kind == RejectReason::kTooLate ? StatusCode::DEADLINE_EXCEEDED
                                                    : StatusCode::INVALID_ARGUMENT,
-            refused.sentence};
+            refused.message};
   if (!begin_recording(request->session_id()))
     return {StatusCode::ALREADY_EXISTS,
             "another profile is being captured already; try again when that is over"};

@@ -59,7 +59,7 @@ class Service final : public tensorflow::ProfilerService::Service {
   const std::uint32_t allowed_;
   mutable std::mutex mutex_;  // of the next three
   ProcessFilter choice_;
-  bool chosen_ = false, recording_ = false;
+  bool selected_ = false, recording_ = false;
   std::string session_id_;  // of the one that records
   std::atomic<bool> terminated_{false}, closing_{false};
 };

@@ -37,11 +37,11 @@ bool is_descendant(std::uint32_t pid, std::uint32_t program) {
 
 bool is_of_program(std::uint32_t pid, std::uint32_t program) {
   const std::string environment = support::read_small_file(fmt::format("/proc/{}/environ", pid));
-  const int said = environment_names_program(environment, program);
-  return said < 0 ? is_descendant(pid, program) : said == 1;
+  const int reported = environment_names_program(environment, program);
+  return reported < 0 ? is_descendant(pid, program) : reported == 1;
 }
 
-bool chosen_by_id(const ProcessFilter& choice, std::uint32_t pid) {
+bool selected_by_id(const ProcessFilter& choice, std::uint32_t pid) {
   if (choice.all) return true;
   if (choice.program != 0) return is_of_program(pid, choice.program);
   return holds(choice.pids, pid);
@@ -60,24 +60,24 @@ int environment_names_program(const std::string& environment, std::uint32_t prog
 
 TargetProcesses find_target_processes(const ProcessFilter& choice) {
   TargetProcesses members;
-  for (const control::ControlSocket& door : control::find_control_sockets()) {
-    const bool by_id = chosen_by_id(choice, door.pid);
+  for (const control::ControlSocket& control_socket : control::find_control_sockets()) {
+    const bool by_id = selected_by_id(choice, control_socket.pid);
     if (!by_id && choice.names.empty()) continue;
-    const std::uint32_t program = support::exec_fingerprint(static_cast<pid_t>(door.pid));
-    const auto status = control::request_status(door);
+    const std::uint32_t program = support::exec_fingerprint(static_cast<pid_t>(control_socket.pid));
+    const auto status = control::request_status(control_socket);
     if (!status) {
       if (by_id) {
         members.failure = status.error().message;
-        members.failure_pid = door.pid;
+        members.failure_pid = control_socket.pid;
       }
       continue;
     }
     if (!by_id && !holds(choice.names, status.value().name)) continue;
     const bool busy = status.value().in_session && status.value().state != "armed";
     if (busy)
-      members.busy.push_back(door.pid);
+      members.busy.push_back(control_socket.pid);
     else
-      members.idle.push_back({door.pid, program});
+      members.idle.push_back({control_socket.pid, program});
   }
   return members;
 }

@@ -104,9 +104,8 @@ support::Result<Compared> compare(const DiffRequest& request, const ReportProgre
   GPUPROF_TRY(diff, load_diff(request, progress));
   Compared compared{std::move(diff), {}};
   for (const report::diff::Condition& condition : conditions) {
-    GPUPROF_TRY(sentences, report::diff::evaluate_condition(condition, compared.diff));
-    compared.met_conditions.insert(compared.met_conditions.end(), sentences.begin(),
-                                   sentences.end());
+    GPUPROF_TRY(messages, report::diff::evaluate_condition(condition, compared.diff));
+    compared.met_conditions.insert(compared.met_conditions.end(), messages.begin(), messages.end());
   }
   return compared;
 }

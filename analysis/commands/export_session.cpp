@@ -41,12 +41,12 @@ void add_files(recording::Summary& summary, const std::vector<exporter::WrittenF
     if (file.format != summary.files.front().format) continue;
     add_counts(summary.events_by_kind, file.events_by_kind);
     add_counts(summary.drops_by_reason, file.drops_by_reason);
-    for (const std::string& sentence : file.missing)
-      exporter::merge_message(summary.missing, sentence);
+    for (const std::string& message : file.missing)
+      exporter::merge_message(summary.missing, message);
   }
 }
 
-/// What was written before stays, and is told.
+/// What was written before stays, and is reported.
 void stop_at(const model::Window& window, std::size_t windows, const support::Error& failure,
              recording::Summary& summary) {
   summary.complete = false;

@@ -36,10 +36,10 @@ inline report::ImportSummary import_report_of(const RecordingSource& source) {
 /// A failure over what was read: what was left out may be why.
 inline support::Error with_import_notes(const support::Error& failure,
                                         const RecordingSource& source) {
-  std::string sentence = failure.message;
+  std::string message = failure.message;
   if (source.imported != nullptr)
-    for (const std::string& told : source.imported->import_messages) sentence += "; " + told;
-  return support::error(sentence, failure.exit_status, failure.file, failure.line);
+    for (const std::string& reported : source.imported->import_messages) message += "; " + reported;
+  return support::error(message, failure.exit_status, failure.file, failure.line);
 }
 
 }  // namespace gpuprof::commands

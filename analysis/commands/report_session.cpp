@@ -47,7 +47,7 @@ support::Result<report::Report> report_of(RecordingSource& source,
     process.meta.source = source.named;
     process.meta.imported = source.is_imported();
   }
-  for (const std::string& sentence : missing) report.missing.push_back(sentence);
+  for (const std::string& message : missing) report.missing.push_back(message);
   report.import_summary = import_report_of(source);
   return report;
 }

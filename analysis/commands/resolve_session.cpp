@@ -95,45 +95,45 @@ Tallies read_activity(const spool::SessionView& view, std::uint64_t from_ns,
 /// The rule of the daemon: who used the GPU, operators, ranges or steps; else who used most CPU
 /// time.
 std::vector<std::string> choose(const spool::SessionView& view, const Tallies& tallies) {
-  std::vector<std::string> chosen;
+  std::vector<std::string> selected;
   const ProcessActivity* busiest = nullptr;
   std::string name_of_busiest;
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     const ProcessActivity& one = tallies[i];
     const std::string name = support::base_name(view.processes[i].spool_path);
     if (!one.readable || !one.has_events()) continue;
-    if (one.qualifies() || view.options.all_processes) chosen.push_back(name);
+    if (one.qualifies() || view.options.all_processes) selected.push_back(name);
     if (busiest != nullptr && one.about.cpu_ns <= busiest->about.cpu_ns) continue;
     busiest = &one;
     name_of_busiest = name;
   }
-  if (chosen.empty() && busiest != nullptr) chosen.push_back(name_of_busiest);
-  return chosen;
+  if (selected.empty() && busiest != nullptr) selected.push_back(name_of_busiest);
+  return selected;
 }
 
-bool is_chosen(const spool::SessionView& view, const spool::ProcessEntry& process) {
-  if (view.chosen_spools.empty())
+bool is_selected(const spool::SessionView& view, const spool::ProcessEntry& process) {
+  if (view.selected_spools.empty())
     return std::find(view.selected.begin(), view.selected.end(), process.pid) !=
            view.selected.end();
   const std::string name = support::base_name(process.spool_path);
-  return std::find(view.chosen_spools.begin(), view.chosen_spools.end(), name) !=
-         view.chosen_spools.end();
+  return std::find(view.selected_spools.begin(), view.selected_spools.end(), name) !=
+         view.selected_spools.end();
 }
 
 /// Leaves what gets a file in the view, and the roles in the summary.
-void settle_choice(const Tallies& tallies, spool::SessionView* view, recording::Summary* summary) {
-  if (view->selected.empty() && view->chosen_spools.empty())
-    view->chosen_spools = choose(*view, tallies);
+void resolve_choice(const Tallies& tallies, spool::SessionView* view, recording::Summary* summary) {
+  if (view->selected.empty() && view->selected_spools.empty())
+    view->selected_spools = choose(*view, tallies);
   summary->processes_seen = view->processes.size();
-  std::vector<bool> chosen;
+  std::vector<bool> selected;
   for (const spool::ProcessEntry& process : view->processes)
-    chosen.push_back(is_chosen(*view, process));
+    selected.push_back(is_selected(*view, process));
   view->selected.clear();
   std::vector<spool::ProcessEntry> kept;
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     if (!tallies[i].readable) continue;
     const spool::ProcessEntry& process = view->processes[i];
-    const bool traced = chosen[i];
+    const bool traced = selected[i];
     summary->processes.push_back(tallies[i].about);
     summary->processes.back().role = traced ? "traced" : "quiet";
     if (!traced) continue;
@@ -178,7 +178,7 @@ void add_rest(const spool::SessionView& view, std::vector<model::Window>* window
 support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
                                                             recording::Summary* summary) {
   if (!view->damage.empty()) summary->missing.push_back(view->damage);
-  settle_choice(read_activity(*view, 0, &summary->missing), view, summary);
+  resolve_choice(read_activity(*view, 0, &summary->missing), view, summary);
   if (view->selected.empty())
     return support::error(summary->missing.empty() ? "no process in it recorded any event"
                                                    : support::join(summary->missing, "; "));
@@ -194,7 +194,7 @@ support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* 
 support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView* view,
                                                              std::vector<std::string>* missing) {
   const bool known = view->ended && !view->windows.empty() &&
-                     !(view->selected.empty() && view->chosen_spools.empty());
+                     !(view->selected.empty() && view->selected_spools.empty());
   if (!known) {
     recording::Summary summary;
     auto windows = resolve_session(view, &summary);
@@ -202,7 +202,7 @@ support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView*
     return windows;
   }
   if (!view->damage.empty()) missing->push_back(view->damage);
-  std::erase_if(view->processes, [&](const auto& process) { return !is_chosen(*view, process); });
+  std::erase_if(view->processes, [&](const auto& process) { return !is_selected(*view, process); });
   return view->windows;
 }
 

@@ -44,7 +44,7 @@ support::Result<std::vector<model::Window>> split_by_event_count(
 
 /// Adds a sentence about what is missing from one file to those about all: the same is said once,
 /// and numbers at the beginning of sentences that agree otherwise are added up.
-void merge_message(std::vector<std::string>& all, const std::string& sentence);
+void merge_message(std::vector<std::string>& all, const std::string& message);
 
 /// How to open what was written: a line for each viewer.
 ///

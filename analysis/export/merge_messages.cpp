@@ -33,13 +33,13 @@ constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
 };
 constexpr std::size_t kLongList = 200;
 
-CountedMessage parse_counted_message(const std::string& sentence) {
+CountedMessage parse_counted_message(const std::string& message) {
   CountedMessage parts;
   std::size_t at = 0;
-  while (at < sentence.size() && at < 18 && sentence[at] >= '0' && sentence[at] <= '9') ++at;
-  if (at == 0 || at == sentence.size() || sentence[at] != ' ') return parts;
-  parts.number = std::strtoull(sentence.c_str(), nullptr, 10);
-  parts.text = sentence.substr(at);
+  while (at < message.size() && at < 18 && message[at] >= '0' && message[at] <= '9') ++at;
+  if (at == 0 || at == message.size() || message[at] != ' ') return parts;
+  parts.number = std::strtoull(message.c_str(), nullptr, 10);
+  parts.text = message.substr(at);
   for (const auto& [one, many] : kPlurals)
     if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(OmissionReason::kCount); ++i) {
@@ -61,19 +61,19 @@ std::string format_counted_message(std::uint64_t number, std::string text,
 
 }  // namespace
 
-void merge_message(std::vector<std::string>& all, const std::string& sentence) {
-  const CountedMessage added = parse_counted_message(sentence);
-  for (std::string& said : all) {
-    if (said == sentence && added.number == 0) return;
-    const CountedMessage before = parse_counted_message(said);
+void merge_message(std::vector<std::string>& all, const std::string& message) {
+  const CountedMessage added = parse_counted_message(message);
+  for (std::string& reported : all) {
+    if (reported == message && added.number == 0) return;
+    const CountedMessage before = parse_counted_message(reported);
     if (added.number == 0 || before.number == 0 || before.text != added.text) continue;
     std::string list = before.list;
     if (!added.list.empty() && list.size() < kLongList && list.find(added.list) == list.npos)
       list += (list.empty() ? "" : ", ") + added.list;
-    said = format_counted_message(before.number + added.number, added.text, list);
+    reported = format_counted_message(before.number + added.number, added.text, list);
     return;
   }
-  all.push_back(sentence);
+  all.push_back(message);
 }
 
 }  // namespace gpuprof::exporter

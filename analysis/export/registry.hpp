@@ -28,7 +28,7 @@ struct Format {
   /// file of a folder for a rank of one run. Empty: files lie in the output folder.
   std::string_view folder;
   support::Result<WrittenFile> (*write)(const FileRequest& request);
-  /// Times it goes over the events, the survey and what it does after the last reading among them.
+  /// Times it goes over the events, the prescan and what it does after the last reading among them.
   std::uint32_t event_passes;
   std::string_view description;  // for --help: "for PURPOSE"
   /// How a file is opened. OUTPUT is the folder of all files, FOLDER that of the file, FILE itself.

@@ -24,7 +24,7 @@ struct WholeRun {
   std::uint64_t real_minus_mono_ns = 0;
   std::uint64_t largest = 0;  // events of the process that has most
   std::vector<EventBlock> pieces;
-  std::vector<std::uint64_t> borders;  // where a step begins or ends, sorted
+  std::vector<std::uint64_t> boundaries;  // where a step begins or ends, sorted
 };
 
 class ProcessLifetime final : public model::IgnoringSink {
@@ -75,8 +75,8 @@ support::Result<void> scan_process(const spool::ProcessEntry& entry, std::uint32
 
 /// The first step border at or after `at_ns`, else `at_ns`.
 std::uint64_t next_step_boundary(const WholeRun& run, std::uint64_t at_ns) {
-  const auto border = std::lower_bound(run.borders.begin(), run.borders.end(), at_ns);
-  return border == run.borders.end() ? at_ns : *border;
+  const auto boundary = std::lower_bound(run.boundaries.begin(), run.boundaries.end(), at_ns);
+  return boundary == run.boundaries.end() ? at_ns : *boundary;
 }
 
 std::vector<std::uint64_t> find_cuts(WholeRun& run, std::uint64_t limit) {
@@ -157,10 +157,10 @@ support::Result<std::vector<model::Window>> split_by_event_count(
   if (run.largest <= limit) return make_windows(run, {}, from_start);
   GPUPROF_TRY(steps, find_steps(entries));
   for (const model::Step& step : steps) {
-    run.borders.push_back(step.start_ns);
-    run.borders.push_back(step.end_ns);
+    run.boundaries.push_back(step.start_ns);
+    run.boundaries.push_back(step.end_ns);
   }
-  std::sort(run.borders.begin(), run.borders.end());
+  std::sort(run.boundaries.begin(), run.boundaries.end());
   std::vector<model::Window> windows = make_windows(run, find_cuts(run, limit), from_start);
   count_steps(steps, windows);
   return windows;

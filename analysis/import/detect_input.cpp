@@ -95,7 +95,7 @@ struct FolderListing {
   std::vector<std::string> spools, folders, torch, others;
   bool processes = false;  // spools of processes
 
-  /// Files as the handlers of profilers name them, else all of JSON; the rest is told.
+  /// Files as the handlers of profilers name them, else all of JSON; the rest is reported.
   void traces(DetectedInput& to) const {
     to.traces.insert(to.traces.end(), torch.begin(), torch.end());
     for (const std::string& path : others) {

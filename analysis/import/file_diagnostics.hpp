@@ -18,7 +18,7 @@ namespace gpuprof::importer {
 
 struct ParsedFile;
 
-/// What of it is left out, was mended, or taken by its shape; empty: nothing.
+/// What of it is left out, was repaired, or taken by its shape; empty: nothing.
 std::vector<std::string> file_diagnostics(const std::string& path, const FileContent& content);
 
 /// Why there is nothing to report, where the files hold events and none of them is one of a table.
@@ -27,10 +27,10 @@ std::vector<std::string> file_diagnostics(const std::string& path, const FileCon
 /// @param files  how many there are
 /// @param told   file_diagnostics() of all
 std::string nothing_imported_message(const std::string& path, std::size_t files,
-                                     const std::vector<std::string>& told);
+                                     const std::vector<std::string>& reported);
 
 /// Where the files are gpuprof's own of several recordings, one after the other, that have no
-/// process in common, and are read as one; empty: they are not, as far as can be told.
+/// process in common, and are read as one; empty: they are not, as far as can be reported.
 ///
 /// @param files  by their begin
 std::string multiple_runs_message(const std::vector<ParsedFile>& files);
@@ -42,7 +42,7 @@ class DuplicateProcesses {
   void add(const std::string& first, const std::string& second, std::int64_t pid,
            const std::string& rank);
   /// The first pair, and how many there are; empty: none.
-  std::string sentence() const;
+  std::string message() const;
 
  private:
   std::string first_;

@@ -113,9 +113,9 @@ class Importer {
                         const PidTrack& row) const;
   void describe_file(const ParsedFile& file);
   support::Result<void> finish();
-  void add_note(const std::string& key, const std::string& sentence);
+  void add_note(const std::string& key, const std::string& message);
   recording::SessionOptions options() const;
-  void add_message(const std::string& sentence);
+  void add_message(const std::string& message);
   std::string host_of(const ParsedFile& file) const;
 
   ImportedSession& result_;
@@ -225,11 +225,10 @@ support::Result<void> Importer::open_session_log() {
   return {};
 }
 
-void Importer::add_note(const std::string& key, const std::string& sentence) {
-  if (std::find(result_.notes.begin(), result_.notes.end(), sentence) != result_.notes.end())
-    return;
-  result_.notes.push_back(sentence);
-  log_->remark(key, sentence);
+void Importer::add_note(const std::string& key, const std::string& message) {
+  if (std::find(result_.notes.begin(), result_.notes.end(), message) != result_.notes.end()) return;
+  result_.notes.push_back(message);
+  log_->remark(key, message);
 }
 
 /// The session's process that a file's process is: the same one of other spans, or a new one.
@@ -340,24 +339,24 @@ support::Result<void> Importer::emit_file(ParsedFile& file) {
 
 void Importer::describe_file(const ParsedFile& file) {
   const FileContent& content = *file.content;
-  ImportedFile& told = result_.files.emplace_back();
-  told.path = file.path;
-  told.bytes = file.bytes;
-  told.account = content.account;
-  told.window = static_cast<std::uint32_t>(file.window);
-  told.written_by_gpuprof = content.head.written_by_gpuprof;
-  for (const std::string& sentence : content.head.notes) add_note("trace", sentence);
-  for (const std::string& sentence : file_diagnostics(file.path, content)) add_message(sentence);
+  ImportedFile& reported = result_.files.emplace_back();
+  reported.path = file.path;
+  reported.bytes = file.bytes;
+  reported.account = content.account;
+  reported.window = static_cast<std::uint32_t>(file.window);
+  reported.written_by_gpuprof = content.head.written_by_gpuprof;
+  for (const std::string& message : content.head.notes) add_note("trace", message);
+  for (const std::string& message : file_diagnostics(file.path, content)) add_message(message);
 }
 
 /// How the files were read.
-void Importer::add_message(const std::string& sentence) {
-  add_note("reading", sentence);
-  result_.import_messages.push_back(sentence);
+void Importer::add_message(const std::string& message) {
+  add_note("reading", message);
+  result_.import_messages.push_back(message);
 }
 
 support::Result<void> Importer::finish() {
-  if (!duplicate_processes_.sentence().empty()) add_message(duplicate_processes_.sentence());
+  if (!duplicate_processes_.message().empty()) add_message(duplicate_processes_.message());
   if (!result_.not_traces.empty()) add_message(not_traces_message(result_.not_traces, true));
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
     add_note("inputs",

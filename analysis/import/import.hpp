@@ -55,7 +55,7 @@ struct ImportedSession {
   std::vector<std::string> notes;  // sentences; also among those of the session
   /// Other JSON in a folder: path, and what it is.
   std::vector<std::pair<std::string, std::string>> not_traces;
-  std::vector<std::string> import_messages;  // those of them that say what was left out or mended
+  std::vector<std::string> import_messages;  // those of them that say what was left out or repaired
 };
 
 /// Bytes read of all files, and how many there are (as they lie on the disk).
@@ -63,7 +63,8 @@ using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t tota
 
 /// Of folders that a person named.
 struct FolderFiles {
-  std::vector<std::string> candidates;  // to read; those that are no traces are told, and no errors
+  std::vector<std::string>
+      candidates;  // to read; those that are no traces are reported, and no errors
   std::vector<std::pair<std::string, std::string>> skipped;  // not to read: path, and why
 };
 

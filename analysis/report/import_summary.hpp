@@ -31,7 +31,7 @@ struct ImportedFileSummary {
 struct ImportSummary {
   std::vector<ImportedFileSummary> files;
   std::vector<std::pair<std::string, std::string>> not_traces;  // path, and what it is
-  std::vector<std::string> messages;  // what was left out or mended, and why; for a person
+  std::vector<std::string> messages;  // what was left out or repaired, and why; for a person
 };
 
 inline void write_counts(support::JsonWriter& json, std::string_view key, const KindCounts& all) {

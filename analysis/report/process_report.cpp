@@ -41,46 +41,46 @@ void add_counts(std::vector<std::pair<std::string, std::uint64_t>>& all,
 /// In how many windows each sentence was said, whatever number it begins with.
 class MissingByWindow {
  public:
-  void add(const std::string& sentence) { ++windows_[key_of(sentence)]; }
+  void add(const std::string& message) { ++windows_[key_of(message)]; }
   /// Says where a sentence is not about all windows.
   void finish(Meta& meta) const {
-    for (std::string& sentence : meta.missing) {
-      const auto said = windows_.find(key_of(sentence));
-      const std::size_t in = said == windows_.end() ? meta.windows.size() : said->second;
+    for (std::string& message : meta.missing) {
+      const auto reported = windows_.find(key_of(message));
+      const std::size_t in = reported == windows_.end() ? meta.windows.size() : reported->second;
       if (in < meta.windows.size())
-        sentence += fmt::format(" ({} of {} windows)", in, meta.windows.size());
+        message += fmt::format(" ({} of {} windows)", in, meta.windows.size());
     }
   }
 
  private:
-  static std::string key_of(const std::string& sentence) {
-    return sentence.substr(std::min(sentence.find_first_not_of("0123456789"), sentence.size()));
+  static std::string key_of(const std::string& message) {
+    return message.substr(std::min(message.find_first_not_of("0123456789"), message.size()));
   }
   std::map<std::string, std::size_t> windows_;
 };
 
-void add_meta(Meta& meta, MissingByWindow& said, exporter::EventResolver& shown,
+void add_meta(Meta& meta, MissingByWindow& reported, exporter::EventResolver& shown,
               const Timeline& timeline) {
-  const exporter::Prescan& survey = shown.survey();
+  const exporter::Prescan& prescan = shown.prescan();
   const exporter::WrittenFile written = shown.make_written_file("report", 0);
   const model::Window& window = shown.request().window;
-  meta.pid = survey.pid;
-  meta.program = survey.exe;
-  meta.command = survey.command_line;
+  meta.pid = prescan.pid;
+  meta.program = prescan.exe;
+  meta.command = prescan.command_line;
   meta.simulated = meta.simulated || shown.has_simulated_gpu();
-  for (const auto& [key, value] : survey.facts) meta.facts[key] = value;
-  const exporter::Rank rank = exporter::rank_of(survey.facts);
+  for (const auto& [key, value] : prescan.facts) meta.facts[key] = value;
+  const exporter::Rank rank = exporter::rank_of(prescan.facts);
   if (rank.known()) meta.rank = static_cast<std::int64_t>(rank.rank);
   meta.world_size = static_cast<std::uint32_t>(rank.world_size);
   meta.windows.push_back({window.index, window.start_ns, window.end_ns, window.stamp_real_ns,
                           window.first_label, window.steps, window.why});
   add_counts(meta.events, written.events_by_kind);
   add_counts(meta.drops, written.drops_by_reason);
-  for (const std::string& sentence : written.missing) {
-    exporter::merge_message(meta.missing, sentence);
-    said.add(sentence);
+  for (const std::string& message : written.missing) {
+    exporter::merge_message(meta.missing, message);
+    reported.add(message);
   }
-  for (const auto& notice : survey.notices)
+  for (const auto& notice : prescan.notices)
     if (std::find(meta.notices.begin(), meta.notices.end(), notice.text) == meta.notices.end())
       meta.notices.push_back(notice.text);
   if (timeline.left_out != 0)
@@ -106,7 +106,7 @@ support::Result<std::size_t> find_warm_up(const Timeline& timeline,
   for (std::size_t i = 1; i < windows.size() && lengths.size() < kEnough; ++i) {
     exporter::FileRequest next{request.session, windows[i], request.process, "", "", false, 0, {}};
     GPUPROF_TRY(shown, exporter::EventResolver::open(next));
-    for (const model::Step& step : shown->survey().steps)
+    for (const model::Step& step : shown->prescan().steps)
       lengths.push_back(step.end_ns - step.start_ns);
   }
   return std::min(count_warm_up_steps(lengths), timeline.steps.size());
@@ -116,13 +116,13 @@ struct Aggregators {
   explicit Aggregators(Dictionary& d)
       : operators(d), gpu(d), steps(d), host(d), flames(d), memory(d) {}
 
-  void add(const Timeline& timeline, const exporter::Prescan& survey, bool with_flames) {
+  void add(const Timeline& timeline, const exporter::Prescan& prescan, bool with_flames) {
     operators.add(timeline);
     gpu.add(timeline);
-    steps.add(timeline, survey);
-    host.add(timeline, survey);
+    steps.add(timeline, prescan);
+    host.add(timeline, prescan);
     memory.add(timeline);
-    if (with_flames) flames.add(timeline, survey);
+    if (with_flames) flames.add(timeline, prescan);
   }
 
   OperatorAggregator operators;
@@ -147,7 +147,7 @@ support::Result<ProcessReport> analyze_process(const spool::SessionView& session
   advice::StepThreadBuilder step_thread(
       options.steps ? std::optional(Labels{options.steps->first, options.steps->last})
                     : std::nullopt);
-  MissingByWindow said;
+  MissingByWindow reported;
   bool any_step = false;
   std::size_t warm_up = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
@@ -164,15 +164,15 @@ support::Result<ProcessReport> analyze_process(const spool::SessionView& session
     }
     any_step = any_step || !timeline.steps.empty();
     if (options.steps && timeline.steps.empty()) continue;
-    parts.add(timeline, shown->survey(), options.flames);
-    add_meta(analysis.meta, said, *shown, timeline);
+    parts.add(timeline, shown->prescan(), options.flames);
+    add_meta(analysis.meta, reported, *shown, timeline);
   }
   if (options.steps && !any_step) {
     return support::error("no step from " + std::to_string(options.steps->first) + " to " +
                           std::to_string(options.steps->last) +
                           " was recorded; `--by step` lists those that were");
   }
-  said.finish(analysis.meta);
+  reported.finish(analysis.meta);
   analysis.operators = parts.operators.take();
   analysis.gpu = parts.gpu.finish();
   analysis.steps = parts.steps.take();

@@ -15,7 +15,7 @@ namespace {
 
 using support::error;
 
-bool is_chosen(const spool::SessionView& session, const spool::ProcessEntry& process) {
+bool is_selected(const spool::SessionView& session, const spool::ProcessEntry& process) {
   return session.selected.empty() || std::find(session.selected.begin(), session.selected.end(),
                                                process.pid) != session.selected.end();
 }
@@ -44,7 +44,7 @@ support::Result<Report> make_report(const spool::SessionView& session,
   Report report;
   std::vector<std::string> ranks;
   for (const spool::ProcessEntry& process : session.processes) {
-    if (!is_chosen(session, process)) continue;
+    if (!is_selected(session, process)) continue;
     GPUPROF_TRY(analysis, analyze_process(session, process, windows, options.analysis));
     if (analysis.meta.events.empty()) continue;
     if (analysis.meta.rank >= 0) ranks.push_back(std::to_string(analysis.meta.rank));
@@ -62,8 +62,8 @@ support::Result<Report> make_report(const spool::SessionView& session,
       [](const ProcessReport& a, const ProcessReport& b) { return a.meta.rank < b.meta.rank; });
   for (const ProcessReport& process : report.processes) {
     report.simulated = report.simulated || (process.meta.simulated && process.has_gpu());
-    for (const std::string& sentence : process.meta.missing)
-      exporter::merge_message(report.missing, sentence);
+    for (const std::string& message : process.meta.missing)
+      exporter::merge_message(report.missing, message);
   }
   return report;
 }

@@ -4,7 +4,7 @@
 //
 // Context:  daemon | cli
 // Owns:     copies of paths and build ids
-// Promises: an address range used again after dlclose is told apart by time
+// Promises: an address range used again after dlclose is distinguished by time
 #pragma once
 
 #include <cstdint>

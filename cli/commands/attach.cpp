@@ -26,8 +26,8 @@ using support::error;
 
 struct AttachTarget {
   std::uint32_t pid = 0;
-  control::ControlSocket door;  // empty path: the library must be brought in
-  bool named = true;            // not only found by --children
+  control::ControlSocket control_socket;  // empty path: the library must be brought in
+  bool named = true;                      // not only found by --children
 };
 
 /// One whose memory is gone already has ended a moment later.
@@ -57,7 +57,7 @@ struct SkippedProcesses {
 support::Result<control::ControlSocket> ensure_control_socket(
     const AttachTarget& one, const Options& options, CaptureSession& session,
     std::vector<client::AttachResult>& pauses) {
-  if (!one.door.path.empty()) return one.door;
+  if (!one.control_socket.path.empty()) return one.control_socket;
   return inject_library(
       one.pid, session.installation().library, options, [&](const client::AttachResult& done) {
         session.show_stage(
@@ -72,8 +72,8 @@ support::Result<void> check_recordable(const AttachTarget& one, const Options& o
   // Its thread could be made to load the library, but the library's own would not run.
   if (stat.state == 'T')
     return error(fmt::format("process {} is stopped; let it go on first: kill -CONT {}", pid, pid));
-  if (one.door.path.empty()) return client::may_attach(pid, options.ignore_seccomp);
-  GPUPROF_TRY(status, control::request_status(one.door));
+  if (one.control_socket.path.empty()) return client::may_attach(pid, options.ignore_seccomp);
+  GPUPROF_TRY(status, control::request_status(one.control_socket));
   return check_not_recording(status);
 }
 
@@ -87,18 +87,18 @@ support::Result<std::vector<AttachTarget>> select_targets(const Options& options
   Options without_children = options;
   without_children.children = false;
   GPUPROF_TRY(named, select_pids(without_children, "attach"));
-  std::vector<AttachTarget> chosen;
+  std::vector<AttachTarget> selected;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     const AttachTarget one{pids[i], control::control_socket_of(pids[i]), i < named.size()};
     const auto may = check_recordable(one, options);
     if (may)
-      chosen.push_back(one);
+      selected.push_back(one);
     else if (one.named)
       return may.error();
     else
       left_out.add(one, may.error());
   }
-  return chosen;
+  return selected;
 }
 
 /// One sentence, however many processes there are.
@@ -124,19 +124,19 @@ void add_pause_note(const std::vector<client::AttachResult>& all, CaptureSession
 support::Result<int> attach_command(Options& options) {
   support::ignore_write_error_signals();
   SkippedProcesses left_out;
-  GPUPROF_TRY(chosen, select_targets(options, left_out));
+  GPUPROF_TRY(selected, select_targets(options, left_out));
   GPUPROF_TRY(session, CaptureSession::open(options));
   std::vector<client::AttachResult> pauses;
   std::size_t added = 0;
-  for (const AttachTarget& one : chosen) {
+  for (const AttachTarget& one : selected) {
     if (session->interrupted()) break;
-    auto door = ensure_control_socket(one, options, *session, pauses);
-    if (door) {
-      session->add(door.value(), one.named && !options.use_role_rules,
-                   one.door.path.empty() && !options.stay);
+    auto control_socket = ensure_control_socket(one, options, *session, pauses);
+    if (control_socket) {
+      session->add(control_socket.value(), one.named && !options.use_role_rules,
+                   one.control_socket.path.empty() && !options.stay);
       ++added;
     } else {
-      left_out.add(one, door.error());
+      left_out.add(one, control_socket.error());
     }
   }
   if (added == 0) {
@@ -145,7 +145,7 @@ support::Result<int> attach_command(Options& options) {
                                      : error(left_out.failures.front());
   }
   add_pause_note(pauses, *session);
-  for (const std::string& sentence : left_out.failures) session->add_failure(sentence);
+  for (const std::string& message : left_out.failures) session->add_failure(message);
   if (left_out.ended != 0)
     session->add_note(
         fmt::format("{} that --children found ended before being attached to",

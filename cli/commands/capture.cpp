@@ -28,11 +28,11 @@ support::Result<int> capture_command(Options& options) {
   }
   if (processes.empty()) return support::error(busy.front());
   GPUPROF_TRY(session, CaptureSession::open(options));
-  for (const std::string& sentence : busy) session->add_note(sentence);
-  for (const std::string& sentence : selection_notes(meant)) session->add_note(sentence);
-  for (const std::string& sentence : meant.unresponsive) session->add_failure(sentence);
+  for (const std::string& message : busy) session->add_note(message);
+  for (const std::string& message : selection_notes(meant)) session->add_note(message);
+  for (const std::string& message : meant.unresponsive) session->add_failure(message);
   for (const SelectedProcess& one : processes)
-    session->add(one.door, one.named && !options.use_role_rules, false);
+    session->add(one.control_socket, one.named && !options.use_role_rules, false);
   return session->finish(options);
 }
 

@@ -44,7 +44,7 @@ commands::DiffRequest request_of(const Options& options) {
 }
 
 int status_of(const std::vector<std::string>& holds) {
-  for (const std::string& sentence : holds) std::fprintf(stderr, "gpuprof: %s\n", sentence.c_str());
+  for (const std::string& message : holds) std::fprintf(stderr, "gpuprof: %s\n", message.c_str());
   return holds.empty() ? 0 : kHolds;
 }
 

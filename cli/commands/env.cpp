@@ -45,9 +45,9 @@ std::string shell_line(const Variable& variable) {
 void leave_other_tools(std::vector<Variable>& all, const std::vector<std::string>& environment) {
   std::erase_if(all, [&](const Variable& variable) {
     if (!variable.first.ends_with("_INJECTION64_PATH")) return false;
-    const std::string sentence = foreign_injection_note(environment, variable.first);
-    if (!sentence.empty()) std::fprintf(stderr, "gpuprof: note: %s\n", sentence.c_str());
-    return !sentence.empty();
+    const std::string message = foreign_injection_note(environment, variable.first);
+    if (!message.empty()) std::fprintf(stderr, "gpuprof: note: %s\n", message.c_str());
+    return !message.empty();
   });
 }
 

@@ -70,8 +70,8 @@ support::Result<void> check_page_alone(const Options& options,
 
 /// What the answer itself does not say.
 void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& sentence : notes)
-    fmt::print(stderr, "gpuprof: note: {}\n", support::escape_control_characters(sentence));
+  for (const std::string& message : notes)
+    fmt::print(stderr, "gpuprof: note: {}\n", support::escape_control_characters(message));
 }
 
 support::Result<int> write_page(const Options& options, const commands::ReportRequest& request) {

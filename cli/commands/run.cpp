@@ -148,7 +148,8 @@ void become_subreaper_if(bool wait_all) {
 
 using ServeProcessPtr = std::unique_ptr<ServeProcess>;
 
-/// Before anything else that can fail late: a port that is taken is told before the program starts.
+/// Before anything else that can fail late: a port that is taken is reported before the program
+/// starts.
 support::Result<ServeProcessPtr> start_serving(const Options& options, const RunContext& around) {
   if (options.serve.empty()) return ServeProcessPtr();
   return ServeProcess::start(options, "--serve", {"--of-program"},
@@ -232,7 +233,7 @@ void add_remarks(recording::Summary& summary, const RunPlan& plan,
 struct ProgramRun {
   int wait_status = 0;
   std::uint64_t lived_ns = 0;
-  std::string library_lost;  // it went on without our library, and why
+  std::string library_lost;  // it went on without the library, and why
 };
 
 ProgramRun follow(Program& program, DaemonSession& session, const RunPlan& plan,

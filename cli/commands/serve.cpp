@@ -53,7 +53,7 @@ support::Result<int> serve_command(Options& options) {
   support::ignore_write_error_signals();
   if (options.serve.empty()) options.serve = kDefaultAddress;
   GPUPROF_TRY(words, process_selectors(options));
-  // A number or name that is wrong is told now; one that ends later is none to record.
+  // A number or name that is wrong is reported now; one that ends later is none to record.
   if (!options.all) GPUPROF_CHECK(select_processes(options, "serve"));
   sigset_t ends;
   sigset_t before;

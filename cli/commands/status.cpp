@@ -45,7 +45,8 @@ std::string command_of(std::uint32_t pid) {
 
 /// From what is mapped there: what may come later is not promised.
 std::vector<std::string> recordable_sources(const control::TargetStatus& status) {
-  const std::string maps = support::read_small_file(fmt::format("/proc/{}/maps", status.door.pid));
+  const std::string maps =
+      support::read_small_file(fmt::format("/proc/{}/maps", status.control_socket.pid));
   const auto has = [&maps](const char* name) { return maps.find(name) != std::string::npos; };
   std::vector<std::string> can;
   if (status.cuda || has("/libcuda.so")) can.emplace_back("cuda");
@@ -57,17 +58,17 @@ std::vector<std::string> recordable_sources(const control::TargetStatus& status)
 }
 
 StatusRow listed(const control::TargetStatus& status) {
-  return {status, command_of(status.door.pid), recordable_sources(status)};
+  return {status, command_of(status.control_socket.pid), recordable_sources(status)};
 }
 
 /// One that does not answer (stopped, say) is listed all the same.
-std::optional<control::TargetStatus> query_status(const control::ControlSocket& door) {
+std::optional<control::TargetStatus> query_status(const control::ControlSocket& control_socket) {
   bool is_there = false;
-  const auto status = control::request_status(door, &is_there);
+  const auto status = control::request_status(control_socket, &is_there);
   if (status) return status.value();
-  if (!is_there && !control::is_listening(door)) return {};  // ended since it was found
+  if (!is_there && !control::is_listening(control_socket)) return {};  // ended since it was found
   control::TargetStatus silent;
-  silent.door = door;
+  silent.control_socket = control_socket;
   silent.state = "no answer";
   return silent;
 }
@@ -80,12 +81,12 @@ support::Result<std::vector<StatusRow>> collect_rows(const Options& options) {
     for (const control::TargetStatus& one : meant.selected) all.push_back(listed(one));
     return all;
   }
-  for (const control::ControlSocket& door : control::find_control_sockets())
-    if (const auto status = query_status(door); status) all.push_back(listed(*status));
+  for (const control::ControlSocket& control_socket : control::find_control_sockets())
+    if (const auto status = query_status(control_socket); status) all.push_back(listed(*status));
   return all;
 }
 
-/// Share of one processor our thread has used since it came to life.
+/// Share of one processor the worker thread has used since it came to life.
 double overhead_percent(const control::TargetStatus& s) {
   return s.age_ns == 0
              ? 0
@@ -114,7 +115,7 @@ std::string json_of(const std::vector<StatusRow>& all) {
   json.begin_array();
   for (const auto& [s, command, can] : all) {
     json.begin_object();
-    json.member("pid", std::uint64_t{s.door.pid}).member("name", s.name);
+    json.member("pid", std::uint64_t{s.control_socket.pid}).member("name", s.name);
     json.member("state", s.state).member("in_session", s.in_session);
     json.member("daemon_pid", s.daemon_pid).member("attached", s.attached);
     json.member("can_record", can).member("steps", s.steps).member("dropped", s.dropped);
@@ -134,13 +135,14 @@ std::string table_of(const std::vector<StatusRow>& all) {
                   "STEPS", "DROPPED", "OWN CPU", "CAN RECORD", "COMMAND");
   for (const auto& [s, command, can] : all)
     text +=
-        fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>8.2f}%  {:<26} {}\n", s.door.pid,
+        fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>8.2f}%  {:<26} {}\n", s.control_socket.pid,
                     s.name.empty() ? "-" : s.name, s.state, s.steps, s.dropped, overhead_percent(s),
                     support::join(can, ","), in_one_row(command.substr(0, kCommandWidth)));
   for (const StatusRow& one : all)
     if (one.status.reduced != 0)
       text += fmt::format("process {} leaves out, to stay below --max-overhead: {}\n",
-                          one.status.door.pid, support::join(left_out(one.status.reduced), ", "));
+                          one.status.control_socket.pid,
+                          support::join(left_out(one.status.reduced), ", "));
   return text;
 }
 

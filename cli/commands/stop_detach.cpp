@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gpuprof stop and gpuprof detach: what is asked of processes at their doors.
+// gpuprof stop and gpuprof detach: what is asked of processes at their control sockets.
 //
 // Context:  cli
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace gpuprof::cli {
 namespace {
 
 /// Whether nobody records it any more: a session ends for all its processes at once.
-bool session_has_ended(const control::ControlSocket& door) {
+bool session_has_ended(const control::ControlSocket& control_socket) {
   bool silent = false;
-  const auto status = control::request_status(door, &silent);
+  const auto status = control::request_status(control_socket, &silent);
   return status ? check_not_recording(status.value()).ok() : !silent;
 }
 
@@ -29,8 +29,8 @@ support::Result<int> stop_command(Options& options) {
   for (const control::TargetStatus& one : meant.selected) {
     const bool was_recorded = !check_not_recording(one);
     if (!was_recorded && options.all) continue;
-    const auto answer = control::request_stop(one.door);
-    if (answer || (was_recorded && session_has_ended(one.door)))
+    const auto answer = control::request_stop(one.control_socket);
+    if (answer || (was_recorded && session_has_ended(one.control_socket)))
       ++stopped;
     else if (!first)
       first = answer.error();
@@ -47,7 +47,7 @@ support::Result<int> detach_command(Options& options) {
   print_selection_notes(meant);
   std::optional<support::Error> first = unresponsive_error(meant);
   for (const control::TargetStatus& one : meant.selected) {
-    const auto answer = control::request_detach(one.door);
+    const auto answer = control::request_detach(one.control_socket);
     if (!answer && !first) first = answer.error();
   }
   if (first) return *first;

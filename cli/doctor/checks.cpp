@@ -43,7 +43,7 @@ bool any_blocking(const CheckResults& findings) {
 std::string check_results_text(const CheckResults& findings) {
   std::string text;
   for (const CheckResult& finding : findings) {
-    text += fmt::format("{:<8} {:<13} {}\n", word(finding.health), finding.topic, finding.sentence);
+    text += fmt::format("{:<8} {:<13} {}\n", word(finding.health), finding.topic, finding.message);
   }
   return text + (any_blocking(findings)
                      ? "Runs cannot be recorded here; the lines marked blocking say why.\n"
@@ -56,7 +56,7 @@ std::string check_results_json(const CheckResults& findings) {
   for (const CheckResult& finding : findings) {
     json.begin_object();
     json.member("health", word(finding.health)).member("topic", finding.topic);
-    json.member("sentence", finding.sentence).end_object();
+    json.member("sentence", finding.message).end_object();
   }
   json.end_array().end_object();
   return json.text() + "\n";

@@ -18,8 +18,8 @@ enum class CheckStatus { kGood, kLimited, kMissing, kBlocking };
 
 struct CheckResult {
   CheckStatus health = CheckStatus::kGood;
-  std::string topic;     // "driver", "CUPTI", ...
-  std::string sentence;  // what was found and what follows from it
+  std::string topic;    // "driver", "CUPTI", ...
+  std::string message;  // what was found and what follows from it
 };
 using CheckResults = std::vector<CheckResult>;
 
@@ -33,7 +33,7 @@ void check_installation(CheckResults& out);
 void check_glibc(CheckResults& out);
 void check_shared_memory(CheckResults& out);
 void check_sampling(CheckResults& out);
-/// What the kernel or its security modules refuse to a program that has our thread.
+/// What the kernel or its security modules refuse to a program that has the worker thread.
 /// @param selinux  Where SELinux would be mounted.
 void check_second_thread(CheckResults& out, const std::string& selinux = "/sys/fs/selinux");
 void check_ptrace(CheckResults& out);

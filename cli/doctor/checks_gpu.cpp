@@ -26,7 +26,7 @@
 namespace gpuprof::cli {
 namespace {
 
-constexpr std::uint64_t kPatienceNs = 5'000'000'000;
+constexpr std::uint64_t kTimeoutNs = 5'000'000'000;
 
 std::vector<std::string> matches(const std::string& pattern) {
   glob_t found{};
@@ -60,7 +60,7 @@ std::string version_in_child(const std::string& library, const char* name) {
         const bool simulated = dlsym(handle, "gpuprof_simulated_gpu") != nullptr;
         dprintf(out, simulated ? "%u " : "%u", version);
       },
-      kPatienceNs);
+      kTimeoutNs);
   if (!answer) return "!" + answer.error().message;
   if (answer.value().timed_out) return "!asking it took longer than 5 s";
   if (answer.value().out.empty()) return "!asking it ended the process that asked";

@@ -35,7 +35,7 @@ namespace {
 
 using support::read_small_file;
 
-constexpr std::uint64_t kToolPatienceNs = 5'000'000'000;
+constexpr std::uint64_t kToolTimeoutNs = 5'000'000'000;
 constexpr double kDefaultRateHz = 100;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -64,12 +64,12 @@ double tick_hz() {
 
 void check_version(const Installation& found, CheckResults& out) {
   auto answer = support::run_captured({found.daemon, "--version"}, support::current_environment(),
-                                      kToolPatienceNs);
-  const std::string said = answer ? first_line(answer.value().out) : answer.error().message;
-  if (said.find(kVersion) == std::string::npos) {
+                                      kToolTimeoutNs);
+  const std::string reported = answer ? first_line(answer.value().out) : answer.error().message;
+  if (reported.find(kVersion) == std::string::npos) {
     out.push_back({CheckStatus::kBlocking, "daemon",
                    fmt::format("{} is not of version {} (it says {})", found.daemon, kVersion,
-                               support::in_quotes(said))});
+                               support::in_quotes(reported))});
     return;
   }
   out.push_back({CheckStatus::kGood, "daemon", fmt::format("{} {}", found.daemon, kVersion)});

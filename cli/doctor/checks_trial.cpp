@@ -25,7 +25,7 @@ namespace gpuprof::cli {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr std::uint64_t kPatienceNs = 60 * kSecondNs, kPythonPatienceNs = 300 * kSecondNs;
+constexpr std::uint64_t kTimeoutNs = 60 * kSecondNs, kPythonTimeoutNs = 300 * kSecondNs;
 constexpr int kSteps = 20;  // of the training below
 
 constexpr char kHasTorch[] =
@@ -44,15 +44,15 @@ constexpr char kTraining[] =
     "print('{\"device\": \"%s\"}' % device)\n";
 
 /// A word that the program says.
-std::string reported_text(const rapidjson::Document& said, const char* what) {
-  const auto found = said.FindMember(what);
-  return found != said.MemberEnd() && found->value.IsString() ? found->value.GetString() : "";
+std::string reported_text(const rapidjson::Document& reported, const char* what) {
+  const auto found = reported.FindMember(what);
+  return found != reported.MemberEnd() && found->value.IsString() ? found->value.GetString() : "";
 }
 
 /// What the program says it did.
-std::uint64_t reported_count(const rapidjson::Document& said, const char* what) {
-  const auto found = said.FindMember(what);
-  return found != said.MemberEnd() && found->value.IsUint64() ? found->value.GetUint64() : 0;
+std::uint64_t reported_count(const rapidjson::Document& reported, const char* what) {
+  const auto found = reported.FindMember(what);
+  return found != reported.MemberEnd() && found->value.IsUint64() ? found->value.GetUint64() : 0;
 }
 
 void add(CheckResults& out, bool good, const std::string& topic, const std::string& what,
@@ -76,16 +76,16 @@ std::string work_text(const TrialResult& recorded, std::uint64_t kernels, std::u
 
 /// @return Whether the program has used a GPU.
 bool try_run(TrialRecorder& trial, CheckResults& out) {
-  auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kPatienceNs);
+  auto ran = trial.record({"run", "-q"}, {trial.program(), "200"}, kTimeoutNs);
   if (!ran) return add_failure(out, "try: run", ran.error()), false;
   const TrialResult& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples");
   add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
-  auto said = support::parse_json(recorded.stdout_text);
-  if (!said || !said.value().IsObject())
+  auto reported = support::parse_json(recorded.stdout_text);
+  if (!reported || !reported.value().IsObject())
     return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did")),
            false;
-  const rapidjson::Document& of = said.value();
+  const rapidjson::Document& of = reported.value();
   if (reported_text(of, "gpu") != "used") {
     const bool none = reported_text(of, "gpu") == "none";
     out.push_back({none ? CheckStatus::kGood : CheckStatus::kMissing, "try: GPU",
@@ -138,10 +138,10 @@ class TrialProcess {
   pid_t pid() const { return pid_; }
   /// Waits until it has begun to work, however long the driver takes to start.
   bool works() const {
-    constexpr int kPatienceMs = 60'000;
+    constexpr int kTimeoutMs = 60'000;
     char byte = 0;
     pollfd one{stdout_.get(), POLLIN, 0};
-    return pid_ > 0 && ::poll(&one, 1, kPatienceMs) == 1 && ::read(stdout_.get(), &byte, 1) == 1;
+    return pid_ > 0 && ::poll(&one, 1, kTimeoutMs) == 1 && ::read(stdout_.get(), &byte, 1) == 1;
   }
 
  private:
@@ -156,7 +156,7 @@ bool try_attach_for(TrialRecorder& trial, const TrialProcess& running, bool gpu,
   // Else it is refused before anything that may not work is tried; our program has nothing to lose.
   const bool filtered = has_seccomp_filter();
   if (filtered) words.emplace_back("--ignore-seccomp");
-  auto ran = trial.record(words, {}, kPatienceNs);
+  auto ran = trial.record(words, {}, kTimeoutNs);
   if (!ran) return add_failure(out, "try: attach", ran.error()), true;
   const TrialResult& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples"), kernels = recorded.events("kernels"),
@@ -186,13 +186,12 @@ void try_attach(TrialRecorder& trial, bool gpu, CheckResults& out) {
 void try_training(TrialRecorder& trial, CheckResults& out) {
   const std::vector<std::string> python = {"/usr/bin/env", "python3"};
   const auto asked = support::run_captured({python[0], python[1], "-c", kHasTorch},
-                                           trial.environment(), kPatienceNs);
+                                           trial.environment(), kTimeoutNs);
   if (!asked || asked.value().wait_status != 0) {
     out.push_back({CheckStatus::kGood, "try: PyTorch", "python3 has none"});
     return;
   }
-  auto ran =
-      trial.record({"run", "-q"}, {python[0], python[1], "-c", kTraining}, kPythonPatienceNs);
+  auto ran = trial.record({"run", "-q"}, {python[0], python[1], "-c", kTraining}, kPythonTimeoutNs);
   if (!ran) return add_failure(out, "try: PyTorch", ran.error());
   const TrialResult& recorded = ran.value();
   const bool gpu = recorded.stdout_text.find("cuda") != std::string::npos;

@@ -31,11 +31,11 @@ const rapidjson::Value* member(const rapidjson::Value& of, const char* name) {
 }
 
 /// Said of each program that has no such work.
-bool is_expected_gap(std::string_view sentence) {
+bool is_expected_gap(std::string_view message) {
   constexpr std::string_view kLittle[] = {"no operators:", "no steps:", "no GPU rows: no CUDA call",
                                           "gpuprof came to a program that was using CUDA already"};
   return std::any_of(std::begin(kLittle), std::end(kLittle),
-                     [&](std::string_view one) { return sentence.starts_with(one); });
+                     [&](std::string_view one) { return message.starts_with(one); });
 }
 
 /// What a command says of itself, without its name before it.
@@ -71,10 +71,10 @@ bool TrialResult::simulated() const {
 }
 
 std::string TrialResult::missing() const {
-  const rapidjson::Value* sentences = member(summary, "missing");
+  const rapidjson::Value* messages = member(summary, "missing");
   std::vector<std::string> kept;
-  if (sentences != nullptr && sentences->IsArray())
-    for (const rapidjson::Value& one : sentences->GetArray())
+  if (messages != nullptr && messages->IsArray())
+    for (const rapidjson::Value& one : messages->GetArray())
       if (one.IsString() && !is_expected_gap(one.GetString())) kept.emplace_back(one.GetString());
   return support::join(kept, "; ");
 }
@@ -113,7 +113,7 @@ TrialRecorder::~TrialRecorder() {
 
 support::Result<TrialResult> TrialRecorder::record(std::vector<std::string> words,
                                                    const std::vector<std::string>& program,
-                                                   std::uint64_t patience_ns) {
+                                                   std::uint64_t timeout_ns) {
   const std::string place = fmt::format("{}/{}", folder_, ++recordings_);
   const std::string summary = place + ".json", errors = place + ".err";
   // The shell, for stderr: what a run says is what the user is to read.
@@ -122,13 +122,13 @@ support::Result<TrialResult> TrialRecorder::record(std::vector<std::string> word
   line.insert(line.end(), {"-o", place, "--summary-json", summary});
   if (!program.empty()) line.emplace_back("--");
   line.insert(line.end(), program.begin(), program.end());
-  auto ran = support::run_captured(line, environment_, patience_ns);
+  auto ran = support::run_captured(line, environment_, timeout_ns);
   if (!ran) return ran.error();
   TrialResult recorded;
   recorded.stdout_text = std::move(ran.value().out);
   recorded.stderr_line = stderr_summary(support::read_small_file(errors));
   if (ran.value().timed_out)
-    return support::error(fmt::format("it did not end within {} s. {}", patience_ns / 1'000'000'000,
+    return support::error(fmt::format("it did not end within {} s. {}", timeout_ns / 1'000'000'000,
                                       recorded.stderr_line));
   auto parsed = support::parse_json(support::read_small_file(summary));
   if (!parsed || !parsed.value().IsObject())

@@ -42,7 +42,7 @@ class TrialRecorder {
   /// Errors: it could not be started, did not end in time, or wrote no summary; with what it said.
   support::Result<TrialResult> record(std::vector<std::string> words,
                                       const std::vector<std::string>& program,
-                                      std::uint64_t patience_ns);
+                                      std::uint64_t timeout_ns);
 
   const std::string& program() const { return program_; }
   const std::vector<std::string>& environment() const { return environment_; }

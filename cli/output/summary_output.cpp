@@ -26,13 +26,13 @@ namespace gpuprof::cli {
 namespace {
 
 /// Whoever started us may read nothing before we end.
-constexpr int kReaderPatienceMs = 5'000;
+constexpr int kReaderTimeoutMs = 5'000;
 
 /// @return 0, or why not all of it was written: ETIMEDOUT where a pipe is full and nobody reads.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     pollfd room{fd, POLLOUT, 0};
-    if (poll(&room, 1, kReaderPatienceMs) == 0) return ETIMEDOUT;
+    if (poll(&room, 1, kReaderTimeoutMs) == 0) return ETIMEDOUT;
     // What a pipe with room takes without waiting, whoever else has it open for writing.
     const ssize_t n = ::write(fd, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
     if (n < 0 && errno == EINTR) continue;
@@ -74,8 +74,8 @@ support::Result<void> check_summary_file(const std::string& path, const std::str
   return {};
 }
 
-bool write_summary(const Options& options, const recording::Summary& said) {
-  recording::Summary summary = said;
+bool write_summary(const Options& options, const recording::Summary& reported) {
+  recording::Summary summary = reported;
   // It may have gone with the folder it was in.
   if (!support::is_folder(summary.spool_folder)) summary.spool_folder.clear();
   write_all(STDERR_FILENO, options.quiet ? failures_text(summary) : summary_text(summary));

@@ -50,7 +50,7 @@ std::string one_of(const std::string& kinds) {
   return ends_in("s") ? kinds.substr(0, kinds.size() - 1) : kinds;
 }
 
-/// "1.2 M kernels, 10 samples", or the other way round: "lane full: 5".
+/// "1.2 M kernels, 10 samples", or the other way round: "ring buffer full: 5".
 std::string counts_text(recording::Counts counts, bool name_first) {
   std::stable_sort(counts.begin(), counts.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -200,16 +200,16 @@ void add_overhead(const recording::Summary& s, Lines& lines) {
                          : support::count_with_unit(s.left_out.size(), "thing", "things")));
 }
 
-/// The spool lies beside the files: where one found no room the other does not.
+/// The spool lies beside the files: where one found no component the other does not.
 bool disk_is_full(const recording::Summary& s) {
-  return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& sentence) {
-    return sentence.find(std::strerror(ENOSPC)) != sentence.npos ||
-           sentence.find(std::strerror(EDQUOT)) != sentence.npos;
+  return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& message) {
+    return message.find(std::strerror(ENOSPC)) != message.npos ||
+           message.find(std::strerror(EDQUOT)) != message.npos;
   });
 }
 
 void add_failures(const recording::Summary& s, Lines& lines) {
-  for (const std::string& sentence : s.failures) lines.add("failed: " + sentence);
+  for (const std::string& message : s.failures) lines.add("failed: " + message);
   if (!s.spool_folder.empty()) {
     const std::string spool = support::shell_join({s.spool_folder});
     if (disk_is_full(s))
@@ -242,8 +242,8 @@ std::string summary_text(const recording::Summary& s) {
     lines.add(count_with_unit(s.peers_refused, "connection", "connections") +
               " refused: of another user, another version, or a session that is over");
   }
-  for (const std::string& sentence : s.missing) lines.add("missing: " + sentence);
-  for (const std::string& sentence : s.remarks) lines.add("note: " + sentence);
+  for (const std::string& message : s.missing) lines.add("missing: " + message);
+  for (const std::string& message : s.remarks) lines.add("note: " + message);
   add_failures(s, lines);
   for (const std::string& command : s.open_with) lines.add("open with: " + command);
   return lines.text();

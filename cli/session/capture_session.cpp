@@ -29,7 +29,7 @@ using support::error;
 
 /// Here the recording is what is waited for, from the first moment.
 constexpr std::uint64_t kSilentNs = 0;
-/// A process lets go within tens of milliseconds, of CUPTI within a second or two.
+/// A process detaches within tens of milliseconds, of CUPTI within a second or two.
 constexpr std::uint64_t kDetachNs = 5'000'000'000;
 
 constexpr char kNothing[] =
@@ -89,9 +89,10 @@ support::Result<std::unique_ptr<CaptureSession>> CaptureSession::open(Options& o
 
 CaptureSession::~CaptureSession() { restore_interrupt_handlers(); }
 
-void CaptureSession::add(const control::ControlSocket& door, bool named, bool then_detach) {
-  session_->add_process(door, named, then_detach);
-  if (then_detach) to_detach_.push_back(door);
+void CaptureSession::add(const control::ControlSocket& control_socket, bool named,
+                         bool then_detach) {
+  session_->add_process(control_socket, named, then_detach);
+  if (then_detach) to_detach_.push_back(control_socket);
 }
 
 bool CaptureSession::interrupted() const { return g_interrupted; }
@@ -102,22 +103,22 @@ support::Error CaptureSession::interrupted_error() {
       "program goes on; run the command again");
 }
 
-/// The door is the last thing of ours that goes.
+/// The control socket is the last thing of ours that goes.
 void CaptureSession::wait_for_detached(recording::Summary& summary) {
   const std::uint64_t deadline_ns = base::mono_ns() + kDetachNs;
-  for (const control::ControlSocket& door : to_detach_) {
+  for (const control::ControlSocket& control_socket : to_detach_) {
     const auto stopped = [&] {
-      return support::process_stat(static_cast<pid_t>(door.pid)).is_stopped();
+      return support::process_stat(static_cast<pid_t>(control_socket.pid)).is_stopped();
     };
-    while (control::is_listening(door) && !stopped() && base::mono_ns() < deadline_ns) {
+    while (control::is_listening(control_socket) && !stopped() && base::mono_ns() < deadline_ns) {
       line_->update("detaching");
       usleep(5000);
     }
-    if (control::is_listening(door))
+    if (control::is_listening(control_socket))
       summary.missing.push_back(fmt::format(
           "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
           "status` shows whether it has",
-          door.pid, stopped() ? ", as it is stopped" : ""));
+          control_socket.pid, stopped() ? ", as it is stopped" : ""));
   }
   if (!to_detach_.empty()) line_->show_stage("detached");
 }

@@ -37,16 +37,16 @@ class CaptureSession {
   /// Has a process recorded.
   ///
   /// @param named        It gets a file whatever it does.
-  /// @param then_detach  It lets go of everything afterwards.
-  void add(const control::ControlSocket& door, bool named, bool then_detach);
+  /// @param then_detach  It releases everything afterwards.
+  void add(const control::ControlSocket& control_socket, bool named, bool then_detach);
   /// The user has tried to end us already.
   bool interrupted() const;
   /// Where we are, on a terminal only.
   void show_stage(const std::string& stage) { line_->show_stage(stage); }
   /// A sentence for the summary.
-  void add_note(const std::string& sentence) { remarks_.push_back(sentence); }
+  void add_note(const std::string& message) { remarks_.push_back(message); }
   /// One that counts: also with --quiet, and in the exit status.
-  void add_failure(const std::string& sentence) { failures_.push_back(sentence); }
+  void add_failure(const std::string& message) { failures_.push_back(message); }
 
   /// Waits for the end, prints paths (stdout) and summary (stderr). Returns the exit status.
   support::Result<int> finish(const Options& options);

@@ -83,7 +83,7 @@ void DaemonSession::handle_message() {
       failures_.push_back(std::move(event.text));
       break;
     case Kind::kSummary:
-      // The daemon was told to end; it wrote what it had.
+      // The daemon was reported to end; it wrote what it had.
       spdlog::warn("the daemon has ended the session");
       early_summary_ = std::move(event.summary);
       break;
@@ -117,14 +117,16 @@ SessionOutcome DaemonSession::conclude(SessionOutcome outcome) {
     outcome.summary.failures.push_back(
         "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
         "ran; what the program did after that is not recorded");
-  for (std::string& sentence : failures_) outcome.summary.failures.push_back(std::move(sentence));
+  for (std::string& message : failures_) outcome.summary.failures.push_back(std::move(message));
   if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
   return outcome;
 }
 
-void DaemonSession::add_process(const control::ControlSocket& door, bool named, bool then_detach) {
+void DaemonSession::add_process(const control::ControlSocket& control_socket, bool named,
+                                bool then_detach) {
   attached_ = true;
-  client_.join_process(door.pid, door.path, named, then_detach, door.program);
+  client_.join_process(control_socket.pid, control_socket.path, named, then_detach,
+                       control_socket.program);
 }
 
 SessionOutcome DaemonSession::wait_until_recorded(const std::function<int()>& interrupts,
@@ -142,7 +144,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
   DaemonWatchdog pulse;
   const auto daemon = static_cast<pid_t>(ready_.daemon_pid);
   int interrupted = 0;
-  bool told = false;
+  bool reported = false;
   while (true) {
     client::DaemonMessage event = client_.receive(kLookNs);
     auto state = DaemonWatchdog::State::kAlive;
@@ -156,7 +158,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
         failures_.push_back(std::move(event.text));
         break;
       case Kind::kProgress:
-        told = true;
+        reported = true;
         if (event.total == 0 && attached_)
           line.update(event.text);
         else
@@ -169,7 +171,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
         return false;
       case Kind::kNothing:
         // The daemon's own words come as often as we look: this must not replace them.
-        if (!told && !attached_) line.update("writing the trace ...");
+        if (!reported && !attached_) line.update("writing the trace ...");
         state = pulse.observe(observe_daemon(daemon));
         break;
     }

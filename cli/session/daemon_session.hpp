@@ -67,10 +67,10 @@ class DaemonSession {
 
   /// Has a running process recorded.
   ///
-  /// @param door         As daemon/control found it.
+  /// @param control socket         As daemon/control found it.
   /// @param named        It gets a file whatever it does.
-  /// @param then_detach  It lets go of everything afterwards.
-  void add_process(const control::ControlSocket& door, bool named, bool then_detach);
+  /// @param then_detach  It releases everything afterwards.
+  void add_process(const control::ControlSocket& control_socket, bool named, bool then_detach);
   /// Of running processes: waits until the schedule is over and the files are written.
   ///
   /// @param interrupts  As for finish(); the first one ends the recording.

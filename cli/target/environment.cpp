@@ -39,11 +39,11 @@ std::string foreign_preloads(const std::string& value) {
 }
 
 void set_injection(ProgramEnvironment& env, const char* name, const std::string& library) {
-  const std::string sentence = foreign_injection_note(env.variables, name);
-  if (sentence.empty())
+  const std::string message = foreign_injection_note(env.variables, name);
+  if (message.empty())
     environment_set(env.variables, name, library);
   else
-    env.notes.push_back(sentence);
+    env.notes.push_back(message);
 }
 
 }  // namespace

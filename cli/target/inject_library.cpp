@@ -28,11 +28,12 @@ enum AttachReply : int {
   kNoClock = 4
 };
 
-/// The library's worker opens the door within a millisecond; a busy machine may need longer.
+/// The library's worker opens the control socket within a millisecond; a busy machine may need
+/// longer.
 constexpr std::uint64_t kControlSocketTimeout_ns = 3'000'000'000;
 /// Where it said that it runs, but is on its way out: so long until it is asked again.
 constexpr std::uint64_t kRetryInterval_ns = 200'000'000;
-/// It lets go by itself if nobody has come by then.
+/// It detaches by itself if nobody has come by then.
 constexpr int kDetachTimeout_ms = 10'000;
 
 std::string argument(bool stay) {
@@ -48,11 +49,11 @@ support::Result<control::ControlSocket> wait_for_control_socket(std::uint32_t pi
                                                                 std::uint64_t longest_ns) {
   const std::uint64_t deadline_ns = base::mono_ns() + longest_ns;
   for (;;) {
-    control::ControlSocket door = control::control_socket_of(pid);
-    door.program = program;
-    if (!door.path.empty()) return door;
+    control::ControlSocket control_socket = control::control_socket_of(pid);
+    control_socket.program = program;
+    if (!control_socket.path.empty()) return control_socket;
     if (const std::string why = process_gone_reason(pid, program); !why.empty()) return error(why);
-    if (base::mono_ns() >= deadline_ns) return door;
+    if (base::mono_ns() >= deadline_ns) return control_socket;
     usleep(1000);
   }
 }
@@ -125,10 +126,10 @@ support::Result<control::ControlSocket> inject_library(
       return error(why);
     attached(done);
     const bool may_leave = done.answer == kAlreadyAwake;
-    GPUPROF_TRY(door,
+    GPUPROF_TRY(control_socket,
                 wait_for_control_socket(pid, done.program,
                                         may_leave ? kRetryInterval_ns : kControlSocketTimeout_ns));
-    if (!door.path.empty()) return door;
+    if (!control_socket.path.empty()) return control_socket;
     if (!may_leave || base::mono_ns() >= deadline_ns) return no_control_socket_error(pid);
   }
 }

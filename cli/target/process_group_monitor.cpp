@@ -28,9 +28,9 @@ namespace gpuprof::cli {
 namespace {
 
 // Both members of a group have a signal pending when kill returns; this is for the scheduler.
-constexpr std::uint64_t kStartPatienceNs = 50'000'000;
+constexpr std::uint64_t kStartTimeoutNs = 50'000'000;
 // As long as the helper waits for a processor it has not said all that it knows.
-constexpr std::uint64_t kStarvedPatienceNs = 10'000'000'000;
+constexpr std::uint64_t kStarvedTimeoutNs = 10'000'000'000;
 // It ends as soon as the socket closes, unless somebody has stopped it.
 constexpr std::uint64_t kWatchGoodbyeNs = 200'000'000;
 // How often the helper looks at a stopped program, since nobody tells it when that goes on, and we
@@ -45,7 +45,7 @@ void keep_only(int socket) {
   syscall(SYS_close_range, 4U, ~0U, 0U);
 }
 
-/// A stopped process is told nothing of its child: not that it goes on, not that it was killed.
+/// A stopped process is reported nothing of its child: not that it goes on, not that it was killed.
 void continue_parent_if_program_runs(pid_t program) {
   const pid_t us = getppid();
   if (!support::process_stat(program).is_stopped_or_traced() &&
@@ -130,8 +130,8 @@ bool ProcessGroupMonitor::was_sent_to_group(int signal) {
     const std::uint64_t waited = base::mono_ns() - begin;
     // What it was sent makes it runnable at once: when it sleeps it has said so, or was sent
     // nothing.
-    if (waited >= kStartPatienceNs &&
-        (waited >= kStarvedPatienceNs || !support::any_thread_runnable(pid_)))
+    if (waited >= kStartTimeoutNs &&
+        (waited >= kStarvedTimeoutNs || !support::any_thread_runnable(pid_)))
       return take_report(signal);
     pollfd waiting{socket_.get(), POLLIN, 0};
     poll(&waiting, 1, kLookMs);

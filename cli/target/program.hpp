@@ -3,12 +3,13 @@
 // The program under us: started as if we were not there, followed until it ends.
 //
 // Context:  cli
-// Owns:     our signal mask and dispositions from start() on; the program's pid until it is
+// Owns:     the sampling signal mask and dispositions from start() on; the program's pid until it
+// is
 //           waited for
 // Promises: the program gets the mask, dispositions, timers, descriptors, group and limits that we
 //           were started with; signals of the terminal reach it once; what is sent to us alone
 //           reaches it too, and none of it ends us; it stops and goes on with us
-// Not here: what is told to the daemon (run.cpp)
+// Not here: what is reported to the daemon (run.cpp)
 #pragma once
 
 #include <signal.h>

@@ -90,9 +90,9 @@ support::Error no_library_error(std::uint32_t pid) {
 
 support::Result<control::TargetStatus> status_of(std::uint32_t pid, bool* silent) {
   *silent = false;
-  const control::ControlSocket door = control::control_socket_of(pid);
-  if (door.path.empty()) return no_library_error(pid);
-  return control::request_status(door, silent);
+  const control::ControlSocket control_socket = control::control_socket_of(pid);
+  if (control_socket.path.empty()) return no_library_error(pid);
+  return control::request_status(control_socket, silent);
 }
 
 /// The library's thread, which answers, may be gone for a moment, for a fork of the program.
@@ -144,10 +144,10 @@ void apply_role_rules_to_jobs(std::span<SelectedProcess> found) {
 void add_found_by_name(ProcessSelection& meant, const std::vector<std::uint32_t>& asked,
                        const std::vector<std::string>& names, bool all) {
   const std::size_t by_id = meant.selected.size();
-  for (const control::ControlSocket& door : control::find_control_sockets()) {
-    if (std::find(asked.begin(), asked.end(), door.pid) != asked.end()) continue;
+  for (const control::ControlSocket& control_socket : control::find_control_sockets()) {
+    if (std::find(asked.begin(), asked.end(), control_socket.pid) != asked.end()) continue;
     bool silent = false;
-    const auto status = control::request_status(door, &silent);
+    const auto status = control::request_status(control_socket, &silent);
     if (silent) (all ? meant.unresponsive : meant.maybe_named).push_back(status.error().message);
     if (!status) continue;
     const bool named = std::find(names.begin(), names.end(), status.value().name) != names.end();
@@ -157,10 +157,10 @@ void add_found_by_name(ProcessSelection& meant, const std::vector<std::uint32_t>
 }
 
 /// Sentences of processes, as a part of one.
-std::string first_and_count(const std::vector<std::string>& sentences) {
-  if (sentences.size() == 1) return sentences.front();
-  return fmt::format("{} (one of {}; `gpuprof status` lists them)", sentences.front(),
-                     sentences.size());
+std::string first_and_count(const std::vector<std::string>& messages) {
+  if (messages.size() == 1) return messages.front();
+  return fmt::format("{} (one of {}; `gpuprof status` lists them)", messages.front(),
+                     messages.size());
 }
 
 /// Whoever does not answer may have the name.
@@ -183,7 +183,7 @@ support::Result<void> check_not_recording(const control::TargetStatus& status) {
   return error(
       fmt::format("process {} is being recorded already, by the daemon with process id {}; "
                   "wait until that is over, or end it with `gpuprof stop {}`",
-                  status.door.pid, status.daemon_pid, status.door.pid));
+                  status.control_socket.pid, status.daemon_pid, status.control_socket.pid));
 }
 
 support::Result<std::vector<std::uint32_t>> select_pids(const Options& options,
@@ -232,8 +232,8 @@ support::Result<ProcessSelection> select_processes(const Options& options, const
 
 std::vector<std::string> selection_notes(const ProcessSelection& meant) {
   std::vector<std::string> notes;
-  for (const std::string& sentence : meant.maybe_named)
-    notes.push_back("one that may have the name is left out: " + sentence);
+  for (const std::string& message : meant.maybe_named)
+    notes.push_back("one that may have the name is left out: " + message);
   return notes;
 }
 

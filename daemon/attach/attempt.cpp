@@ -120,7 +120,7 @@ bool InjectionAttempt::wait_for_loader() {
   return false;
 }
 
-/// Of those that did not stop when they were told to and have done so by now.
+/// Of those that did not stop when they were reported to and have done so by now.
 void InjectionAttempt::detach_stopped() {
   std::erase_if(seized_, [](Tracee& one) { return one.wait(0) != StopReason::kNone; });
 }
@@ -188,8 +188,8 @@ bool InjectionAttempt::waits_for_child(pid_t tid) const {
 }
 
 /// One that waits for a disk is left alone soon, one that waits for a processor is not: until it
-/// stands it cannot be let go, and would then stand, perhaps with the loader's lock, while another
-/// one loads the library.
+/// stands it cannot be released, and would then stand, perhaps with the loader's lock, while
+/// another one loads the library.
 bool InjectionAttempt::wait_until_stopped(Tracee& tracee) {
   const std::string stat = fmt::format("/proc/{}/task/{}/stat", request_.pid, tracee.tid());
   StopReason how = tracee.stop(base::mono_ns() + kStopNs);

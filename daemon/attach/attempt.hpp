@@ -2,7 +2,7 @@
 //
 // The search for a thread at a safe place, and what is done with it.
 //
-// Context:  construction anywhere, run() on a thread of its own: its end lets go of whatever thread
+// Context:  construction anywhere, run() on a thread of its own: its end releases whatever thread
 //           of the process could not be stopped in time
 // Owns:     what is known of safe places, the copy of the library
 // Promises: a thread that is looked at and not used goes on at once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading our library into a running process, for the CLI.
+// Loading the library into a running process, for the CLI.
 //
 // Context:  cli
 #include "daemon/client/attach.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading our library into a running process, for the CLI.
+// Loading the library into a running process, for the CLI.
 //
 // Context:  cli
 // Owns:     nothing
@@ -36,7 +36,7 @@ struct AttachResult {
 /// Errors: one sentence each, see daemon/attach/inject.hpp.
 support::Result<AttachResult> attach(const AttachRequest& request);
 
-/// Whether our library is mapped there, awake or not.
+/// Whether the library is mapped there, awake or not.
 bool has_library(pid_t pid);
 
 /// The checks alone: nothing is stopped.

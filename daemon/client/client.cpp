@@ -73,11 +73,12 @@ support::Result<SessionInfo> Client::open(const recording::SessionOptions& optio
 
 bool Client::command_started(std::uint32_t pid) { return send(wire::CommandStarted{pid, 0}, {}); }
 bool Client::command_ended(int wait_status) { return send(wire::CommandEnded{wait_status, 0}, {}); }
-bool Client::join_process(std::uint32_t pid, const std::string& door, bool named, bool then_detach,
-                          std::uint32_t program) {
+bool Client::join_process(std::uint32_t pid, const std::string& control_socket, bool named,
+                          bool then_detach, std::uint32_t program) {
   const std::uint32_t flags =
       (named ? wire::kJoinNamed : 0) | (then_detach ? wire::kJoinThenDetach : 0);
-  return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(door.size()), program}, door);
+  return send(wire::Capture{pid, flags, static_cast<std::uint32_t>(control_socket.size()), program},
+              control_socket);
 }
 
 bool Client::joins_complete() { return send(wire::Capture{0, 0, 0, 0}, {}); }

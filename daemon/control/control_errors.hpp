@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it means that nobody opens, or speaks, at a process's door.
+// What it means that nobody opens, or speaks, at a process's control socket.
 //
 // Context:  daemon | cli
 // Owns:     nothing
@@ -21,7 +21,8 @@ bool is_not_listening(int failure);
 /// @param failure  errno of send(2) or recv(2).
 bool was_reset(int failure);
 
-/// Why a door was not answered at, and, where nobody listens or listened, what that may mean:
+/// Why a control socket was not answered at, and, where nobody listens or listened, what that may
+/// mean:
 /// "(…): …".
 std::string not_listening_reason(int failure);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a process something at its door and waits for the answer.
+// Asks a process something at its control socket and waits for the answer.
 //
 // Context:  cli
 #include "daemon/control/control_request.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 using support::error;
 
-/// Its worker answers within a turn (100 ms); letting go of CUPTI may take a second or two.
+/// Its worker answers within a turn (100 ms); releasing CUPTI may take a second or two.
 constexpr int kReplyTimeoutMs = 2000;
 constexpr int kDetachTimeoutMs = 10'000;
 /// More, for one whose worker may be without a processor.
@@ -59,7 +59,7 @@ class ReplyDeadline {
 struct RequestFailure {
   bool unheard = false;  // a fork ended the worker, or a starved one gave us up before we spoke
   bool silent = false;   // nobody spoke, but somebody may be there
-  bool closed = false;   // nor did anybody keep the door open
+  bool closed = false;   // nor did anybody keep the control socket open
 };
 
 /// EAGAIN: so many wait there already that nobody else can, until the worker turns to them.
@@ -73,67 +73,72 @@ base::UniqueFd connect_to(const std::string& path, int wait_ms) {
   }
 }
 
-/// A fork of the program has the library's thread away for a moment; its door is there again then.
-base::UniqueFd connect_while_running(const ControlSocket& door, int wait_ms, int* failure) {
+/// A fork of the program has the library's thread away for a moment; its control socket is there
+/// again then.
+base::UniqueFd connect_while_running(const ControlSocket& control_socket, int wait_ms,
+                                     int* failure) {
   constexpr int kMaxForkMs = 3000;
   const std::uint64_t deadline_ns = ns_in(kMaxForkMs);
-  const ReplyDeadline patience(door.pid, wait_ms);
+  const ReplyDeadline timeout(control_socket.pid, wait_ms);
   for (;;) {
-    const bool last = base::mono_ns() >= deadline_ns, crowded_for_good = patience.over();
-    base::UniqueFd socket = connect_to(door.path, 0);
+    const bool last = base::mono_ns() >= deadline_ns, crowded_for_good = timeout.over();
+    base::UniqueFd socket = connect_to(control_socket.path, 0);
     *failure = socket ? 0 : errno;
-    if (*failure == EAGAIN ? crowded_for_good
-                           : !is_not_listening(*failure) || last ||
-                                 !process_gone_reason(door.pid, door.program).empty())
+    if (*failure == EAGAIN
+            ? crowded_for_good
+            : !is_not_listening(*failure) || last ||
+                  !process_gone_reason(control_socket.pid, control_socket.program).empty())
       return socket;
     usleep(5000);
   }
 }
 
 /// Whether there is something to read in so long.
-bool wait_readable(int socket, const ControlSocket& door, int timeout_ms) {
+bool wait_readable(int socket, const ControlSocket& control_socket, int timeout_ms) {
   constexpr int kLookMs = 100;
-  const ReplyDeadline patience(door.pid, timeout_ms);
+  const ReplyDeadline timeout(control_socket.pid, timeout_ms);
   for (;;) {
-    const bool last = patience.over();
+    const bool last = timeout.over();
     pollfd one{socket, POLLIN, 0};
     if (::poll(&one, 1, kLookMs) == 1) return true;
     if (last) return false;
   }
 }
 
-support::Error no_reply_error(const ControlSocket& door, const char* what, int failure) {
+support::Error no_reply_error(const ControlSocket& control_socket, const char* what, int failure) {
   const bool away = is_not_listening(failure) || was_reset(failure);
   if (failure == EAGAIN)
-    return error("process " + std::to_string(door.pid) + what + ": " + no_reply_reason(door.pid));
-  const std::string gone = away ? process_gone_reason(door.pid, door.program) : "";
-  return error("process " + std::to_string(door.pid) + what +
+    return error("process " + std::to_string(control_socket.pid) + what + ": " +
+                 no_reply_reason(control_socket.pid));
+  const std::string gone =
+      away ? process_gone_reason(control_socket.pid, control_socket.program) : "";
+  return error("process " + std::to_string(control_socket.pid) + what +
                (gone.empty() ? " " + not_listening_reason(failure) : ": " + gone));
 }
 
 /// The answer, in `buffer`.
 template <typename M>
-support::Result<wire::Packet> call_once(const ControlSocket& door, const M& request, int timeout_ms,
-                                        Buffer& buffer, RequestFailure* failed) {
-  const std::string who = "process " + std::to_string(door.pid);
+support::Result<wire::Packet> call_once(const ControlSocket& control_socket, const M& request,
+                                        int timeout_ms, Buffer& buffer, RequestFailure* failed) {
+  const std::string who = "process " + std::to_string(control_socket.pid);
   int failure = 0;
-  const base::UniqueFd socket = connect_while_running(door, timeout_ms, &failure);
+  const base::UniqueFd socket = connect_while_running(control_socket, timeout_ms, &failure);
   failed->silent = !is_not_listening(failure);
-  if (!socket) return no_reply_error(door, " does not answer at its door", failure);
+  if (!socket) return no_reply_error(control_socket, " does not answer at its door", failure);
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
   if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
     failed->unheard = failed->closed = was_reset(errno);
-    return no_reply_error(door, " closed its door", errno);
+    return no_reply_error(control_socket, " closed its door", errno);
   }
-  if (!wait_readable(socket.get(), door, timeout_ms))
-    return error(who + " does not answer: " + no_reply_reason(door.pid));
+  if (!wait_readable(socket.get(), control_socket, timeout_ms))
+    return error(who + " does not answer: " + no_reply_reason(control_socket.pid));
   const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   wire::Packet packet;
   std::uint16_t major = 0;
   failed->unheard = got < 0 && was_reset(errno);
   failed->closed = got <= 0;
-  if (got < 0) return no_reply_error(door, " closed its door", errno);
+  if (got < 0) return no_reply_error(control_socket, " closed its door", errno);
   if (got == 0) return error(who + " closed its door and said nothing");
   failed->silent = false;
   if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
@@ -144,25 +149,25 @@ support::Result<wire::Packet> call_once(const ControlSocket& door, const M& requ
   return packet;
 }
 
-/// A door is closed before its process has ended, and while it forks.
-bool is_there(const ControlSocket& door, const RequestFailure& failed) {
+/// A control socket is closed before its process has ended, and while it forks.
+bool is_there(const ControlSocket& control_socket, const RequestFailure& failed) {
   int failure = 0;
-  if (failed.silent && failed.closed) connect_while_running(door, 0, &failure);
+  if (failed.silent && failed.closed) connect_while_running(control_socket, 0, &failure);
   return failed.silent && !is_not_listening(failure) &&
-         process_gone_reason(door.pid, door.program).empty();
+         process_gone_reason(control_socket.pid, control_socket.program).empty();
 }
 
 /// @param silent  As of request_status().
 template <typename M>
-support::Result<wire::Packet> call(const ControlSocket& door, const M& request, int timeout_ms,
-                                   Buffer& buffer, bool* silent = nullptr) {
+support::Result<wire::Packet> call(const ControlSocket& control_socket, const M& request,
+                                   int timeout_ms, Buffer& buffer, bool* silent = nullptr) {
   const std::uint64_t deadline_ns = ns_in(timeout_ms);
   for (;;) {
     const bool last = base::mono_ns() >= deadline_ns;
     RequestFailure failed;
-    auto answer = call_once(door, request, timeout_ms, buffer, &failed);
+    auto answer = call_once(control_socket, request, timeout_ms, buffer, &failed);
     if (answer || !failed.unheard || last) {
-      if (silent != nullptr) *silent = !answer && is_there(door, failed);
+      if (silent != nullptr) *silent = !answer && is_there(control_socket, failed);
       return answer;
     }
     usleep(5000);
@@ -190,9 +195,10 @@ std::string value_of(const std::string& text, const std::string& key) {
 }
 
 template <typename M>
-support::Result<void> send_request(const ControlSocket& door, const M& request, int timeout_ms) {
+support::Result<void> send_request(const ControlSocket& control_socket, const M& request,
+                                   int timeout_ms) {
   alignas(8) Buffer buffer;
-  const auto answer = call(door, request, timeout_ms, buffer);
+  const auto answer = call(control_socket, request, timeout_ms, buffer);
   if (!answer) return answer.error();
   return {};
 }
@@ -209,41 +215,41 @@ std::uint32_t listener_of(const std::string& path, int* failure, int wait_ms) {
   return who.pid > 0 ? static_cast<std::uint32_t>(who.pid) : 0;
 }
 
-bool is_listening(const ControlSocket& door) {
+bool is_listening(const ControlSocket& control_socket) {
   int failure = 0;
-  return listener_of(door.path, &failure) != 0 || failure == EAGAIN;
+  return listener_of(control_socket.path, &failure) != 0 || failure == EAGAIN;
 }
 
-support::Result<TargetStatus> request_status(const ControlSocket& door, bool* silent) {
+support::Result<TargetStatus> request_status(const ControlSocket& control_socket, bool* silent) {
   alignas(8) Buffer buffer;
-  GPUPROF_TRY(packet, call(door, wire::StatusRequest{}, kReplyTimeoutMs, buffer, silent));
-  wire::StatusReply said;
-  if (!packet.as(&said)) return error("the answer is none of gpuprof");
+  GPUPROF_TRY(packet, call(control_socket, wire::StatusRequest{}, kReplyTimeoutMs, buffer, silent));
+  wire::StatusReply reported;
+  if (!packet.as(&reported)) return error("the answer is none of gpuprof");
   const std::string text(packet.tail, packet.tail_bytes);
   TargetStatus status;
-  status.door = door;
+  status.control_socket = control_socket;
   status.name = value_of(text, "name");
-  status.state = state_text(said.state);
-  status.in_session = said.in_session != 0;
+  status.state = state_text(reported.state);
+  status.in_session = reported.in_session != 0;
   status.attached = value_of(text, "attached") == "1";
   status.reduced =
       static_cast<std::uint32_t>(std::strtoul(value_of(text, "less").c_str(), nullptr, 10));
   status.cuda = value_of(text, "cuda") == "1";
   status.nvtx = value_of(text, "nvtx") == "1";
-  status.daemon_pid = said.daemon_pid;
-  status.steps = said.steps;
-  status.dropped = said.dropped;
-  status.worker_cpu_ns = said.worker_cpu_ns;
-  status.age_ns = base::mono_ns() - said.armed_ns;
+  status.daemon_pid = reported.daemon_pid;
+  status.steps = reported.steps;
+  status.dropped = reported.dropped;
+  status.worker_cpu_ns = reported.worker_cpu_ns;
+  status.age_ns = base::mono_ns() - reported.armed_ns;
   return status;
 }
 
-support::Result<void> request_stop(const ControlSocket& door) {
-  return send_request(door, wire::StopRequest{}, kReplyTimeoutMs);
+support::Result<void> request_stop(const ControlSocket& control_socket) {
+  return send_request(control_socket, wire::StopRequest{}, kReplyTimeoutMs);
 }
 
-support::Result<void> request_detach(const ControlSocket& door) {
-  return send_request(door, wire::DetachRequest{}, kDetachTimeoutMs);
+support::Result<void> request_detach(const ControlSocket& control_socket) {
+  return send_request(control_socket, wire::DetachRequest{}, kDetachTimeoutMs);
 }
 
 }  // namespace gpuprof::control

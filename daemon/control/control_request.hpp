@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One request at a door.
+// One request at a control socket.
 //
 // Context:  cli
 // Owns:     nothing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for doors: in our own folders, in those of other mount namespaces, among abstract names.
+// Looks for control sockets: in our own folders, in those of other mount namespaces, among abstract
+// names.
 //
 // Context:  cli
 #include "daemon/control/control_sockets.hpp"
@@ -40,7 +41,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Folders of doors below a root ("" or /proc/PID/root), of every user.
+/// Folders of control sockets below a root ("" or /proc/PID/root), of every user.
 std::vector<std::string> control_folders(const std::string& root) {
   std::vector<std::string> folders;
   for (const wire::ControlSocketFolder& place : wire::kControlSocketFolders) {
@@ -95,12 +96,12 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }
 
 /// The process that answers at a path; 0: none. A file that nobody listens behind is removed,
-/// unless it is a new one by now: the library makes its door anew where its thread had to be gone
-/// for a fork.
+/// unless it is a new one by now: the library makes its control socket anew where its thread had to
+/// be gone for a fork.
 ///
 /// @param named     The id its name stands for, as we see it; 0: not known. It is taken for that of
-///                  a process at whose door so many wait that nobody else can: it is stopped, or
-///                  the machine busy.
+///                  a process at whose control socket so many wait that nobody else can: it is
+///                  stopped, or the machine busy.
 /// @param or_named  Finds that id where it is not known, and we got no place for 0.5 s; 0: none.
 template <typename OrNamed>
 std::uint32_t listening_process(const std::string& path, std::uint32_t named, OrNamed or_named) {
@@ -121,7 +122,7 @@ ControlSocket belonging(std::uint32_t pid, const std::string& path) {
   return {pid, path, support::exec_fingerprint(static_cast<pid_t>(pid))};
 }
 
-/// A door whose process was ended while it made it: nobody will ever rename it.
+/// A control socket whose process was ended while it made it: nobody will ever rename it.
 bool is_stale(const std::string& path, const std::string& name) {
   constexpr std::time_t kStaleAgeSeconds = 60;
   const std::string_view unfinished = wire::kNotListeningSuffix;
@@ -131,10 +132,10 @@ bool is_stale(const std::string& path, const std::string& name) {
          info.st_mtime + kStaleAgeSeconds < std::time(nullptr);
 }
 
-/// @param wanted  Only doors of this id, as the process sees itself; 0: all.
+/// @param wanted  Only control sockets of this id, as the process sees itself; 0: all.
 /// @param as      That process's id as we see it; 0: not known.
 void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32_t as,
-                      std::vector<ControlSocket>& doors) {
+                      std::vector<ControlSocket>& control_sockets) {
   const std::string place = place_of(root.substr(0, root.rfind('/')));
   const std::string start = wanted == 0 ? "" : std::to_string(wanted) + "-";
   for (const std::string& folder : control_folders(root))
@@ -148,12 +149,12 @@ void add_from_folders(const std::string& root, std::uint32_t wanted, std::uint32
           return !place.empty() && place_of(proc) == place;
         });
       });
-      if (pid != 0) doors.push_back(belonging(pid, path));
+      if (pid != 0) control_sockets.push_back(belonging(pid, path));
     }
 }
 
 /// Abstract names are of one network namespace: ours.
-void add_abstract(std::vector<ControlSocket>& doors) {
+void add_abstract(std::vector<ControlSocket>& control_sockets) {
   std::ifstream sockets("/proc/net/unix");
   std::set<std::string> names;
   for (std::string line; std::getline(sockets, line);) {
@@ -168,46 +169,46 @@ void add_abstract(std::vector<ControlSocket>& doors) {
       return seen_as(named,
                      [&](const std::string& proc) { return link_text(proc + "/ns/net") == net; });
     });
-    if (pid != 0) doors.push_back(belonging(pid, name));
+    if (pid != 0) control_sockets.push_back(belonging(pid, name));
   }
 }
 
-void sort_and_thin(std::vector<ControlSocket>& doors) {
-  std::stable_sort(doors.begin(), doors.end(),
+void sort_and_thin(std::vector<ControlSocket>& control_sockets) {
+  std::stable_sort(control_sockets.begin(), control_sockets.end(),
                    [](const ControlSocket& a, const ControlSocket& b) { return a.pid < b.pid; });
-  doors.erase(
-      std::unique(doors.begin(), doors.end(),
+  control_sockets.erase(
+      std::unique(control_sockets.begin(), control_sockets.end(),
                   [](const ControlSocket& a, const ControlSocket& b) { return a.pid == b.pid; }),
-      doors.end());
+      control_sockets.end());
 }
 
 }  // namespace
 
 std::vector<ControlSocket> find_control_sockets() {
-  std::vector<ControlSocket> doors;
-  add_from_folders("", 0, 0, doors);
+  std::vector<ControlSocket> control_sockets;
+  add_from_folders("", 0, 0, control_sockets);
   std::set<std::string> seen = {place_of("/proc/self")};
   for (const std::string& name : names_in("/proc")) {
     if (!is_number(name)) continue;
     const std::string proc = "/proc/" + name, place = place_of(proc);
     if (place.empty() || seen.contains(place)) continue;
-    add_from_folders(proc + "/root", 0, 0, doors);
+    add_from_folders(proc + "/root", 0, 0, control_sockets);
     // One that ended meanwhile showed us nothing: the next process there will.
     if (place_of(proc) == place) seen.insert(place);
   }
-  add_abstract(doors);
-  sort_and_thin(doors);
-  return doors;
+  add_abstract(control_sockets);
+  sort_and_thin(control_sockets);
+  return control_sockets;
 }
 
 ControlSocket control_socket_of(std::uint32_t pid) {
-  std::vector<ControlSocket> doors;
+  std::vector<ControlSocket> control_sockets;
   const std::string proc = "/proc/" + std::to_string(pid);
   const bool near = place_of(proc) == place_of("/proc/self") || place_of(proc).empty();
-  add_from_folders(near ? "" : proc + "/root", inner_pid(pid), pid, doors);
-  if (doors.empty()) add_abstract(doors);
-  for (const ControlSocket& door : doors)
-    if (door.pid == pid) return door;
+  add_from_folders(near ? "" : proc + "/root", inner_pid(pid), pid, control_sockets);
+  if (control_sockets.empty()) add_abstract(control_sockets);
+  for (const ControlSocket& control_socket : control_sockets)
+    if (control_socket.pid == pid) return control_socket;
   return ControlSocket{pid, ""};
 }
 

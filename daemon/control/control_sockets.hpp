@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes with our library in them, found by their doors (wire/control_socket.hpp).
+// Processes with the library in them, found by their control sockets (wire/control_socket.hpp).
 //
 // Context:  cli
 // Owns:     nothing
-// Promises: only reads /proc and knocks; a door whose process has gone is noticed and its file
+// Promises: only reads /proc and connects; a control socket whose process has gone is noticed and
+// its file
 //           removed; works for processes in other mount, pid and network namespaces whose /proc
 //           entry can be seen
 // Not here: what a session does with them (daemon/session/processes/join_requests)
@@ -25,9 +26,9 @@ struct ControlSocket {
   std::uint32_t program = 0;  // support::exec_fingerprint() of the one it belongs to; 0: not known
 };
 
-/// What a process says of itself at its door.
+/// What a process says of itself at its control socket.
 struct TargetStatus {
-  ControlSocket door;
+  ControlSocket control_socket;
   std::string name;   // --name
   std::string state;  // armed, counting, recording
   bool in_session = false;
@@ -37,32 +38,33 @@ struct TargetStatus {
   std::uint32_t reduced = 0;  // wire::kLess…: what is left out under --max-overhead
   std::uint64_t daemon_pid = 0;
   std::uint64_t steps = 0, dropped = 0;
-  std::uint64_t worker_cpu_ns = 0;  // CPU time of our thread, since it began
+  std::uint64_t worker_cpu_ns = 0;  // CPU time of the worker thread, since it began
   std::uint64_t age_ns = 0;         // since the library came to life there
 };
 
-/// Every door this user may see, sorted by process.
+/// Every control socket this user may see, sorted by process.
 std::vector<ControlSocket> find_control_sockets();
 
-/// The door of one process; an empty path if it has none.
+/// The control socket of one process; an empty path if it has none.
 ControlSocket control_socket_of(std::uint32_t pid);
 
 /// Whether the process still listens there.
-bool is_listening(const ControlSocket& door);
+bool is_listening(const ControlSocket& control_socket);
 
 /// Whoever waits for a processor is waited for longer than whoever sleeps or is stopped.
 ///
 /// @param silent  Set: it has not answered, but its process is there. What has ended, gone on as
-///                another program, let go, refused or is of another version is not silent.
+///                another program, detached, refused or is of another version is not silent.
 /// Errors: nobody answers, another version.
-support::Result<TargetStatus> request_status(const ControlSocket& door, bool* silent = nullptr);
+support::Result<TargetStatus> request_status(const ControlSocket& control_socket,
+                                             bool* silent = nullptr);
 
 /// Ends the session that records the process.
 ///
 /// Errors: the process's own sentence (nothing is recorded there), nobody answers.
-support::Result<void> request_stop(const ControlSocket& door);
+support::Result<void> request_stop(const ControlSocket& control_socket);
 
-/// Returns when the process has let go of everything.
-support::Result<void> request_detach(const ControlSocket& door);
+/// Returns when the process has released everything.
+support::Result<void> request_detach(const ControlSocket& control_socket);
 
 }  // namespace gpuprof::control

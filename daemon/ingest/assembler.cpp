@@ -39,10 +39,10 @@ void Assembler::on(const RingInfo& ring, const wire::Lost& r, const Tail&) {
   const bool timed = life_.contains(r.first_ns, r.last_ns);
   ring_drops_.add_reported(ring, r.count, timed ? r.first_ns : 0, timed ? r.last_ns : 0);
   if (ring.role == static_cast<std::uint32_t>(wire::RingRole::kSignal)) return;
-  ranges_.lane_lost(ring, r.first_ns);
-  operators_.lane_lost(ring, r.first_ns);
+  ranges_.ring_lost(ring, r.first_ns);
+  operators_.ring_lost(ring, r.first_ns);
   range_history_.enter(ring.tid, timed ? r.first_ns : 0, 0);
-  finder_.lane_lost(ring);
+  finder_.ring_lost(ring);
 }
 
 void Assembler::on(const RingInfo&, const wire::Sample& r, const Tail&) {
@@ -84,7 +84,7 @@ model::RangeId Assembler::launching_range(const RingInfo& ring, std::uint32_t op
   return op.id != 0 && op.scope != model::kScopeUser ? op.id : innermost(ring, op_id);
 }
 
-// Something began or ended on the lane's thread.
+// Something began or ended on the ring buffer's thread.
 void Assembler::update_enclosing_range(const RingInfo& ring, std::uint64_t ts_ns) {
   if (life_.contains(ts_ns)) range_history_.enter(ring.tid, ts_ns, launching_range(ring, 0));
 }

@@ -59,26 +59,26 @@ class Assembler {
     life_.set_start(start_ns);
     losses_.begin_round(start_ns);
   }
-  /// Before lanes are drained: nothing in them can be younger than this.
+  /// Before ring buffers are drained: nothing in them can be younger than this.
   void begin_round(std::uint64_t now_ns) {
     life_.set_now(now_ns);
     losses_.begin_round(now_ns);
     round_ns_ = now_ns;
   }
-  /// What a lane has dropped ever, by its own count. Behind its records.
+  /// What a ring buffer has dropped ever, by its own count. Behind its records.
   void on_ring_dropped(const RingInfo& ring, std::uint64_t count) {
     ring_drops_.update_counter(ring, count, round_ns_);
   }
   void on_ring_retired(const RingInfo& ring, std::uint64_t on_ring_dropped) {
     ring_drops_.on_ring_retired(ring, on_ring_dropped, round_ns_);
   }
-  /// A file is about to be written, or nothing follows: what lanes dropped and have not told of is
-  /// lost by now.
+  /// A file is about to be written, or nothing follows: what ring buffers dropped and have not told
+  /// of is lost by now.
   void flush_drops() { ring_drops_.flush(); }
 
-  // One record each, in the order of its lane; called by Decoder::drain.
+  // One record each, in the order of its ring buffer; called by Decoder::drain.
   void on(const RingInfo& ring, const wire::RingOpen& r, const Tail&) {
-    ranges_.lane_opened(ring, r.ts_ns);
+    ranges_.ring_opened(ring, r.ts_ns);
     operators_.on_ring_opened(ring, r.ts_ns);
     range_history_.enter(ring.tid, r.ts_ns, 0);
   }
@@ -157,7 +157,7 @@ class Assembler {
   void on(const RingInfo& ring, const wire::JitActivity& r, const Tail&);
   void on(const RingInfo&, const wire::ClockSync& r, const Tail&);
 
-  /// All lanes were drained once. Joins, sorts and sends what waited for that.
+  /// All ring buffers were drained once. Joins, sorts and sends what waited for that.
   void end_round(std::uint64_t now_ns);
 
   /// A file is about to be written: nothing waits for a clock in the next rounds.
@@ -175,7 +175,7 @@ class Assembler {
     ranges_.remark(text, tid, ts_ns);
   }
 
-  /// Writes the losses known so far, so that they are told apart from later ones.
+  /// Writes the losses known so far, so that they are distinguished from later ones.
   void write_losses(std::uint64_t now_ns);
 
   /// A window is cut: writes copies of ranges and operators that are open, for its file.

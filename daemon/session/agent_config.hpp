@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each agent of a session is told, from the session's options.
+// What each agent of a session is reported, from the session's options.
 //
 // Context:  daemon
 // Owns:     nothing

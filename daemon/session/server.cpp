@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of the daemon.
+// The control socket of the daemon.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see server.hpp
@@ -101,11 +101,11 @@ bool Server::accept_one() {
     return true;
   }
   if (pending_peers_.size() >= kMaxPendingPeers) return true;
-  PendingPeer& stranger = pending_peers_.emplace_back();
-  stranger.connection = std::move(connection);
-  stranger.who = who;
-  stranger.since_ns = base::mono_ns();
-  stranger.connection->watch([this, &stranger] { receive_from(stranger); });
+  PendingPeer& peer = pending_peers_.emplace_back();
+  peer.connection = std::move(connection);
+  peer.who = who;
+  peer.since_ns = base::mono_ns();
+  peer.connection->watch([this, &peer] { receive_from(peer); });
   return true;
 }
 
@@ -151,44 +151,44 @@ void Server::resume_accepting(std::uint64_t now_ns) {
 }
 
 // The callback that runs this belongs to the stranger: it is only marked here, swept later.
-void Server::receive_from(PendingPeer& stranger) {
+void Server::receive_from(PendingPeer& peer) {
   wire::Packet packet;
   std::uint16_t major = 0;
-  if (stranger.done) return;
-  switch (stranger.connection->receive(&packet, &major)) {
+  if (peer.done) return;
+  switch (peer.connection->receive(&packet, &major)) {
     case Connection::Received::kNothing:
       return;
     case Connection::Received::kClosed:
-      stranger.done = true;
+      peer.done = true;
       return;
     case Connection::Received::kMalformed:
-      stranger.connection->refuse("That was no message of gpuprof.");
-      stranger.done = true;
+      peer.connection->refuse("That was no message of gpuprof.");
+      peer.done = true;
       return;
     case Connection::Received::kMessage:
       break;
   }
-  dispatch_first_message(stranger, packet, major);
-  stranger.done = true;
+  dispatch_first_message(peer, packet, major);
+  peer.done = true;
 }
 
-void Server::dispatch_first_message(PendingPeer& stranger, const wire::Packet& packet,
+void Server::dispatch_first_message(PendingPeer& peer, const wire::Packet& packet,
                                     std::uint16_t major) {
   if (major != wire::kWireMajor) {
-    stranger.connection->refuse("The library and the daemon are of different versions (" +
-                                std::to_string(major) + " and " + std::to_string(wire::kWireMajor) +
-                                ").");
+    peer.connection->refuse("The library and the daemon are of different versions (" +
+                            std::to_string(major) + " and " + std::to_string(wire::kWireMajor) +
+                            ").");
     ++refused_;
     for (const auto& session : sessions_) session->peer_refused();
     return;
   }
   switch (packet.type) {
     case wire::MessageType::kHello:
-      return add_agent(stranger, packet);
+      return add_agent(peer, packet);
     case wire::MessageType::kOpenSession:
-      return open_session(stranger, packet);
+      return open_session(peer, packet);
     default:
-      stranger.connection->refuse("A first message must be Hello or OpenSession.");
+      peer.connection->refuse("A first message must be Hello or OpenSession.");
   }
 }
 
@@ -198,31 +198,31 @@ Session* Server::session_of(std::uint64_t key) {
   return nullptr;
 }
 
-void Server::add_agent(PendingPeer& stranger, const wire::Packet& packet) {
+void Server::add_agent(PendingPeer& peer, const wire::Packet& packet) {
   wire::Hello hello;
-  if (!packet.as(&hello)) return stranger.connection->refuse("The Hello is too short.");
+  if (!packet.as(&hello)) return peer.connection->refuse("The Hello is too short.");
   if (hello.major != wire::kWireMajor)
-    return stranger.connection->refuse("The library and the daemon are of different versions.");
+    return peer.connection->refuse("The library and the daemon are of different versions.");
   Session* session = session_of(hello.session);
   if (session == nullptr) {
     ++refused_;
-    return stranger.connection->refuse("The daemon has no such session (any more).");
+    return peer.connection->refuse("The daemon has no such session (any more).");
   }
-  session->add_agent(std::move(stranger.connection), hello, packet, stranger.who);
+  session->add_agent(std::move(peer.connection), hello, packet, peer.who);
 }
 
-void Server::open_session(PendingPeer& stranger, const wire::Packet& packet) {
+void Server::open_session(PendingPeer& peer, const wire::Packet& packet) {
   wire::OpenSession open;
-  const bool is_client = !private_ || stranger.client;
+  const bool is_client = !private_ || peer.client;
   if (!packet.as(&open) || !is_client || stopping_)
-    return stranger.connection->fail("The daemon opens no session for this request.");
+    return peer.connection->fail("The daemon opens no session for this request.");
   private_opened_ = private_;
   auto options = recording::from_text(
       std::string(packet.tail, std::min<std::size_t>(open.text_bytes, packet.tail_bytes)));
-  if (!options) return stranger.connection->fail(options.error().message);
+  if (!options) return peer.connection->fail(options.error().message);
   Session::Setup setup{options.take(), random_key(), setup_.host};
-  auto session = Session::open(std::move(setup), loop_, &stranger.connection);
-  if (!session) return stranger.connection->fail(session.error().message);
+  auto session = Session::open(std::move(setup), loop_, &peer.connection);
+  if (!session) return peer.connection->fail(session.error().message);
   sessions_.push_back(session.take());
   sessions_.back()->send_ready(setup_.address);
 }
@@ -238,8 +238,8 @@ int Server::timeout_ms(std::uint64_t now_ns) const {
 }
 
 void Server::sweep(std::uint64_t now_ns) {
-  pending_peers_.remove_if([&](const PendingPeer& stranger) {
-    return stranger.done || (!stranger.client && now_ns - stranger.since_ns > kHelloTimeoutNs);
+  pending_peers_.remove_if([&](const PendingPeer& peer) {
+    return peer.done || (!peer.client && now_ns - peer.since_ns > kHelloTimeoutNs);
   });
   std::erase_if(sessions_, [](const auto& session) { return session->finished(); });
 }
@@ -252,10 +252,9 @@ bool Server::run_once(int most_ms) {
   sweep(now_ns);
   resume_accepting(now_ns);
   if (!sessions_.empty()) return true;
-  const bool waiting_for_client =
-      private_ && !private_opened_ &&
-      std::any_of(pending_peers_.begin(), pending_peers_.end(),
-                  [](const PendingPeer& stranger) { return stranger.client; });
+  const bool waiting_for_client = private_ && !private_opened_ &&
+                                  std::any_of(pending_peers_.begin(), pending_peers_.end(),
+                                              [](const PendingPeer& peer) { return peer.client; });
   return private_ ? waiting_for_client && !stopping_ : !stopping_;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door: who may connect, and which session a peer belongs to.
+// The control socket: who may connect, and which session a peer belongs to.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the listening socket, peers that have not said who they are, the sessions
@@ -60,11 +60,10 @@ class Server {
   bool refuse_next();
   void resume_accepting(std::uint64_t now_ns);
   bool accepts_user(std::uint32_t uid) const;
-  void receive_from(PendingPeer& stranger);
-  void dispatch_first_message(PendingPeer& stranger, const wire::Packet& packet,
-                              std::uint16_t major);
-  void open_session(PendingPeer& stranger, const wire::Packet& packet);
-  void add_agent(PendingPeer& stranger, const wire::Packet& packet);
+  void receive_from(PendingPeer& peer);
+  void dispatch_first_message(PendingPeer& peer, const wire::Packet& packet, std::uint16_t major);
+  void open_session(PendingPeer& peer, const wire::Packet& packet);
+  void add_agent(PendingPeer& peer, const wire::Packet& packet);
   Session* session_of(std::uint64_t key);
   int timeout_ms(std::uint64_t now_ns) const;
   void sweep(std::uint64_t now_ns);

@@ -78,9 +78,7 @@ Session::Session(Setup setup, AgentConfig config, SpoolFolder folder,
               named->second = hello.process_start_ticks;
             add_agent(std::move(connection), hello, packet, who);
           },
-          [this](std::uint32_t pid, const std::string& sentence) {
-            capture_failed(pid, sentence);
-          }),
+          [this](std::uint32_t pid, const std::string& message) { capture_failed(pid, message); }),
       opened_ns_(base::mono_ns()) {
   if (client != nullptr) client_ = std::move(*client);
   if (client_) client_->watch([this] { receive_from_client(); });
@@ -172,8 +170,8 @@ bool Session::evict_smallest() {
   const auto index = static_cast<std::size_t>(least - targets_.begin());
   targets_.erase(least);
   std::erase(selected_targets_, index);
-  for (std::size_t& chosen : selected_targets_)
-    if (chosen > index) --chosen;
+  for (std::size_t& selected : selected_targets_)
+    if (selected > index) --selected;
   return true;
 }
 
@@ -320,9 +318,9 @@ void Session::capture(const wire::Packet& packet) {
                        asked.program, setup_.key, address_, base::mono_ns());
 }
 
-void Session::capture_failed(std::uint32_t pid, const std::string& sentence) {
+void Session::capture_failed(std::uint32_t pid, const std::string& message) {
   if (named_.contains(pid) || !support::has_ended(static_cast<pid_t>(pid)))
-    return add_failure(sentence);
+    return add_failure(message);
   remark("ended " + std::to_string(pid),
          "Process " + std::to_string(pid) + " ended before anything was recorded of it.");
 }

@@ -66,7 +66,7 @@ class Session final : private TargetListener {
   bool finished() const { return state_ == State::kFinished; }
   /// Finish now.
   void request_end() { end_requested_ = true; }
-  /// The daemon was told to end (SIGTERM).
+  /// The daemon was reported to end (SIGTERM).
   void end_with_daemon();
 
   std::uint64_t key() const { return setup_.key; }
@@ -111,7 +111,7 @@ class Session final : private TargetListener {
   void capture(const wire::Packet& packet);
   void end_requested();
   /// One that nobody named and that has ended is no failure.
-  void capture_failed(std::uint32_t pid, const std::string& sentence);
+  void capture_failed(std::uint32_t pid, const std::string& message);
   void target_end_requested(Target&, std::uint32_t by_pid) override;
   bool joined_targets_are_done() const;
   void client_closed();
@@ -134,7 +134,7 @@ class Session final : private TargetListener {
   void advance_windows(std::uint64_t now_ns);
   bool flush_answered(std::uint64_t token, std::uint64_t deadline_ns, std::uint64_t now_ns) const;
   void check_size(std::uint64_t now_ns);
-  void remark(const std::string& key, const std::string& sentence);
+  void remark(const std::string& key, const std::string& message);
 
   // session_ending.cpp: the end, files, summary
   bool should_end(std::uint64_t now_ns) const;
@@ -155,7 +155,7 @@ class Session final : private TargetListener {
   bool keeps_last_only() const;
   std::vector<Candidate> candidates() const;
   std::vector<std::uint32_t> update_selection();
-  spool::SessionView view_of_chosen() const;
+  spool::SessionView view_of_selected() const;
   std::vector<std::string> selected_spools() const;
   void send_progress(std::uint64_t now_ns);
   void finish(std::uint64_t now_ns);
@@ -166,7 +166,7 @@ class Session final : private TargetListener {
   void add_lost_image(recording::Summary& made, std::size_t index) const;
   std::string steps_message() const;
   std::string matches_message(std::uint64_t steps) const;
-  void add_failure(const std::string& sentence);
+  void add_failure(const std::string& message);
   /// Some process has an event in its spool: else nobody could recover anything.
   bool anything_stored() const;
   void send_summary(const recording::Summary& summary);

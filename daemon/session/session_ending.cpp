@@ -147,7 +147,7 @@ std::vector<std::string> Session::selected_spools() const {
 }
 
 /// The session as exporters see it, without the images that get no file.
-spool::SessionView Session::view_of_chosen() const {
+spool::SessionView Session::view_of_selected() const {
   spool::SessionView view;
   view.folder = folder_.path();
   view.host = setup_.host;
@@ -164,7 +164,7 @@ spool::SessionView Session::view_of_chosen() const {
 }
 
 void Session::post_window(const model::Window& window) {
-  worker_->post([this, window, view = view_of_chosen()]() -> std::function<void()> {
+  worker_->post([this, window, view = view_of_selected()]() -> std::function<void()> {
     auto result = exporter::write_window(view, window, view.selected, [this](auto done, auto all) {
       progress_done_.store(done, std::memory_order_relaxed);
       progress_total_.store(all, std::memory_order_relaxed);
@@ -185,7 +185,7 @@ void Session::post_last_windows() {
 }
 
 void Session::post_by_size() {
-  worker_->post([this, view = view_of_chosen()]() -> std::function<void()> {
+  worker_->post([this, view = view_of_selected()]() -> std::function<void()> {
     using Windows = std::vector<model::Window>;
     auto result = support::catch_out_of_memory("find what the files hold", [&] {
       return exporter::split_by_event_count(view, view.selected);

@@ -53,9 +53,9 @@ const char* sampler_text(std::uint64_t kind) {
   }
 }
 
-void add_once(std::vector<std::string>& sentences, const std::string& sentence) {
-  if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
-    sentences.push_back(sentence);
+void add_once(std::vector<std::string>& messages, const std::string& message) {
+  if (std::find(messages.begin(), messages.end(), message) == messages.end())
+    messages.push_back(message);
 }
 
 /// Peak resident memory of this daemon; 0 where the kernel does not tell. Not from getrusage: that
@@ -127,9 +127,9 @@ void add_limited(recording::Summary& made, const Target& target) {
                              static_cast<double>(one.share_ppm) / kPpm, one.what});
 }
 
-bool is_said_of(const std::vector<exporter::WrittenFile>& files, const std::string& sentence) {
+bool is_reported_of(const std::vector<exporter::WrittenFile>& files, const std::string& message) {
   return std::any_of(files.begin(), files.end(), [&](const exporter::WrittenFile& file) {
-    return std::find(file.missing.begin(), file.missing.end(), sentence) != file.missing.end();
+    return std::find(file.missing.begin(), file.missing.end(), message) != file.missing.end();
   });
 }
 
@@ -139,17 +139,17 @@ void add_missing(recording::Summary& made, const std::vector<exporter::WrittenFi
   std::vector<exporter::WrittenFile> firsts;
   for (const exporter::WrittenFile& file : files)
     if (file.format == files.front().format) firsts.push_back(file);
-  std::map<std::string, std::size_t> said;
+  std::map<std::string, std::size_t> reported;
   for (const exporter::WrittenFile& file : files)
-    for (const std::string& sentence : file.missing) {
-      if (file.format != files.front().format && is_said_of(firsts, sentence)) continue;
-      ++said[sentence];
-      exporter::merge_message(made.missing, sentence);
+    for (const std::string& message : file.missing) {
+      if (file.format != files.front().format && is_reported_of(firsts, message)) continue;
+      ++reported[message];
+      exporter::merge_message(made.missing, message);
     }
-  for (std::string& sentence : made.missing)
-    if (const auto found = said.find(sentence);
-        found != said.end() && found->second < firsts.size())
-      sentence +=
+  for (std::string& message : made.missing)
+    if (const auto found = reported.find(message);
+        found != reported.end() && found->second < firsts.size())
+      message +=
           " (" + std::to_string(found->second) + " of " + std::to_string(firsts.size()) + " files)";
 }
 
@@ -180,8 +180,8 @@ void add_counts(Counts& to, Target& target) {
 /// missing, is not said again.
 void add_traced(recording::Summary& made, Target& target,
                 const std::vector<exporter::WrittenFile>& files) {
-  for (const std::string& sentence : target.missing())
-    if (!is_said_of(files, sentence)) add_once(made.missing, sentence);
+  for (const std::string& message : target.missing())
+    if (!is_reported_of(files, message)) add_once(made.missing, message);
   if (!target.end_message().empty()) add_once(made.remarks, target.end_message());
   if (!made.overhead.sampler.empty()) return;
   made.overhead.sampler =
@@ -262,9 +262,9 @@ void Session::add_unrecorded(recording::Summary& made) const {
                            " counted only: a session keeps what it knows of " +
                            std::to_string(kMaxProcesses) +
                            ", and of those that ended these had used the least CPU time.");
-  for (const std::string& sentence :
+  for (const std::string& message :
        unseen_.messages([this](auto pid) { return has_connected(pid); }))
-    made.missing.push_back(sentence);
+    made.missing.push_back(message);
   for (const std::uint32_t uid : users_refused_)
     made.missing.push_back(
         "a process of user " + std::to_string(uid) + " was not recorded: gpuprof runs as user " +
@@ -288,7 +288,7 @@ void Session::add_ending(recording::Summary& made) const {
         "then is here, and the program went on.");
   if (stopped_by_command_)
     made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
-  for (const auto& [key, sentence] : remarks_) add_once(made.remarks, sentence);
+  for (const auto& [key, message] : remarks_) add_once(made.remarks, message);
 }
 
 std::string Session::steps_message() const {
@@ -311,8 +311,8 @@ std::string Session::matches_message(std::uint64_t steps) const {
          (counted_to_the_end_ ? "." : "; counted until the last window was over.");
 }
 
-/// What failed for several processes or files is told once.
-void Session::add_failure(const std::string& sentence) { add_once(failures_, sentence); }
+/// What failed for several processes or files is reported once.
+void Session::add_failure(const std::string& message) { add_once(failures_, message); }
 
 void Session::add_lost_image(recording::Summary& made, std::size_t index) const {
   const Target::Identity& identity = targets_[index]->identity();

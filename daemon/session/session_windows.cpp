@@ -18,11 +18,11 @@
 namespace gpuprof::session {
 namespace {
 
-/// What waits for records of other lanes and for readings of clocks waits for rounds of this
-/// length, also where lanes are drained more often.
+/// What waits for records of other ring buffers and for readings of clocks waits for rounds of this
+/// length, also where ring buffers are drained more often.
 constexpr std::uint64_t kRoundNs = 2 * DrainPace::kMaxPeriodNs;
 constexpr std::uint64_t kFlushPeriodNs = 45'000'000;
-/// After recording went off, lanes are drained this much longer.
+/// After recording went off, ring buffers are drained this much longer.
 constexpr std::uint64_t kAfterNs = 300'000'000;
 /// Longest wait for the agents' answers to a flush.
 constexpr std::uint64_t kFlushWaitNs = 1'500'000'000;
@@ -180,13 +180,13 @@ void Session::apply_plan(std::uint64_t now_ns) {
     if (!target->finished()) target->set_plan(plan, leader_ == nullptr || target->has_steps());
 }
 
-void Session::remark(const std::string& key, const std::string& sentence) {
-  log_->remark(key, sentence);
-  remarks_.emplace_back(key, sentence);
+void Session::remark(const std::string& key, const std::string& message) {
+  log_->remark(key, message);
+  remarks_.emplace_back(key, message);
 }
 
 void Session::collect_windows() {
-  for (const auto& [key, sentence] : schedule_.take_remarks()) remark(key, sentence);
+  for (const auto& [key, message] : schedule_.take_remarks()) remark(key, message);
   for (model::Window& window : schedule_.take_windows()) {
     const std::uint64_t now_ns = base::mono_ns();
     window.stamp_real_ns = base::real_ns() - (now_ns - window.start_ns);

@@ -64,7 +64,7 @@ void on_new_thread();
 void on_alt_stack(const stack_t& stack);
 
 using sample::ThreadStart;
-/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no room, it is not
+/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no component, it is not
 /// watched.
 void* reserve_thread_start(const ThreadStart& start);
 void cancel_thread_start(void* reserved);

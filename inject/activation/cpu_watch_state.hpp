@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State shared by the files of this room.
+// State shared by the files of this component.
 //
 // Context:  signal | boundary
-// Owns:     everything of the room, in static storage
+// Owns:     everything of the component, in static storage
 #pragma once
 
 #include <atomic>

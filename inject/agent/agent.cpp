@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waking up, from whichever door.
+// Waking up, from whichever control socket.
 //
 // Context:  boundary
 #include "inject/agent/agent.hpp"
@@ -53,7 +53,7 @@ void set_phase(Phase phase) {
 
 namespace {
 
-// Longer than a stopped thread needs to be let go.
+// Longer than a stopped thread needs to be released.
 constexpr long kWorkerStartDelayNs = 5'000'000;
 
 // PR_SET_TSC: the counter is refused by SIGSEGV, and with it the C library's clocks.
@@ -107,7 +107,7 @@ int attach(const char* text) {
   if (!may_read_tsc()) return kAttachNoTsc;
   g_agent.address = address;
   load_address();
-  // A worker that has let go a moment ago may still be on its way out.
+  // A worker that has detached a moment ago may still be on its way out.
   const bool gone = hot::worker_park(kLeavingMs);
   hot::worker_allow_resume();
   if (gone) hook_fork_exit();

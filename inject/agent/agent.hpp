@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The agent: one per process, decides when this library wakes, what it switches on, when it
-// lets go.
+// detaches.
 //
 // Context:  boundary, except where said
 // Owns:     the worker thread, the connection, the segment
 // Promises: dormant until a reason to wake; first failure means quiet for good; nothing here
 //           waits without a deadline
-// Not here: what the rooms do once switched on
+// Not here: what the component do once switched on
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ namespace gpuprof::agent {
 void load(bool python_linked, unsigned long python_version, bool sanitized);
 
 /// What attach() answers.
-inline constexpr int kAttachStarted = 0;  // the worker runs, a door will open
-inline constexpr int kAttachRunning = 1;  // it ran before, there is a door
+inline constexpr int kAttachStarted = 0;  // the worker runs, a control socket will open
+inline constexpr int kAttachRunning = 1;  // it ran before, there is a control socket
 inline constexpr int kAttachBadText = 2;  // the text is not ours
 inline constexpr int kAttachNoThread = 3;
 inline constexpr int kAttachNoTsc = 4;  // reading the time stamp counter would end the program

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Armed: nothing is on, the worker waits at the door without a system call of its own.
+// Armed: nothing is on, the worker waits at the control socket without a system call of its own.
 //
 // Context:  worker
 #include <poll.h>
@@ -23,11 +23,11 @@ namespace gpuprof::agent {
 
 namespace {
 
-// To see whether the door's file is still there, and whose credentials the program has.
+// To see whether the control socket's file is still there, and whose credentials the program has.
 constexpr int kLookMs = 10'000;
-// Where there is no bell.
+// Where there is no wakeup.
 constexpr int kNoWakeupPollMs = 50;
-// The program may keep a signal of the bell's waiting for as long as it likes.
+// The program may keep a signal of the wakeup's waiting for as long as it likes.
 constexpr int kProgramsSignalMs = 10;
 
 bool has_wakeup_fd() {
@@ -68,26 +68,26 @@ bool drain_wakeup_fd() {
   return false;
 }
 
-// As under a daemon: a Python that ends within milliseconds opens no door.
+// As under a daemon: a Python that ends within milliseconds opens no control socket.
 void wait_startup_grace() {
   const std::uint64_t begun_ns = base::mono_ns();
   for (;;) {
-    const std::uint32_t rung = hot::wakeup_count();
+    const std::uint32_t reduction = hot::wakeup_count();
     const std::uint32_t left_ms = startup_grace_left_ms(begun_ns);
     if (left_ms == 0) return;
-    wait_for_wakeup(rung, static_cast<int>(left_ms), false);
+    wait_for_wakeup(reduction, static_cast<int>(left_ms), false);
   }
 }
 
 bool idle_timed_out(std::uint64_t now_ns) {
-  const std::uint64_t patience_ns = g_agent.address.idle_timeout_ms * 1'000'000ULL;
-  return patience_ns != 0 && g_agent.join_ns == 0 && now_ns - g_agent.armed_ns >= patience_ns;
+  const std::uint64_t timeout_ns = g_agent.address.idle_timeout_ms * 1'000'000ULL;
+  return timeout_ns != 0 && g_agent.join_ns == 0 && now_ns - g_agent.armed_ns >= timeout_ns;
 }
 
 int next_check_ms() {
   if (thread_exit_announced()) return static_cast<int>(kExitCheckMs);
-  const auto patience = static_cast<int>(g_agent.address.idle_timeout_ms);
-  return patience != 0 && g_agent.join_ns == 0 ? std::min(patience, kLookMs) : kLookMs;
+  const auto timeout = static_cast<int>(g_agent.address.idle_timeout_ms);
+  return timeout != 0 && g_agent.join_ns == 0 ? std::min(timeout, kLookMs) : kLookMs;
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ NextAction wait_armed() {
     hook_signal_calls();
   }
   for (;;) {
-    const std::uint32_t rung = hot::wakeup_count();
+    const std::uint32_t reduction = hot::wakeup_count();
     if (g_agent.shut_down.load(std::memory_order_acquire)) return NextAction::kDetach;
     if (hot::worker_park_wanted()) return NextAction::kPark;
     hot::worker_pause_point();
@@ -128,7 +128,7 @@ NextAction wait_armed() {
     if (g_agent.shut_down.load(std::memory_order_acquire))
       continue;  // sync_credentials saw a filter
     if (idle_timed_out(base::mono_ns())) return NextAction::kDetach;
-    wait_for_wakeup(rung, next_check_ms(), false);
+    wait_for_wakeup(reduction, next_check_ms(), false);
   }
 }
 

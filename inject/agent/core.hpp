@@ -20,7 +20,8 @@
 
 namespace gpuprof::agent {
 
-/// kDormant: never woken, or detached. kArmed: the worker waits at the door. kReady: in a session.
+/// kDormant: never woken, or detached. kArmed: the worker waits at the control socket. kReady: in a
+/// session.
 enum class Phase : std::uint32_t {
   kDormant = 0,
   kStarting = 1,
@@ -34,8 +35,8 @@ enum class NextAction {
   kContinue,
   kConnect,      // to the daemon the address names, perhaps again
   kServeJoined,  // a daemon is at the other end of the connection
-  kWaitArmed,    // wait at the door
-  kDetach,       // let go of everything; the thread's memory stays for the next attach
+  kWaitArmed,    // wait at the control socket
+  kDetach,       // released everything; the thread's memory stays for the next attach
   kPark,         // for a fork
 };
 
@@ -57,9 +58,9 @@ struct Agent {
   std::atomic<bool> identity_changed{false};     // look at the credentials now
   std::uint32_t reported_wake_reasons = 0;       // what the last Hello said
   bool private_fd_table = false;                 // the worker has a table of descriptors of its own
-  bool components_configured = false;  // the segment is mapped and the rooms are configured
-  bool detach_after_session = false;   // let go of everything when the session ends
-  bool detach_reply_pending = false;   // somebody at the door waits for that
+  bool components_configured = false;  // the segment is mapped and the component are configured
+  bool detach_after_session = false;   // released everything when the session ends
+  bool detach_reply_pending = false;   // somebody at the control socket waits for that
   std::uint64_t join_ns = 0;           // CLOCK_MONOTONIC of the last Join; 0: none
   std::atomic<std::uint64_t> cuda_started_early_ns{
       0};                                   // CUDA began before we were ready; 0: it did not
@@ -69,7 +70,7 @@ struct Agent {
   Connection connection;
   SendQueue send_queue;  // by it
   ControlSocket control_socket;
-  Connection control_connection;  // at the door
+  Connection control_connection;  // at the control socket
   CheckedFd wakeup_fd;            // a signalfd of hot::kWakeupSignal
   wire::Config config{};
   char step_text[1024] = {};
@@ -103,10 +104,10 @@ void disable_all();
 /// Sampling again with fresh triggers, after their descriptors were lost (apply_plan.cpp). Worker.
 void restart_sampling();
 
-/// Settings of the rooms from the config (apply_plan.cpp). Worker.
+/// Settings of the component from the config (apply_plan.cpp). Worker.
 void configure_components();
 
-/// Nothing of what the rooms had for a session is left (apply_plan.cpp). Worker, after
+/// Nothing of what the component had for a session is left (apply_plan.cpp). Worker, after
 /// disable_all().
 void release_components();
 
@@ -120,7 +121,7 @@ void unhook_signal_calls();
 bool may_be_in_handler();
 
 /// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before
-/// our thread is made. Boundary.
+/// the worker thread is made. Boundary.
 void hook_fork_exit();
 /// They do not any more, unless there is one thread still: what the C library locks because there
 /// was ours it locks for good. Worker.
@@ -170,18 +171,19 @@ NextAction rejoin_session();
 /// Turns until the session is over for us (session.cpp). Worker.
 NextAction run_session();
 
-/// Waits at the door (armed.cpp). Worker.
+/// Waits at the control socket (armed.cpp). Worker.
 NextAction wait_armed();
-/// Waits for `timeout_ms` at most: for somebody at the door, the connection, if it `listens`, or a
-/// ring (armed.cpp). Worker. @param seen  What wakeup_count() said before looking for news.
+/// Waits for `timeout_ms` at most: for somebody at the control socket, the connection, if it
+/// `listens`, or a ring (armed.cpp). Worker. @param seen  What wakeup_count() said before looking
+/// for news.
 void wait_for_wakeup(std::uint32_t seen, int timeout_ms, bool listens);
 
 /// How long to wait, from `begun_ns` on, before a Python that may end within milliseconds is worth
 /// any preparation; 0: no longer, or there is something to do (session.cpp). Worker.
 std::uint32_t startup_grace_left_ms(std::uint64_t begun_ns);
-/// Answers who is at the door, if anybody (control_requests.cpp). Worker.
+/// Answers who is at the control socket, if anybody (control_requests.cpp). Worker.
 NextAction serve_control_request();
-/// Whoever asked for it hears that we have let go (control_requests.cpp). Worker.
+/// Whoever asked for it hears that we have detached (control_requests.cpp). Worker.
 void reply_detached();
 
 void set_phase(Phase phase);

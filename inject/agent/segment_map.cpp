@@ -16,7 +16,7 @@ namespace gpuprof::agent {
 
 namespace {
 
-// A callback is over within microseconds; one that waits for room in its lane takes 50 ms.
+// A callback is over within microseconds; one that waits for room in its ring buffer takes 50 ms.
 constexpr std::uint32_t kGraceMs = 1000;
 
 bool fits(const wire::SegmentHeader& header, std::uint64_t bytes) {
@@ -25,14 +25,14 @@ bool fits(const wire::SegmentHeader& header, std::uint64_t bytes) {
   return header.ring_count <= 65536 && header.ring_count > 0;
 }
 
-bool rings_fit(std::uint8_t* base, std::uint64_t bytes, const wire::RingEntry* lanes,
+bool rings_fit(std::uint8_t* base, std::uint64_t bytes, const wire::RingEntry* rings,
                std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    auto* lane = lanes[i].ring.resolve<wire::RingHeader>(base, bytes);
-    const std::uint64_t capacity = lanes[i].capacity_bytes;
-    if (lane == nullptr || capacity < 4 * wire::kMaxFrameBytes || (capacity & (capacity - 1)) != 0)
+    auto* ring = rings[i].ring.resolve<wire::RingHeader>(base, bytes);
+    const std::uint64_t capacity = rings[i].capacity_bytes;
+    if (ring == nullptr || capacity < 4 * wire::kMaxFrameBytes || (capacity & (capacity - 1)) != 0)
       return false;
-    const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lane) - base);
+    const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(ring) - base);
     if (capacity > bytes - wire::kRingDataOffset || at > bytes - wire::kRingDataOffset - capacity)
       return false;
   }
@@ -57,14 +57,14 @@ bool publish_segment(int fd, std::uint64_t bytes) {
   auto* header = static_cast<wire::SegmentHeader*>(memory);
   auto* stats = header->stats.resolve<wire::Stats>(base, bytes);
   auto* plan = header->plan.resolve<wire::Plan>(base, bytes);
-  auto* lanes = header->directory.resolve<wire::RingEntry>(base, bytes);
+  auto* rings = header->directory.resolve<wire::RingEntry>(base, bytes);
   const bool good =
-      fits(*header, bytes) && stats != nullptr && plan != nullptr && lanes != nullptr &&
+      fits(*header, bytes) && stats != nullptr && plan != nullptr && rings != nullptr &&
       header->ring_count * sizeof(wire::RingEntry) <=
-          bytes - static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(lanes) - base) &&
-      rings_fit(base, bytes, lanes, header->ring_count);
+          bytes - static_cast<std::uint64_t>(reinterpret_cast<std::uint8_t*>(rings) - base) &&
+      rings_fit(base, bytes, rings, header->ring_count);
   if (good && hot::publish_segment(
-                  {base, bytes, lanes, header->ring_count, header->large_rings, plan, stats}, fd))
+                  {base, bytes, rings, header->ring_count, header->large_rings, plan, stats}, fd))
     return true;
   munmap(memory, bytes);
   return false;

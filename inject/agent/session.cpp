@@ -36,7 +36,7 @@ constexpr std::uint64_t kConfigDeadlineNs = 60'000'000'000;
 constexpr std::uint64_t kShortLifeNs = 20'000'000;
 // Only to notice that the daemon is gone: everything else wakes us.
 constexpr std::uint32_t kArmedTurnMs = 5000;
-// Somebody may be at the door.
+// Somebody may be at the control socket.
 constexpr std::uint32_t kMaxTurnMs = 100;
 // The daemon has not taken what we told it.
 constexpr std::uint32_t kSendQueueTurnMs = 10;
@@ -88,7 +88,7 @@ void sleep(std::uint32_t timeout_ms) {
             0);
 }
 
-// A Python that ends within milliseconds costs no more than a greeting: what the rooms prepare
+// A Python that ends within milliseconds costs no more than a greeting: what the component prepare
 // would cost it as much again. Nothing of it is sampled before that.
 void wait_startup_grace() {
   const std::uint64_t begun_ns = base::mono_ns();
@@ -210,7 +210,7 @@ std::uint32_t run_once() {
 
 NextAction run_loop() {
   for (;;) {
-    const std::uint32_t rung = hot::wakeup_count();
+    const std::uint32_t reduction = hot::wakeup_count();
     // acquire; pairs with the release in wake_agent
     g_agent.wakeup_at_turn = hot::g_state.plan->wake.load(std::memory_order_acquire);
     if (g_agent.shut_down.load(std::memory_order_acquire)) return NextAction::kDetach;
@@ -227,10 +227,10 @@ NextAction run_loop() {
     if (g_agent.send_queue.has_pending()) timeout_ms = std::min(timeout_ms, kSendQueueTurnMs);
     if (g_agent.shut_down.load(std::memory_order_acquire))
       continue;  // sync_credentials saw a filter
-    // Between windows whoever comes to the door need not wait for a turn; the daemon's plan comes
-    // with a message, too.
+    // Between windows whoever comes to the control socket need not wait for a turn; the daemon's
+    // plan comes with a message, too.
     if (g_agent.state == wire::AgentState::kArmed)
-      wait_for_wakeup(rung, static_cast<int>(timeout_ms), true);
+      wait_for_wakeup(reduction, static_cast<int>(timeout_ms), true);
     else
       sleep(timeout_ms);
   }
@@ -267,7 +267,7 @@ NextAction action_after_failure() {
 
 NextAction begin_session(NextAction how) {
   const bool joined = how == NextAction::kServeJoined;
-  // What earlier sessions took, and waiting at the door, is not this one's.
+  // What earlier sessions took, and waiting at the control socket, is not this one's.
   g_agent.cpu_before_session_ns = joined ? base::clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
   if (joined) g_agent.connection.adopt_from(&g_agent.control_connection);
   g_agent.send_queue.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker's life: from session to door and back, until it is parked or lets go.
+// The worker's life: from session to control socket and back, until it is parked or detaches.
 //
 // Context:  worker
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the callbacks of this room may look at: written by the room, read from any thread.
+// What the callbacks of this component may look at: written by the component, read from any thread.
 //
 // Context:  callback (read, count), worker | boundary (write)
 // Owns:     nothing

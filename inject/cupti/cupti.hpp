@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of the CUPTI room: open, switch, flush, let go.
+// The control socket of the CUPTI room: open, switch, flush, detached.
 //
 // Context:  worker, or boundary (InitializeInjection) where said
 // Owns:     the subscriber slot and the buffer pool, while open
@@ -73,7 +73,7 @@ std::uint32_t tick(std::uint64_t now_ns);
 /// @return False: it did not (counted as kFlushTimeouts), or CUPTI is not ours to flush.
 bool flush(bool forced, std::uint32_t deadline_ms);
 
-/// Lets go of CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of
+/// Releases CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of
 /// ours is left; the thread ends unless it is kept (on_worker_exit). The next want() begins anew.
 /// Worker.
 /// @return False: something of ours had to stay: a flush that hangs, buffers CUPTI did not give

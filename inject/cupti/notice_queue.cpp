@@ -28,7 +28,7 @@ struct QueuedNotice {
 };
 
 constinit QueuedNotice g_kept[kMaxNotices] = {};
-// Written under the room's lock; read without it by has_queued_notices.
+// Written under the component's lock; read without it by has_queued_notices.
 constinit std::atomic<std::uint32_t> g_count{0};
 
 QueuedNotice* next_place() { return g_count < kMaxNotices ? &g_kept[g_count++] : nullptr; }
@@ -59,11 +59,11 @@ void queue_fact(const char* key, const char* format, ...) {
 
 void send_queued_notices() {
   for (std::uint32_t i = 0; i < g_count; ++i) {
-    const QueuedNotice& sentence = g_kept[i];
-    if (sentence.key != nullptr)
-      hot::send_fact(sentence.key, sentence.text);
+    const QueuedNotice& message = g_kept[i];
+    if (message.key != nullptr)
+      hot::send_fact(message.key, message.text);
     else
-      hot::send_notice(wire::Feature::kCuda, sentence.level, sentence.code, sentence.text);
+      hot::send_notice(wire::Feature::kCuda, message.level, message.code, message.text);
   }
   g_count = 0;
 }

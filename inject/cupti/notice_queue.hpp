@@ -2,7 +2,7 @@
 //
 // Sentences for the user, kept until the worker can send them.
 //
-// Context:  say: worker | boundary, under the room's lock; deliver: worker
+// Context:  say: worker | boundary, under the component's lock; deliver: worker
 // Owns:     room for sixteen sentences
 // Promises: nothing is sent from a boundary; a sentence that finds no room is dropped
 #pragma once

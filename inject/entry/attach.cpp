@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of `gpuprof attach`: called after a remote dlopen, and again at each later attach.
+// The control socket of `gpuprof attach`: called after a remote dlopen, and again at each later
+// attach.
 //
 // Context:  boundary (a thread of the program that was stopped at a safe place)
 // Promises: returns at once; never throws, waits at most 100 ms for a worker on its way out

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program changes its user, groups or capabilities: our thread, to which the C library cannot
-// pass that on, follows at once.
+// The program changes its user, groups or capabilities: the worker thread, to which the C library
+// cannot pass that on, follows at once.
 //
 // Context:  boundary
 // Promises: result and errno are the C library's

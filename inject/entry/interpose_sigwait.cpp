@@ -50,7 +50,7 @@ std::uint64_t bits_of(const sigset_t& set) {
   return bits;
 }
 
-// The program means our signal where its set has it and not its neighbour, too.
+// The program means the sampling signal where its set has it and not its neighbour, too.
 bool names_our_signal(const sigset_t* asked, int ours) {
   return ours != 0 && sigismember(asked, ours) == 1 &&
          sigismember(asked, neighbour_signal(ours)) != 1;

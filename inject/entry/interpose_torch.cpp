@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's memory reports pass through us: by name when our library is preloaded, else through the
+// PyTorch's memory reports pass through us: by name when the library is preloaded, else through the
 // tables of libtorch's libraries (memory/late_memory.hpp), GPU memory alone.
 //
 // Context:  callback (threads of the program inside PyTorch's allocators)
 // Owns:     nothing
-// Promises: the program's own memory profiling is told what it would be told without us
+// Promises: the program's own memory profiling is reported what it would be reported without us
 // Not here: what is recorded (torch/memory.hpp)
 //
 // Both names are C++ functions of libc10, the same since PyTorch 2.1: no header of it is needed.

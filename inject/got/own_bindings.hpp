@@ -7,7 +7,7 @@
 //
 // Why: a program that has a function `send` or `open` of its own shows it to the loader where it
 // is linked with -rdynamic, or with the C library that has one of that name. Nobody else in it may
-// call the C library's; our thread does.
+// call the C library's; the worker thread does.
 #pragma once
 
 namespace gpuprof::got {

@@ -44,14 +44,14 @@ bool Guard::prepare(ThreadSlot& slot, RingRole role, bool delivers) {
       return false;
   }
   ThreadBlock* block = slot.block;
-  RingProducer* outlet = block == nullptr ? nullptr : &block->producer_of(role);
-  if (outlet == nullptr ||
-      (!outlet->ring.valid() && (outlet->no_ring || !claim_ring(*block, role, delivers)))) {
+  RingProducer* producer = block == nullptr ? nullptr : &block->producer_of(role);
+  if (producer == nullptr ||
+      (!producer->ring.valid() && (producer->no_ring || !claim_ring(*block, role, delivers)))) {
     count(wire::Counter::kDroppedNoRing);
     return false;
   }
   block_ = block;
-  outlet_ = outlet;
+  producer_ = producer;
   return true;
 }
 
@@ -64,9 +64,9 @@ void send_string_def(const Guard& guard, std::uint64_t id, const char* text, std
 
 void send_stack_def(const Guard& guard, const wire::StackDef& def, const void* tail,
                     std::uint32_t tail_bytes, std::uint64_t ts_ns) {
-  RingProducer& outlet = guard.producer();
-  if (outlet.stacks.contains(def.id, outlet.ring.epoch())) return;
-  if (record(guard, def, ts_ns, tail, tail_bytes)) outlet.stacks.insert(def.id);
+  RingProducer& producer = guard.producer();
+  if (producer.stacks.contains(def.id, producer.ring.epoch())) return;
+  if (record(guard, def, ts_ns, tail, tail_bytes)) producer.stacks.insert(def.id);
 }
 
 }  // namespace gpuprof::hot

@@ -19,11 +19,12 @@
 namespace gpuprof::hot {
 
 /// Proof that this thread may record now, in one context. Take one per entry into our code;
-/// it tests false when the process is a forked child, no lane is left, or our code is already
-/// running in this context on this thread (a callback inside a callback).
+/// it tests false when the process is a forked child, no ring buffer is left, or our code is
+/// already running in this context on this thread (a callback inside a callback).
 class Guard {
  public:
-  /// @param delivers  Many threads' records are to come through this one: a large lane, if this is
+  /// @param delivers  Many threads' records are to come through this one: a large ring buffer, if
+  /// this is
   ///                  the first record of the thread.
   explicit Guard(RingRole role, bool delivers = false) : saved_errno_(errno) {
     ThreadSlot* slot = t_local.slot;
@@ -32,8 +33,8 @@ class Guard {
   }
   ~Guard() {
     if (mark_ != nullptr) {
-      if (outlet_->overhead.is_timed()) [[unlikely]]
-        outlet_->ring.add_overhead_ns(outlet_->overhead.end());
+      if (producer_->overhead.is_timed()) [[unlikely]]
+        producer_->ring.add_overhead_ns(producer_->overhead.end());
       // release; pairs with segment_lifetime.cpp
       mark_->store(0, std::memory_order_release);
     }
@@ -42,13 +43,13 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  explicit operator bool() const { return outlet_ != nullptr; }
-  RingProducer& producer() const { return *outlet_; }
+  explicit operator bool() const { return producer_ != nullptr; }
+  RingProducer& producer() const { return *producer_; }
   ThreadBlock& block() const { return *block_; }
   std::uint32_t tid() const { return block_->tid; }
 
  private:
-  /// Marks this thread, and takes the lane it has in this session. False: it has none, or is
+  /// Marks this thread, and takes the ring buffer it has in this session. False: it has none, or is
   /// marked already.
   bool enter(ThreadSlot& slot, RingRole role, bool delivers) {
     std::atomic<std::uint8_t>& mark = slot.inside_flag(role);
@@ -60,12 +61,12 @@ class Guard {
     if (is_owner_process() && slot.epoch.load(std::memory_order_relaxed) ==
                                   g_state.epoch.load(std::memory_order_acquire)) {
       ThreadBlock* block = slot.block;
-      RingProducer* outlet = block == nullptr ? nullptr : &block->producer_of(role);
-      if (outlet != nullptr && outlet->ring.valid()) {
-        if (outlet->overhead.is_on()) [[unlikely]]
-          outlet->overhead.enter(delivers);
+      RingProducer* producer = block == nullptr ? nullptr : &block->producer_of(role);
+      if (producer != nullptr && producer->ring.valid()) {
+        if (producer->overhead.is_on()) [[unlikely]]
+          producer->overhead.enter(delivers);
         block_ = block;
-        outlet_ = outlet;
+        producer_ = producer;
         mark_ = &mark;
         return true;
       }
@@ -73,17 +74,18 @@ class Guard {
     mark.store(0, std::memory_order_release);
     return false;
   }
-  /// The first record of a thread in this session. Where it gets no lane it is counted.
+  /// The first record of a thread in this session. Where it gets no ring buffer it is counted.
   [[gnu::noinline, gnu::cold]] void enter_slow(RingRole role, bool delivers);
   bool prepare(ThreadSlot& slot, RingRole role, bool delivers);
 
   ThreadBlock* block_ = nullptr;
-  RingProducer* outlet_ = nullptr;
+  RingProducer* producer_ = nullptr;
   std::atomic<std::uint8_t>* mark_ = nullptr;
   int saved_errno_;
 };
 
-/// Pushes one record; a drop is counted by the lane, in Counter::kDroppedRingFull and by kind.
+/// Pushes one record; a drop is counted by the ring buffer, in Counter::kDroppedRingFull and by
+/// kind.
 template <typename R>
 inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns) {
   if (guard.producer().ring.push(body, ts_ns)) return true;
@@ -97,7 +99,7 @@ inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const
   count_drop(R::kKind);
   return false;
 }
-/// The same for a record that others are told apart by: it finds room where they find none.
+/// The same for a record that others are distinguished by: it finds room where they find none.
 template <typename R>
 inline bool record_reserved(const Guard& guard, const R& body, std::uint64_t ts_ns) {
   if (guard.producer().ring.push_reserved(body, ts_ns)) return true;
@@ -109,20 +111,20 @@ inline bool record_reserved(const Guard& guard, const R& body, std::uint64_t ts_
 void send_string_def(const Guard& guard, std::uint64_t id, const char* text, std::uint32_t bytes,
                      std::uint64_t ts_ns);
 
-/// Id of a text, sending its definition first if this lane has not seen it.
+/// Id of a text, sending its definition first if this ring buffer has not seen it.
 ///
 /// @param text  `bytes` bytes, need not end in NUL; sent up to kMaxTextBytes (cut at a UTF-8
-/// border). Where it finds no room it is sent at its next use.
+/// border). Where it finds no component it is sent at its next use.
 inline std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                             std::uint64_t ts_ns) {
   const std::uint64_t id = base::hash_bytes(text, bytes);
-  RingProducer& outlet = guard.producer();
-  if (!outlet.strings.contains(id, outlet.ring.epoch()))
+  RingProducer& producer = guard.producer();
+  if (!producer.strings.contains(id, producer.ring.epoch()))
     send_string_def(guard, id, text, bytes, ts_ns);
   return id;
 }
 
-/// Sends a stack definition if this lane has not seen `id`.
+/// Sends a stack definition if this ring buffer has not seen `id`.
 /// @param tail native program counters then PyFrames, as StackDef says.
 void send_stack_def(const Guard& guard, const wire::StackDef& def, const void* tail,
                     std::uint32_t tail_bytes, std::uint64_t ts_ns);

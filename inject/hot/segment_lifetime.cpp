@@ -126,7 +126,7 @@ void forget_pointers() {
   state.segment.store(nullptr, std::memory_order_relaxed);
   state.segment_bytes = 0;
   state.rings = nullptr;
-  state.lane_count = state.large_lanes = 0;
+  state.ring_count = state.large_rings = 0;
 }
 
 }  // namespace
@@ -144,9 +144,9 @@ bool publish_segment(const MappedSegment& segment, int fd) {
   }
   State& state = g_state;
   state.segment_bytes = segment.bytes;
-  state.rings = segment.lanes;
-  state.lane_count = segment.lane_count;
-  state.large_lanes = segment.large_lanes;
+  state.rings = segment.rings;
+  state.ring_count = segment.ring_count;
+  state.large_rings = segment.large_rings;
   // Always the same, and looked at by threads that are in no session.
   if (state.stats != window.stats) state.stats = window.stats;
   if (state.plan != window.plan) state.plan = window.plan;

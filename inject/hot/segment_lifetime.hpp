@@ -20,8 +20,8 @@ namespace gpuprof::hot {
 struct MappedSegment {
   std::uint8_t* base;
   std::uint64_t bytes;
-  wire::RingEntry* lanes;
-  std::uint32_t lane_count, large_lanes;
+  wire::RingEntry* rings;
+  std::uint32_t ring_count, large_rings;
   const wire::Plan* plan;  // inside of it, as is `stats`
   const wire::Stats* stats;
 };

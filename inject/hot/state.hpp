@@ -15,11 +15,10 @@
 //                   wake_worker, step_begin,      sessions zeroed memory is mapped there: what is
 //                   CUPTI's buffer callbacks,     counted is forgotten, whoever is woken does not
 //                   torch's loops, exit()         exist
-//   segment, lanes, inside a Guard (prepare_block,  withdraw() waits for everybody inside; each
-//   their numbers   claim_ring), or the worker    block has a copy for those it waits for in vain
-//   a ThreadBlock,  inside a Guard                the same
-//   its lanes
-//   ThreadSlot      any time, its own thread;     the library's own memory; nobody gets the place
+//   segment, ring buffers, inside a Guard (prepare_block,  withdraw() waits for everybody inside;
+//   each their numbers   claim_ring), or the worker    block has a copy for those it waits for in
+//   vain a ThreadBlock,  inside a Guard                the same its ring buffers ThreadSlot any
+//   time, its own thread;     the library's own memory; nobody gets the place
 //                   the worker                    of a thread that lives
 // The worker itself withdraws, so nothing vanishes under its own steps (retire_threads, ticks).
 // Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotReader
@@ -54,8 +53,8 @@ struct State {
   std::atomic<std::uint8_t*> segment{nullptr};
   std::uint64_t segment_bytes = 0;
   wire::RingEntry* rings = nullptr;
-  std::uint32_t lane_count = 0;
-  std::uint32_t large_lanes = 0;
+  std::uint32_t ring_count = 0;
+  std::uint32_t large_rings = 0;
   wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
   /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the
@@ -99,7 +98,7 @@ inline void count(wire::Counter which, std::uint64_t amount = 1) {
     stats->counters[static_cast<std::uint32_t>(which)].fetch_add(amount, std::memory_order_relaxed);
 }
 
-/// Counts one record that found no room in its lane. Any context.
+/// Counts one record that found no room in its ring buffer. Any context.
 inline void count_drop(wire::Kind kind) {
   count(wire::Counter::kDroppedRingFull);
   wire::Stats* stats = g_state.stats;

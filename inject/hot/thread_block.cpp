@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims and gives back thread blocks and lanes without locks.
+// Claims and gives back thread blocks and ring buffers without locks.
 //
 // Context:  signal
 // Owns:     the places of threads, for ever; the table of blocks, while a segment is published
@@ -51,14 +51,14 @@ void retire(ThreadSlot& slot) {
 
 }  // namespace
 
-void reset(RingProducer& outlet) {
-  outlet.ring = wire::RingWriter();
-  outlet.entry = 0;
-  outlet.no_ring = false;
-  outlet.overhead = OverheadMeter();
-  outlet.stacks.clear_all();
-  outlet.strings.clear_all();
-  outlet.codes.clear_all();
+void reset(RingProducer& producer) {
+  producer.ring = wire::RingWriter();
+  producer.entry = 0;
+  producer.no_ring = false;
+  producer.overhead = OverheadMeter();
+  producer.stacks.clear_all();
+  producer.strings.clear_all();
+  producer.codes.clear_all();
 }
 
 bool map_thread_blocks() {
@@ -125,8 +125,8 @@ bool prepare_block(ThreadSlot& slot) {
   block.directory = RingDirectory{g_state.segment.load(std::memory_order_relaxed),
                                   g_state.segment_bytes,
                                   g_state.rings,
-                                  g_state.lane_count,
-                                  g_state.large_lanes,
+                                  g_state.ring_count,
+                                  g_state.large_rings,
                                   epoch};
   std::atomic_thread_fence(std::memory_order_acquire);
   // Held up here for longer than the worker waits, it may have copied half of the next one.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one thread of the target has from us: two lanes and the tables of what it already sent.
+// What one thread of the target has from us: two ring buffers and the tables of what it already
+// sent.
 //
 // Context:  signal | callback (its own thread only), worker (retire)
-// Owns:     its lanes, from claim to retire
+// Owns:     its ring buffers, from claim to retire
 // Promises: no lock, no allocation: blocks come from a table mapped with each segment
 #pragma once
 
@@ -18,8 +19,8 @@
 
 namespace gpuprof::hot {
 
-/// Ids already sent through one lane, valid for one lane epoch. Direct-mapped, two ways: a
-/// forgotten id is only sent once more.
+/// Ids already sent through one ring buffer, valid for one ring buffer epoch. Direct-mapped, two
+/// ways: a forgotten id is only sent once more.
 template <std::uint32_t kSlots>
 class SentTable {
  public:
@@ -35,7 +36,8 @@ class SentTable {
     pair[1] = pair[0];
     pair[0] = id;
   }
-  /// Another lane, perhaps of another daemon: nothing was sent yet. No lane's epoch is 0.
+  /// Another ring buffer, perhaps of another daemon: nothing was sent yet. No ring buffer's epoch
+  /// is 0.
   void clear_all() { epoch_ = 0; }
 
  private:
@@ -48,11 +50,11 @@ class SentTable {
   alignas(16) std::uint64_t ids_[kSlots] = {};  // a pair lies in one line of the cache
 };
 
-/// One lane's producer end and what went through it.
+/// One ring buffer's producer end and what went through it.
 struct RingProducer {
   wire::RingWriter ring;
   std::uint32_t entry = 0;  // index in the directory
-  bool no_ring = false;     // no lane was free: asked once, counted once
+  bool no_ring = false;     // no ring buffer was free: asked once, counted once
   OverheadMeter overhead;   // of our code that writes here
   SentTable<1024> stacks;
   SentTable<512> strings;
@@ -65,13 +67,13 @@ struct RingProducer {
 
 enum class RingRole : std::uint32_t { kCallback = 1, kSignal = 2 };
 
-/// Where the lanes of one segment are. Each block has a copy: a thread that is still inside when
-/// its session is over must not meet the next one's.
+/// Where the ring buffers of one segment are. Each block has a copy: a thread that is still inside
+/// when its session is over must not meet the next one's.
 struct RingDirectory {
   std::uint8_t* segment;
   std::uint64_t segment_bytes;
-  wire::RingEntry* lanes;
-  std::uint32_t lane_count, large_lanes;
+  wire::RingEntry* rings;
+  std::uint32_t ring_count, large_rings;
   std::uint32_t epoch;
 };
 
@@ -174,8 +176,8 @@ std::uint32_t current_tid();
 /// The kernel knows no such thread of this process any more. Keeps errno. Any context.
 bool thread_exited(std::uint32_t tid);
 
-/// Gives back the lanes and places of threads for which `gone(tid, arg)` says true: they have
-/// ended. Worker.
+/// Gives back the ring buffers and places of threads for which `gone(tid, arg)` says true: they
+/// have ended. Worker.
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
 
 /// In the child of a fork: forget every block (the memory is ours alone there). Boundary.

@@ -87,7 +87,7 @@ const pthread_mutex_t* load_lock() {
 
 /// Who holds it, 0: nobody.
 int holder(const pthread_mutex_t* lock) {
-  // acquire; pairs with the release of whoever let go of it: what it loaded is seen
+  // acquire; pairs with the release of whoever released it: what it loaded is seen
   if (__atomic_load_n(&lock->__data.__lock, __ATOMIC_ACQUIRE) == 0) return 0;
   const int owner = __atomic_load_n(&lock->__data.__owner, __ATOMIC_ACQUIRE);
   return owner != 0 ? owner : -1;  // taken a moment ago

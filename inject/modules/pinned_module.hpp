@@ -5,11 +5,12 @@
 // Context:  worker | boundary
 // Owns:     one reference of the loader's to each module held, for good
 // Promises: a module is held only after its constructors have run, or, on the program's own thread,
-//           as far as they have for whoever is inside dlopen there; what is held is never let go of
+//           as far as they have for whoever is inside dlopen there; what is held is never released
 // Not here: modules that are only read (module_list.hpp)
 //
 // Why for good (ADR 0027): the last dlclose would be ours if the program's own came meanwhile, and
-// its destructors would run on our thread; and callbacks may be inside when we have let go.
+// its destructors would run on the worker thread; and callbacks may be inside when we have
+// detached.
 #pragma once
 
 #include <cstdint>

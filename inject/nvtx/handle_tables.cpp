@@ -51,7 +51,7 @@ struct Tables {
 constinit Tables g_memory{};
 constinit std::atomic<Tables*> g_tables{nullptr};
 
-// Handles are addresses of our slots: a handle of another tool is told apart by its range.
+// Handles are addresses of our slots: a handle of another tool is distinguished by its range.
 template <typename Slot>
 std::uint32_t slot_of(const void* handle, const Slot* first, std::uint32_t count) {
   const auto at = reinterpret_cast<std::uintptr_t>(handle);
@@ -160,7 +160,7 @@ void add_thread_name(std::uint32_t tid, TextView name) {
   if (tables == nullptr) return;
   for (ThreadName& slot : tables->threads) {
     std::uint32_t state = slot.state.load(std::memory_order_acquire);
-    // A slot that was told is free again, as is one of the same thread.
+    // A slot that was reported is free again, as is one of the same thread.
     if (state == kWriting || (state == kReady && slot.tid != tid)) continue;
     if (!slot.state.compare_exchange_strong(state, kWriting, std::memory_order_acq_rel)) continue;
     slot.tid = tid;

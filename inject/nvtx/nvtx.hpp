@@ -23,7 +23,7 @@ void set_step_pattern(const char* name);
 /// Sends names of domains first seen since the last call.
 void tick();
 
-/// Lets go of NVTX: tables that were filled late are empty again; what called for us itself finds
+/// Releases NVTX: tables that were filled late are empty again; what called for us itself finds
 /// handlers that do nothing. The next tick() with something on begins anew. Worker.
 void release();
 

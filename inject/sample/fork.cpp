@@ -5,7 +5,8 @@
 // Context:  boundary
 // Owns:     nothing
 // Promises: waits 5 ms at most; the child has no trigger, no descriptor and no fault handler of
-//           ours; handlers of our signal stay there, one is how the agent may wake up again
+//           ours; handlers of the sampling signal stay there, one is how the agent may wake up
+//           again
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>

@@ -24,7 +24,8 @@ struct Restrictions {
   bool known = false;
   std::uint64_t seccomp_mode = 0, filters = 0;
   std::uint32_t traced_scans = 0;
-  bool reported_traced = false, told_filtered = false, told_lacking = false, told_hidden = false;
+  bool reported_traced = false, reported_filtered = false, reported_lacking = false,
+       reported_hidden = false;
 };
 constinit Restrictions g_obstacles;
 
@@ -67,8 +68,8 @@ void report_restrictions(bool filtered, bool traced) {
   const auto say = [](const char* text) {
     hot::send_notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0, text);
   };
-  if (!g_obstacles.told_hidden && threads_are_hidden()) {
-    g_obstacles.told_hidden = true;
+  if (!g_obstacles.reported_hidden && threads_are_hidden()) {
+    g_obstacles.reported_hidden = true;
     say("the process has no /proc, or one of another process id namespace, in which its threads "
         "do not have their own numbers: they are not sampled; mount one (`unshare --mount-proc`)");
   }
@@ -78,8 +79,8 @@ void report_restrictions(bool filtered, bool traced) {
     say("a debugger or another tracer holds the program and would be stopped by our signal: "
         "running threads are not sampled for as long");
   }
-  if (filtered && !g_obstacles.told_filtered) {
-    g_obstacles.told_filtered = true;
+  if (filtered && !g_obstacles.reported_filtered) {
+    g_obstacles.reported_filtered = true;
     say("the program put threads of its own under a seccomp filter that may end them for what "
         "sampling needs: from then on they are not sampled while they run");
   }
@@ -87,13 +88,13 @@ void report_restrictions(bool filtered, bool traced) {
 
 void reset_restrictions() {
   g_obstacles.traced_scans = 0;
-  g_obstacles.reported_traced = g_obstacles.told_filtered = g_obstacles.told_lacking =
-      g_obstacles.told_hidden = false;
+  g_obstacles.reported_traced = g_obstacles.reported_filtered = g_obstacles.reported_lacking =
+      g_obstacles.reported_hidden = false;
 }
 
 void report_missing_alt_stacks(bool some) {
-  if (!some || g_obstacles.told_lacking) return;
-  g_obstacles.told_lacking = true;
+  if (!some || g_obstacles.reported_lacking) return;
+  g_obstacles.reported_lacking = true;
   hot::send_notice(
       wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
       "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "

@@ -20,8 +20,8 @@ void save_initial_filters();
 /// program's own exit needs may end it.
 bool has_new_filter(const ThreadStatus& status);
 
-/// Whether somebody traces this process: our signal would stop it again and again, or, in a
-/// debugger without a user, end it.
+/// Whether somebody traces this process: the sampling signal would stop it again and again, or, in
+/// a debugger without a user, end it.
 bool is_traced();
 
 /// Says what was found since reset_restrictions(): `filtered`: some thread has a new filter;

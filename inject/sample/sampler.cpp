@@ -161,7 +161,7 @@ void switch_signal(int except, const char* why) {
   begin_triggers();
 }
 
-// The program took our signal for itself, or is about to, or means it.
+// The program took the sampling signal for itself, or is about to, or means it.
 void update_signal() {
   const SignalConflicts claims = take_signal_conflicts();
   // Once the program has it, it is not touched any more: what is pending may be the program's.

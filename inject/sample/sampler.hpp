@@ -42,7 +42,7 @@ int signal_number();
 /// Bits of all signals that some of ours may have come by and be pending still.
 std::uint64_t own_signals();
 
-/// Who names our signal but not this one means it, not all signals.
+/// Who names the sampling signal but not this one means it, not all signals.
 constexpr int neighbour_signal(int ours) {
   constexpr int kFirst = 34;  // those below are the C library's, which blocks them for nobody
   return ours > kFirst ? ours - 1 : ours + 1;
@@ -101,10 +101,11 @@ bool start(const Settings& settings);
 void stop();
 
 /// One turn while recording: thread scan, blocked threads, snapshot refresh, retire of dead
-/// threads' lanes. Returns how long the worker may sleep, in ms.
+/// threads' ring buffers. Returns how long the worker may sleep, in ms.
 std::uint32_t tick(std::uint64_t now_ns);
 
-/// Gives back the lanes of threads that have ended, where no sampler looks at the threads. Worker.
+/// Gives back the ring buffers of threads that have ended, where no sampler looks at the threads.
+/// Worker.
 void retire_ended_threads(std::uint64_t now_ns);
 
 /// fork: prepare stops sampling and waits (bounded) until no handler runs; the parent goes on;

@@ -76,9 +76,9 @@ void take_functions(const modules::PinnedModule& library, Functions* to) {
 }
 
 void refuse(const char* version) {
-  static bool s_told = false;
-  if (s_told) return;
-  s_told = true;
+  static bool s_reported = false;
+  if (s_reported) return;
+  s_reported = true;
   char text[200];
   snprintf(text, sizeof text,
            "PyTorch %s does not export what observing its operators needs (2.1 or later does): "

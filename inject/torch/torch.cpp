@@ -35,11 +35,11 @@ struct Observation {
   ObserveMode wanted = ObserveMode::kOff;
   std::uint32_t detail = 0;
   std::uint32_t libraries = 0;          // calibrated
-  std::uint32_t told = 0;               // to the daemon of this session
+  std::uint32_t reported = 0;           // to the daemon of this session
   const char* why[kMaxLibraries] = {};  // null: laid out as known
   bool exit_hook = false;
   bool reported_no_stacks = false;
-  bool told_late_memory = false;
+  bool reported_late_memory = false;
 };
 constinit Observation g_observation;
 constinit std::atomic<bool> g_observed{false};
@@ -85,10 +85,10 @@ bool memory_wanted() {
 void update_late_memory() {
   if (!memory_wanted() || g_observation.libraries == 0) return;
   hook_memory_reports();
-  if (g_observation.told_late_memory || !cpu_memory_refused()) return;
+  if (g_observation.reported_late_memory || !cpu_memory_refused()) return;
   std::atomic_thread_fence(std::memory_order_acquire);
   if (g_process_exiting.load(std::memory_order_relaxed)) return;
-  g_observation.told_late_memory = true;
+  g_observation.reported_late_memory = true;
   report_late_memory();
 }
 
@@ -140,8 +140,8 @@ void adopt_library(std::uint32_t copy) {
 }
 
 void report_all_libraries() {
-  for (; g_observation.told < g_observation.libraries; ++g_observation.told)
-    report_library(g_libraries[g_observation.told], g_observation.why[g_observation.told]);
+  for (; g_observation.reported < g_observation.libraries; ++g_observation.reported)
+    report_library(g_libraries[g_observation.reported], g_observation.why[g_observation.reported]);
 }
 
 void update_all_registrations() {
@@ -181,8 +181,8 @@ bool observed() { return g_observed.load(std::memory_order_relaxed); }
 bool release() {
   set_mode(ObserveMode::kOff, 0);
   unhook_memory_reports();
-  g_observation.told = 0;
-  g_observation.reported_no_stacks = g_observation.told_late_memory = false;
+  g_observation.reported = 0;
+  g_observation.reported_no_stacks = g_observation.reported_late_memory = false;
   if (!hot::no_thread_inside()) return false;
   unmap_thread_states();
   unmap_thread_loops();

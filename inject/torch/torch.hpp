@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The room that knows PyTorch: its observer, its memory records, steps among its operators.
+// The component that knows PyTorch: its observer, its memory records, steps among its operators.
 //
 // Context:  worker, but for what says otherwise
 // Owns:     the observer's registration in each copy of libtorch
@@ -29,7 +29,7 @@ std::uint32_t tick(std::uint64_t now_ns);
 /// A PyTorch whose operators can be seen is in the process. Any thread.
 bool observed();
 
-/// Lets go of PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
+/// Releases PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
 /// inside our code and none can come (hot::no_thread_inside, after the segment was withdrawn). The
 /// next want() begins anew.
 /// @return False: somebody is inside, the memory is kept.

@@ -41,7 +41,7 @@ enum class LossReason : std::uint32_t {
   kRecordMalformed = 24,  // shorter than its kind
   kGpuNoClock = 25,       // no reading of the GPU records' clock ever came
   kRangeTooDeep = 26,
-  kThreadMasked = 27,       // threads that block our signal
+  kThreadMasked = 27,       // threads that block the sampling signal
   kThreadNoTrigger = 28,    // threads without a sampling trigger
   kThreadNoRing = 29,       // threads for which no ring was left
   kStepUnnumbered = 30,     // step marks whose kernel name was matched too late to be counted

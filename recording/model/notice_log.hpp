@@ -58,9 +58,9 @@ class NoticeLog {
 
  private:
   void make_room() {
-    const auto told_only =
+    const auto reported_only =
         std::find_if(kept_.begin(), kept_.end(), [](const Entry& k) { return k.level < kMissing; });
-    kept_.erase(told_only != kept_.end() ? told_only : kept_.begin());
+    kept_.erase(reported_only != kept_.end() ? reported_only : kept_.begin());
     ++left_out_;
   }
 

@@ -24,7 +24,7 @@ class OpenSnapshots {
     for (const auto& [id, e] : ranges_) take(e);
     for (const auto& [id, e] : operators_) take(e);
   }
-  /// The copy says how long it was open at least, and no end was told since.
+  /// The copy says how long it was open at least, and no end was reported since.
   template <typename E>
   static bool is_still_open(const E& e) {
     constexpr std::uint32_t kBoth = model::kRangeOpenSnapshot | model::kRangeEndUnknown;

@@ -19,12 +19,12 @@ struct Window {
   std::uint64_t first_label = 0;    // what files call the first one
   std::uint64_t steps = 0;
   std::string why;  // "schedule", "whole run", "program ended", "span size", "no step seen", …
-  /// Until here a loss that was told is this window's: its last flush ends after end_ns. Where
+  /// Until here a loss that was reported is this window's: its last flush ends after end_ns. Where
   /// nothing follows: ~0.
   std::uint64_t settled_ns = 0;
   /// All that the program launched before it was recorded, too, and is for the window before.
   bool gapless = false;
-  /// A loss before this is told by the file of the window before, which was settled then. 0: by
+  /// A loss before this is reported by the file of the window before, which was settled then. 0: by
   /// none, so that this window's start counts.
   std::uint64_t losses_from_ns = 0;
 };

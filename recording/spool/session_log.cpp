@@ -98,12 +98,12 @@ class Log final : public SessionLog {
                .add("gapless", window.gapless ? 1U : 0U)
                .add("losses_from_ns", window.losses_from_ns));
   }
-  void remark(const std::string& key, const std::string& sentence) override {
-    append(Line(lines::kRemark).add("key", key).add("sentence", sentence));
+  void remark(const std::string& key, const std::string& message) override {
+    append(Line(lines::kRemark).add("key", key).add("sentence", message));
   }
   void selected(const std::vector<std::uint32_t>& pids,
                 const std::vector<std::string>& spools) override {
-    append(Line(lines::kChosen).add("pids", pids).add("spools", spools));
+    append(Line(lines::kSelected).add("pids", pids).add("spools", spools));
   }
   void ended(const std::string& how) override { append(Line(lines::kEnded).add("how", how)); }
   std::string failure() const override {

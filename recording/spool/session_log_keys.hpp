@@ -16,7 +16,7 @@ inline constexpr char kSession[] = "session";
 inline constexpr char kProcess[] = "process";
 inline constexpr char kWindow[] = "window";
 inline constexpr char kRemark[] = "remark";
-inline constexpr char kChosen[] = "chosen";
+inline constexpr char kSelected[] = "chosen";
 inline constexpr char kEnded[] = "ended";
 
 }  // namespace gpuprof::spool::lines

@@ -4,7 +4,7 @@
 //
 // Context:  daemon | cli
 // Promises: a half last line (the daemon was killed) is left out; so are damaged lines behind the
-//           first, of which it is told
+//           first, of which it is reported
 #include <fmt/format.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
@@ -116,9 +116,9 @@ support::Result<void> apply(const FlatObject& line, SessionView& view) {
                             line.number("losses_from_ns")});
   } else if (kind == lines::kRemark) {
     view.remarks.emplace_back(line.text("key"), line.text("sentence"));
-  } else if (kind == lines::kChosen) {
+  } else if (kind == lines::kSelected) {
     view.selected = line.numbers("pids");
-    view.chosen_spools = line.texts("spools");
+    view.selected_spools = line.texts("spools");
   } else if (kind == lines::kEnded) {
     view.ended = true;
   }

@@ -80,7 +80,7 @@ class SessionLog {
   virtual void process(std::uint32_t pid, const std::string& spool_file) = 0;
   virtual void window(const model::Window& window) = 0;
   /// A sentence that belongs into every file's metadata ("no step seen within 30 s", …).
-  virtual void remark(const std::string& key, const std::string& sentence) = 0;
+  virtual void remark(const std::string& key, const std::string& message) = 0;
   /// Which processes get a file (contract: CUDA, operators or steps; else most CPU time).
   /// @param spools  names of their files in the folder: after an exec a pid has several.
   virtual void selected(const std::vector<std::uint32_t>& pids,
@@ -103,9 +103,9 @@ struct SessionView {
   std::string folder, host;
   recording::SessionOptions options;
   std::vector<ProcessEntry> processes;
-  std::vector<model::Window> windows;      // empty: derive one per process from its events
-  std::vector<std::uint32_t> selected;     // empty and !ended: choose again
-  std::vector<std::string> chosen_spools;  // names of their files; empty: not told
+  std::vector<model::Window> windows;        // empty: derive one per process from its events
+  std::vector<std::uint32_t> selected;       // empty and !ended: choose again
+  std::vector<std::string> selected_spools;  // names of their files; empty: not told
   std::vector<std::pair<std::string, std::string>> remarks;
   bool ended = false;
   std::string damage;  // what of the log could not be read; empty: nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a process that was recorded goes on without our library: an exec took it away.
+// Why a process that was recorded goes on without the library: an exec took it away.
 //
 // Context:  daemon | cli
 // Owns:     nothing

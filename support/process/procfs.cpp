@@ -69,9 +69,9 @@ bool has_ended(pid_t pid) {
 
 // Of addresses that the kernel chose when it started the program.
 std::uint32_t exec_fingerprint(pid_t pid) {
-  const std::string chosen = read_small_file(fmt::format("/proc/{}/auxv", pid));
-  if (chosen.empty()) return 0;
-  return static_cast<std::uint32_t>(base::hash_bytes(chosen.data(), chosen.size())) | 1;
+  const std::string selected = read_small_file(fmt::format("/proc/{}/auxv", pid));
+  if (selected.empty()) return 0;
+  return static_cast<std::uint32_t>(base::hash_bytes(selected.data(), selected.size())) | 1;
 }
 
 bool has_execed(pid_t pid, std::uint32_t mark) {

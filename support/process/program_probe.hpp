@@ -29,7 +29,7 @@ struct ProgramInfo {
   std::string detail;       // e.g. "libasan.so.8", "set-user-id root"
   std::string interpreter;  // its ELF loader
   bool script = false;      // reached through #! lines
-  /// True if our library can be preloaded.
+  /// True if the library can be preloaded.
   bool preloadable() const {
     return kind == ProgramKind::kDynamic || kind == ProgramKind::kUnknown;
   }

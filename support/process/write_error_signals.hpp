@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two signals that a failed write raises: with them ignored, a reader that is gone and a limit
-// on file sizes are errors to be told.
+// on file sizes are errors to be reported.
 //
 // Context:  daemon | cli
 // Owns:     the dispositions of SIGPIPE and SIGXFSZ from ignore_write_error_signals() on

@@ -5,7 +5,7 @@
 Two processes of one program take turns, a window of steps each, so that what else happens on the machine
 happens to both; printed is the median of the ratios with quartiles:
 
-  detached  before `gpuprof attach` of one of them, and after it has let go: attach and detach were in between
+  detached  before `gpuprof attach` of one of them, and after it has detached: attach and detach were in between
   control   the same with two seconds of work in between instead: what the machine does by itself
   released  one of them under `gpuprof run --armed` until `gpuprof detach` takes the library out: by how much
             less a step takes then is what waiting cost, in one process, which two processes do not tell so well

@@ -26,7 +26,7 @@ CUptiResult CUPTIAPI name_of(CUpti_CallbackDomain, std::uint32_t, const char** n
   return CUPTI_SUCCESS;
 }
 
-constexpr int kCalls = 2'000;  // fewer than fill the lane
+constexpr int kCalls = 2'000;  // fewer than fill the ring buffer
 constexpr int kRepetitions = 15;
 
 using fakes::at_depth;
@@ -54,7 +54,7 @@ void measure(const char* what, int depth, Callback callback, fakes::InProcessSeg
   std::vector<double> ns;
   auto body = [&] {
     for (int i = 0; i <= kRepetitions; ++i) {
-      segment.discard_records();  // empties the lane; the first turn only warms
+      segment.discard_records();  // empties the ring buffer; the first turn only warms
       const double each = ns_per_call(callback, correlation);
       if (i > 0) ns.push_back(each);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one record costs whose thread has its lane: entering our code, pushing, leaving it.
+// What one record costs whose thread has its ring buffer: entering our code, pushing, leaving it.
 //
 // Context:  tests
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kCalls = 10'000;  // fewer than fill the lane
+constexpr int kCalls = 10'000;  // fewer than fill the ring buffer
 constexpr int kRepetitions = 200;
 
 template <typename Body>
 void measure(const char* what, fakes::InProcessSegment& segment, Body&& body) {
   std::vector<double> ns;
   for (int i = 0; i <= kRepetitions; ++i) {
-    segment.discard_records();  // empties the lane; the first turn only warms
+    segment.discard_records();  // empties the ring buffer; the first turn only warms
     const double seconds = test::seconds_of([&] {
       for (int call = 0; call < kCalls; ++call) body(static_cast<std::uint64_t>(call));
     });

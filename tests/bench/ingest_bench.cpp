@@ -27,7 +27,7 @@ struct Result {
 Result once(const std::string& folder) {
   auto host = ingest::SharedSegment::create({4, 4}, 1).take();
   host.entry(0).state.store(1);
-  wire::RingWriter lane(host.ring_header(0), host.ring_data(0), host.capacity(0));
+  wire::RingWriter ring(host.ring_header(0), host.ring_data(0), host.capacity(0));
   const std::string path = folder + "/bench.spool";
   auto writer = spool::ProcessWriter::create(path).take();
   ingest::Assembler assembler(*writer, nullptr);
@@ -36,9 +36,9 @@ Result once(const std::string& folder) {
   std::uint32_t correlation = 0;
   std::uint64_t now = 1'000'000'000, events = 0;
   double seconds = 0;
-  test::define_names(lane);
+  test::define_names(ring);
   for (int round = 0; round < kRounds; ++round) {
-    events += test::fill(lane, correlation, now);
+    events += test::fill(ring, correlation, now);
     seconds += test::cpu_seconds_of([&] {
       decoder.drain(assembler);
       assembler.end_round(now);

@@ -21,7 +21,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kPairs = 5'000;  // fewer records than fill the lane
+constexpr int kPairs = 5'000;  // fewer records than fill the ring buffer
 constexpr int kRepetitions = 25;
 
 struct Case {
@@ -39,7 +39,7 @@ void measure(const Case& one) {
   hot::g_state.on.store(one.recording ? hot::kOnAllocations : 0);
   std::vector<double> ns;
   for (int i = 0; i <= kRepetitions; ++i) {
-    segment.discard_records();  // empties the lane; the first turn only warms
+    segment.discard_records();  // empties the ring buffer; the first turn only warms
     const double seconds = test::seconds_of([&] {
       for (std::uint64_t k = 1; k <= kPairs; ++k) {
         c10.cpu_new(k % 64 * 4096, 512);

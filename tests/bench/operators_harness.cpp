@@ -115,10 +115,10 @@ void operators_measure(int on) {
 /// ns that the calling thread has measured so far.
 unsigned long operators_own_ns() {
   std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
-    if (auto* lane = hot::g_state.rings[i].ring.resolve<wire::RingHeader>(
+  for (std::uint32_t i = 0; i < hot::g_state.ring_count; ++i)
+    if (auto* ring = hot::g_state.rings[i].ring.resolve<wire::RingHeader>(
             hot::g_state.segment, hot::g_state.segment_bytes))
-      sum += lane->overhead_ns.load();
+      sum += ring->overhead_ns.load();
   return sum;
 }
 
@@ -178,8 +178,8 @@ void operators_write(const char* path) {
   for (const auto& end : segment().all<wire::OpEnd>())
     std::fprintf(to, "{\"end\":%u,\"object\":%lu,\"tid\":%u}\n", end.body.op_id,
                  static_cast<unsigned long>(end.body.object), end.tid);
-  for (const auto& said : fakes::g_notices)
-    std::fprintf(to, "{\"said\":%s}\n", text_of(said.text).c_str());
+  for (const auto& output : fakes::g_notices)
+    std::fprintf(to, "{\"said\":%s}\n", text_of(output.text).c_str());
   std::fclose(to);
 }
 

@@ -40,11 +40,12 @@ Cost cost_of(F&& work) {
   return cost;
 }
 
-/// Records into a lane (not counted), out of it and into `path` (counted); returns the events.
+/// Records into a ring buffer (not counted), out of it and into `path` (counted); returns the
+/// events.
 std::uint64_t fill_spool(const std::string& path, std::uint64_t wanted, Cost& sum) {
   auto host = ingest::SharedSegment::create({4, 4}, 1).take();
   host.entry(0).state.store(1);
-  wire::RingWriter lane(host.ring_header(0), host.ring_data(0), host.capacity(0));
+  wire::RingWriter ring(host.ring_header(0), host.ring_data(0), host.capacity(0));
   auto writer = spool::ProcessWriter::create(path).take();
   ingest::Assembler assembler(*writer, nullptr);
   assembler.seed_clock(0, test::kReal);
@@ -52,9 +53,9 @@ std::uint64_t fill_spool(const std::string& path, std::uint64_t wanted, Cost& su
   std::uint32_t correlation = 0;
   std::uint64_t now = 1'000'000'000, events = 0;
   const auto add = [&](const Cost& one) { sum.wall_s += one.wall_s, sum.cpu_s += one.cpu_s; };
-  test::define_names(lane);
+  test::define_names(ring);
   while (events < wanted) {
-    events += test::fill(lane, correlation, now);
+    events += test::fill(ring, correlation, now);
     add(cost_of([&] {
       decoder.drain(assembler);
       assembler.end_round(now);

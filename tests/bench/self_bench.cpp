@@ -18,7 +18,7 @@
 namespace gpuprof {
 namespace {
 
-constexpr int kCalls = 5'000;  // fewer than fill the lane
+constexpr int kCalls = 5'000;  // fewer than fill the ring buffer
 constexpr int kPairs = 200;
 
 using fakes::at_depth;
@@ -31,7 +31,7 @@ void measure_itself(bool on) {
 
 std::uint64_t own_ns() {
   std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
+  for (std::uint32_t i = 0; i < hot::g_state.ring_count; ++i)
     sum += hot::g_state.rings[i]
                .ring.resolve<wire::RingHeader>(hot::g_state.segment, hot::g_state.segment_bytes)
                ->overhead_ns.load();
@@ -58,7 +58,7 @@ void measure(const char* what, int depth, fakes::InProcessSegment& segment, Call
     for (int i = 0; i <= kPairs; ++i) {
       double pair[2];
       for (const bool measured : {false, true}) {
-        segment.discard_records();  // empties the lane; the first turn only warms
+        segment.discard_records();  // empties the ring buffer; the first turn only warms
         measure_itself(measured);
         const std::uint64_t before = own_ns();
         pair[measured] = ns_a_call(call);

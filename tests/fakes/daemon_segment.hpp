@@ -34,18 +34,18 @@ inline int count_mappings(const std::string& text = "") {
 
 class DaemonSegment {
  public:
-  explicit DaemonSegment(std::uint32_t large_lanes = 4, std::uint32_t small_lanes = 28)
-      : layout_(wire::segment_layout(large_lanes, small_lanes)), large_lanes_(large_lanes) {
+  explicit DaemonSegment(std::uint32_t large_rings = 4, std::uint32_t small_rings = 28)
+      : layout_(wire::segment_layout(large_rings, small_rings)), large_rings_(large_rings) {
     fd_ = memfd_create("daemon_segment", MFD_CLOEXEC);
     EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(layout_.total_bytes)), 0);
     base_ = map();
-    auto* lanes = lanes_in(base_);
+    auto* rings = lanes_in(base_);
     std::uint64_t at = layout_.rings_offset;
-    for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = wire::ring_bytes(i, large_lanes);
+    for (std::uint32_t i = 0; i < large_rings + small_rings; ++i) {
+      const std::uint64_t bytes = wire::ring_bytes(i, large_rings);
       auto* header = new (base_ + at) wire::RingHeader{};
-      lanes[i].ring.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&lanes[i].ring);
-      lanes[i].capacity_bytes = bytes;
+      rings[i].ring.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&rings[i].ring);
+      rings[i].capacity_bytes = bytes;
       headers_.push_back(header);
       readers_.emplace_back(
           header, reinterpret_cast<std::byte*>(base_ + at + wire::kRingDataOffset), bytes);
@@ -67,13 +67,13 @@ class DaemonSegment {
         layout_.total_bytes,
         lanes_in(base),
         static_cast<std::uint32_t>(headers_.size()),
-        large_lanes_,
+        large_rings_,
         reinterpret_cast<const wire::Plan*>(base + layout_.plan_offset),
         reinterpret_cast<const wire::Stats*>(base + layout_.stats_offset)};
     return hot::publish_segment(mapped, fd_);
   }
 
-  /// Empties all lanes. @return how many records of each kind came out.
+  /// Empties all ring buffers. @return how many records of each kind came out.
   std::vector<std::uint64_t> drain() {
     std::vector<std::uint64_t> kinds(wire::kKindSlots);
     std::vector<std::byte> scratch(wire::kMaxFrameBytes);
@@ -93,8 +93,8 @@ class DaemonSegment {
     return drain()[static_cast<std::size_t>(R::kKind)];
   }
 
-  /// Plan, statistics, directory and heads of the lanes as one number: changes with whatever the
-  /// target does.
+  /// Plan, statistics, directory and heads of the ring buffers as one number: changes with whatever
+  /// the target does.
   std::uint64_t content_hash() const {
     std::uint64_t hash = base::hash_bytes(base_, layout_.rings_offset);
     for (const wire::RingHeader* header : headers_)
@@ -120,7 +120,7 @@ class DaemonSegment {
   }
 
   wire::SegmentLayout layout_;
-  std::uint32_t large_lanes_;
+  std::uint32_t large_rings_;
   int fd_ = -1;
   std::uint8_t* base_ = nullptr;
   std::vector<wire::RingHeader*> headers_;

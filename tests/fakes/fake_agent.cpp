@@ -103,20 +103,20 @@ bool FakeAgent::map(int fd) {
   return header->magic == wire::kSegmentMagic;
 }
 
-wire::RingWriter FakeAgent::open_lane(std::uint32_t tid, wire::RingRole role) {
-  wire::RingEntry& entry = directory_[next_lane_++];
+wire::RingWriter FakeAgent::open_ring(std::uint32_t tid, wire::RingRole role) {
+  wire::RingEntry& entry = directory_[next_ring_++];
   entry.tid.store(tid);
   entry.role.store(static_cast<std::uint32_t>(role));
   entry.state.store(static_cast<std::uint32_t>(wire::RingState::kActive));
   auto* header = entry.ring.resolve<wire::RingHeader>(base_, config_.segment_bytes);
-  wire::RingWriter lane(header, reinterpret_cast<std::byte*>(header) + wire::kRingDataOffset,
+  wire::RingWriter ring(header, reinterpret_cast<std::byte*>(header) + wire::kRingDataOffset,
                         entry.capacity_bytes);
-  lane.push(wire::RingOpen{tid, static_cast<std::uint32_t>(role), base::mono_ns()}, 0);
-  return lane;
+  ring.push(wire::RingOpen{tid, static_cast<std::uint32_t>(role), base::mono_ns()}, 0);
+  return ring;
 }
 
-void FakeAgent::retire(std::uint32_t lane) {
-  directory_[lane].state.store(static_cast<std::uint32_t>(wire::RingState::kRetired));
+void FakeAgent::retire(std::uint32_t ring) {
+  directory_[ring].state.store(static_cast<std::uint32_t>(wire::RingState::kRetired));
 }
 
 wire::AgentState FakeAgent::wanted() const {
@@ -164,10 +164,10 @@ bool FakeAgent::serve_until_stopped(int timeout_ms) {
   return stopped_;
 }
 
-std::uint64_t FakeAgent::step(wire::RingWriter& lane, wire::StepSource source) {
+std::uint64_t FakeAgent::step(wire::RingWriter& ring, wire::StepSource source) {
   const std::uint64_t now = base::mono_ns();
   const std::uint64_t number = stats_->steps.fetch_add(1);
-  lane.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin, 0},
+  ring.push(wire::StepMark{now, number, static_cast<std::uint32_t>(source), wire::kStepBegin, 0},
             now);
   process_messages();
   return number;

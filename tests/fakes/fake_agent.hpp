@@ -33,19 +33,19 @@ class FakeAgent {
   /// Connects to `ADDRESS;session=HEX`, says hello, waits for the segment. False: refused.
   bool connect(const std::string& variable, const Options& options);
   bool connect(const std::string& variable) { return connect(variable, Options{}); }
-  /// The same for a daemon that came to our door (FakeDoor::next_join).
+  /// The same for a daemon that came to our control socket (FakeControlSocket::next_join).
   bool join(base::UniqueFd connection, std::uint64_t session, const Options& options);
   const std::string& refusal() const { return refusal_; }
   const wire::Config& config() const { return config_; }
   const std::string& step_text() const { return step_text_; }
 
-  /// Claims the next lane for a thread and opens it.
-  wire::RingWriter open_lane(std::uint32_t tid, wire::RingRole role);
-  void retire(std::uint32_t lane);
+  /// Claims the next ring buffer for a thread and opens it.
+  wire::RingWriter open_ring(std::uint32_t tid, wire::RingRole role);
+  void retire(std::uint32_t ring);
   /// The bytes themselves, for a hostile agent.
   std::uint8_t* bytes() const { return base_; }
   std::uint64_t total_bytes() const { return config_.segment_bytes; }
-  wire::RingEntry& entry(std::uint32_t lane) const { return directory_[lane]; }
+  wire::RingEntry& entry(std::uint32_t ring) const { return directory_[ring]; }
   wire::Stats& stats() const { return *stats_; }
   wire::Plan& plan() const { return *plan_; }
 
@@ -59,7 +59,7 @@ class FakeAgent {
   bool stopped() const { return stopped_; }
 
   /// One step begins, with the real agent's comparison. Returns its number.
-  std::uint64_t step(wire::RingWriter& lane, wire::StepSource source);
+  std::uint64_t step(wire::RingWriter& ring, wire::StepSource source);
 
   template <typename M>
   bool send(const M& body, const std::string& tail = {}) {
@@ -85,7 +85,7 @@ class FakeAgent {
   wire::RingEntry* directory_ = nullptr;
   wire::Stats* stats_ = nullptr;
   wire::Plan* plan_ = nullptr;
-  std::uint32_t next_lane_ = 0;
+  std::uint32_t next_ring_ = 0;
   std::uint32_t sequence_ = 0;
   wire::AgentState state_ = wire::AgentState::kArmed;
   bool stopped_ = false;

@@ -5,7 +5,7 @@
 //
 // Context:  tests
 // Owns:     the mapping and the global state of inject/hot, for the life of the object
-// Promises: every frame is checked by the real reader; a corrupt lane fails the test
+// Promises: every frame is checked by the real reader; a corrupt ring buffer fails the test
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,12 +31,12 @@
 
 namespace gpuprof::fakes {
 
-/// One record as it came out of a lane.
+/// One record as it came out of a ring buffer.
 template <typename R>
 struct DrainedRecord {
   R body;
   std::string tail;
-  std::uint32_t tid;  // of the lane's owner
+  std::uint32_t tid;  // of the ring buffer's owner
 };
 
 /// What rooms said through the outbox.
@@ -52,12 +52,12 @@ inline std::vector<std::pair<std::uint32_t, std::string>> g_thread_names;
 
 class InProcessSegment {
  public:
-  explicit InProcessSegment(std::uint32_t large_lanes = 48, std::uint32_t small_lanes = 16)
-      : layout_(wire::segment_layout(large_lanes, small_lanes)) {
+  explicit InProcessSegment(std::uint32_t large_rings = 48, std::uint32_t small_rings = 16)
+      : layout_(wire::segment_layout(large_rings, small_rings)) {
     base_ = static_cast<std::uint8_t*>(mmap(nullptr, layout_.total_bytes, PROT_READ | PROT_WRITE,
                                             MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-    lay_lanes(large_lanes, small_lanes);
-    publish(large_lanes, large_lanes + small_lanes);
+    lay_rings(large_rings, small_rings);
+    publish(large_rings, large_rings + small_rings);
     capture_outbox();
   }
   ~InProcessSegment() {
@@ -73,11 +73,11 @@ class InProcessSegment {
   InProcessSegment(const InProcessSegment&) = delete;
   InProcessSegment& operator=(const InProcessSegment&) = delete;
 
-  /// Empties all lanes; what was read before is kept. Any thread.
+  /// Empties all ring buffers; what was read before is kept. Any thread.
   void drain() {
     const std::lock_guard<std::mutex> lock(mutex_);
     alignas(8) static std::byte scratch[wire::kMaxFrameBytes];
-    for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i) {
+    for (std::uint32_t i = 0; i < hot::g_state.ring_count; ++i) {
       wire::RingReader& reader = readers_[i];
       const std::uint64_t limit = reader.head_position();
       wire::RingReader::Frame frame;
@@ -89,7 +89,7 @@ class InProcessSegment {
     }
   }
 
-  /// From now on the lanes are emptied all the time, as a daemon does.
+  /// From now on the ring buffers are emptied all the time, as a daemon does.
   void start_drainer() {
     draining_ = true;
     drainer_ = std::thread([this] {
@@ -149,12 +149,12 @@ class InProcessSegment {
          tid});
   }
 
-  void lay_lanes(std::uint32_t large_lanes, std::uint32_t small_lanes) {
-    auto* lanes = reinterpret_cast<wire::RingEntry*>(base_ + layout_.directory_offset);
+  void lay_rings(std::uint32_t large_rings, std::uint32_t small_rings) {
+    auto* rings = reinterpret_cast<wire::RingEntry*>(base_ + layout_.directory_offset);
     std::uint64_t at = layout_.rings_offset;
-    for (std::uint32_t i = 0; i < large_lanes + small_lanes; ++i) {
-      const std::uint64_t bytes = wire::ring_bytes(i, large_lanes);
-      auto* entry = new (&lanes[i]) wire::RingEntry{};
+    for (std::uint32_t i = 0; i < large_rings + small_rings; ++i) {
+      const std::uint64_t bytes = wire::ring_bytes(i, large_rings);
+      auto* entry = new (&rings[i]) wire::RingEntry{};
       auto* header = new (base_ + at) wire::RingHeader{};
       entry->ring.distance = base_ + at - reinterpret_cast<std::uint8_t*>(&entry->ring);
       entry->capacity_bytes = bytes;
@@ -164,14 +164,14 @@ class InProcessSegment {
     }
   }
 
-  void publish(std::uint32_t large_lanes, std::uint32_t lanes) {
+  void publish(std::uint32_t large_rings, std::uint32_t rings) {
     auto& state = hot::g_state;
     hot::map_thread_blocks();
     hot::retire_threads([](std::uint32_t tid, void*) { return hot::thread_exited(tid); }, nullptr);
     state.segment_bytes = layout_.total_bytes;
     state.rings = reinterpret_cast<wire::RingEntry*>(base_ + layout_.directory_offset);
-    state.lane_count = lanes;
-    state.large_lanes = large_lanes;
+    state.ring_count = rings;
+    state.large_rings = large_rings;
     state.plan = new (base_ + layout_.plan_offset) wire::Plan{};
     state.stats = new (base_ + layout_.stats_offset) wire::Stats{};
     state.segment.store(base_);

@@ -32,7 +32,7 @@ struct InstructionCount {
   std::atomic<std::uint64_t> instructions{0};
 };
 
-/// Whether the thread that is stopped is in the test's own program, which has our library in it.
+/// Whether the thread that is stopped is in the test's own program, which has the library in it.
 /// The kernel's clock, for one, reads again where it moved meanwhile, the more often the slower the
 /// steps.
 inline bool in_own_code(pid_t tid) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library in a process reads from others: knocks at its door, a daemon's settings and
-// requests, the segment it is handed, the variable in its environment. The process lives on.
+// What the library in a process reads from others: connects to its control socket, a daemon's
+// settings and requests, the segment it is handed, the variable in its environment. The process
+// lives on.
 //
 // Context:  tests
-// Not here: what a plan switches on (tests of the rooms); here it stays off
+// Not here: what a plan switches on (tests of the component); here it stays off
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -48,7 +49,7 @@ void environment(FuzzInput& in) {
 }
 
 /// Ends of the one connection of this input; what is sent here waits there.
-base::UniqueFd knock() {
+base::UniqueFd connect_to() {
   sockaddr_un name{};
   socklen_t bytes = sizeof name;
   require(
@@ -64,7 +65,7 @@ base::UniqueFd knock() {
   }
   base::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   require(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name), bytes) == 0,
-          "nobody listens at the door");
+          "nobody listens at the control socket");
   return socket;
 }
 
@@ -97,16 +98,16 @@ base::UniqueFd segment(FuzzInput& in, std::uint64_t* bytes) {
   auto* header = static_cast<wire::SegmentHeader*>(memory);
   for (std::size_t changes = in.pick(4); changes != 0; --changes) {
     const std::uint64_t value = in.odd() ? in.number<std::uint64_t>() : in.number<std::int16_t>();
-    wire::RingEntry& lane = host.entry(static_cast<std::uint32_t>(in.pick(5)));
+    wire::RingEntry& ring = host.entry(static_cast<std::uint32_t>(in.pick(5)));
     std::uint64_t* const fields[] = {
         &header->magic,
         &header->total_bytes,
-        reinterpret_cast<std::uint64_t*>(&header->ring_count),  // and large_lanes
+        reinterpret_cast<std::uint64_t*>(&header->ring_count),  // and large_rings
         reinterpret_cast<std::uint64_t*>(&header->plan.distance),
         reinterpret_cast<std::uint64_t*>(&header->stats.distance),
         reinterpret_cast<std::uint64_t*>(&header->directory.distance),
-        reinterpret_cast<std::uint64_t*>(&lane.ring.distance),
-        &lane.capacity_bytes,
+        reinterpret_cast<std::uint64_t*>(&ring.ring.distance),
+        &ring.capacity_bytes,
     };
     std::uint64_t& field = *fields[in.pick(8)];
     field = in.odd() ? value : field + value;
@@ -161,9 +162,9 @@ std::size_t open_descriptors() {
   std::abort();
 }
 
-/// A whole session at the door: join, settings, requests, the daemon's end.
+/// A whole session at the control socket: join, settings, requests, the daemon's end.
 void session(FuzzInput& in) {
-  const base::UniqueFd socket = knock();
+  const base::UniqueFd socket = connect_to();
   const bool honest = in.byte() < 200;
   send(socket.get(), honest ? join(in) : test::packet(in, kKnocks), socket.get(),
        static_cast<int>(in.pick(8) == 0 ? in.pick(4) : 0));
@@ -182,11 +183,11 @@ void session(FuzzInput& in) {
   require(!g_agent.components_configured, "the library is still in a session that is over");
 }
 
-void open_the_door() {
+void open_control_socket() {
   g_agent.private_fd_table = false;
   g_agent.join_ns = 0;
   g_agent.detach_after_session = g_agent.detach_reply_pending = false;
-  require(g_agent.control_socket.open(0), "no door");
+  require(g_agent.control_socket.open(0), "no control socket");
 }
 
 }  // namespace
@@ -196,7 +197,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const int at_exit = std::atexit([] { unlink_control_socket(); });
   FuzzInput in(data, size);
   if (at_exit != 0 || in.pick(8) == 0) return environment(in), 0;
-  open_the_door();
+  open_control_socket();
   static const std::size_t before = open_descriptors();
   session(in);
   g_agent.control_connection.close();

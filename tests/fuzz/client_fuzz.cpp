@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a daemon tells the command line, and what a process answers at its door: any packets, read
-// by the shipped client, shown in the shipped words.
+// What a daemon tells the command line, and what a process answers at its control socket: any
+// packets, read by the shipped client, shown in the shipped words.
 //
 // Context:  tests
 #include <sys/socket.h>
@@ -32,9 +32,9 @@ using test::require;
 constexpr wire::MessageType kToClient[] = {
     wire::MessageType::kSessionReady, wire::MessageType::kProgress, wire::MessageType::kSummary,
     wire::MessageType::kFailure,      wire::MessageType::kStatus,   wire::MessageType::kRefused};
-constexpr wire::MessageType kAtTheDoor[] = {wire::MessageType::kStatusReply,
-                                            wire::MessageType::kRequestDone,
-                                            wire::MessageType::kRefused, wire::MessageType::kHello};
+constexpr wire::MessageType kAtControlSocket[] = {
+    wire::MessageType::kStatusReply, wire::MessageType::kRequestDone, wire::MessageType::kRefused,
+    wire::MessageType::kHello};
 
 void harmless(const std::string& lines) {
   for (const char c : lines)
@@ -77,7 +77,8 @@ void daemon_says(FuzzInput& in) {
   }
 }
 
-/// A process at its door, on a thread of its own: answers each caller with what is laid out.
+/// A process at its control socket, on a thread of its own: answers each caller with what is laid
+/// out.
 class FakeProcess {
  public:
   FakeProcess() : path_("@gpuprof-fuzz-door-" + std::to_string(::getpid())) {
@@ -88,7 +89,7 @@ class FakeProcess {
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path_.size());
     require(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&name), bytes) == 0 &&
                 ::listen(listener_.get(), 8) == 0,
-            "no door");
+            "no control socket");
     std::thread([this] { serve(); }).detach();
   }
   void lay_out(std::string answer) {
@@ -115,13 +116,14 @@ class FakeProcess {
 
 void process_answers(FuzzInput& in) {
   static auto* process = new FakeProcess;
-  process->lay_out(test::packet(in, kAtTheDoor));
-  const control::ControlSocket door{static_cast<std::uint32_t>(::getpid()), process->path()};
-  if (const auto status = control::request_status(door); status.ok())
+  process->lay_out(test::packet(in, kAtControlSocket));
+  const control::ControlSocket control_socket{static_cast<std::uint32_t>(::getpid()),
+                                              process->path()};
+  if (const auto status = control::request_status(control_socket); status.ok())
     require(!status.value().state.empty(), "a process without a state");
   else
     require(!status.error().message.empty(), "no sentence");
-  (void)control::request_stop(door);
+  (void)control::request_stop(control_socket);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arbitrary bytes in a segment's lanes, through decoder and assembler.
+// Arbitrary bytes in a segment's ring buffers, through decoder and assembler.
 //
-// Input: first byte: lane; second: how far `head` is from the truth; the rest: the ring's bytes.
-// Then the same bytes once more as well-framed records of arbitrary kinds.
+// Input: first byte: ring buffer; second: how far `head` is from the truth; the rest: the ring's
+// bytes. Then the same bytes once more as well-framed records of arbitrary kinds.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,29 +56,29 @@ void drain(ingest::Assembler& assembler) {
   }
 }
 
-void reset(std::uint32_t lane) {
+void reset(std::uint32_t ring) {
   for (std::uint32_t i = 0; i < segment().ring_count(); ++i) {
     segment().ring_header(i)->head.store(0);
     segment().ring_header(i)->tail.store(0);
     segment().entry(i).state.store(0);
   }
-  segment().entry(lane).state.store(1);
+  segment().entry(ring).state.store(1);
 }
 
-void raw_bytes(std::uint32_t lane, std::uint8_t far, const std::uint8_t* data, std::size_t size,
+void raw_bytes(std::uint32_t ring, std::uint8_t far, const std::uint8_t* data, std::size_t size,
                ingest::Assembler& assembler) {
-  reset(lane);
-  const std::size_t bytes = std::min<std::size_t>(size, segment().capacity(lane));
-  std::memcpy(segment().ring_data(lane), data, bytes);
-  segment().ring_header(lane)->head.store(far < 200 ? bytes / 8 * 8 : bytes * far);
+  reset(ring);
+  const std::size_t bytes = std::min<std::size_t>(size, segment().capacity(ring));
+  std::memcpy(segment().ring_data(ring), data, bytes);
+  segment().ring_header(ring)->head.store(far < 200 ? bytes / 8 * 8 : bytes * far);
   drain(assembler);
 }
 
-void framed(std::uint32_t lane, const std::uint8_t* data, std::size_t size,
+void framed(std::uint32_t ring, const std::uint8_t* data, std::size_t size,
             ingest::Assembler& assembler) {
-  reset(lane);
-  wire::RingWriter writer(segment().ring_header(lane), segment().ring_data(lane),
-                          segment().capacity(lane));
+  reset(ring);
+  wire::RingWriter writer(segment().ring_header(ring), segment().ring_data(ring),
+                          segment().capacity(ring));
   while (size > 2) {
     const auto kind = static_cast<wire::Kind>(data[0] % 48);
     const std::size_t bytes = std::min<std::size_t>(data[1], size - 2);
@@ -96,9 +96,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Reading sink;
   ingest::Assembler assembler(sink, nullptr, small_limits());
   assembler.seed_clock(1, 1'000'000);
-  const std::uint32_t lane = data[0] % segment().ring_count();
-  raw_bytes(lane, data[1], data + 2, size - 2, assembler);
-  framed(lane, data + 2, size - 2, assembler);
+  const std::uint32_t ring = data[0] % segment().ring_count();
+  raw_bytes(ring, data[1], data + 2, size - 2, assembler);
+  framed(ring, data + 2, size - 2, assembler);
   assembler.finish(10'000'000'000);
   return sink.sum() == 0x5eed5eed5eedULL ? 1 : 0;
 }

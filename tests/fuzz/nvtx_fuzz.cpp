@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls of NVTX as no honest program makes them: attributes of wrong sizes, messages of any kind
-// and length, foreign handles, pops without pushes. What comes out of the lanes is whole.
+// and length, foreign handles, pops without pushes. What comes out of the ring buffers is whole.
 //
 // Context:  tests
 // Not here: tables of other copies of the header (tests/unit/nvtx)
@@ -103,8 +103,8 @@ std::unique_ptr<char[]> sized(FuzzInput& in, const Attributes& from) {
   if (in.byte() >= 32) return block;
   const std::size_t bytes = 4 + in.pick(sizeof from - 4);
   block = test::bytes_of_exactly({reinterpret_cast<const char*>(&from), bytes});
-  const auto said = static_cast<std::uint16_t>(bytes);
-  std::memcpy(block.get() + offsetof(Attributes, size), &said, sizeof said);
+  const auto output = static_cast<std::uint16_t>(bytes);
+  std::memcpy(block.get() + offsetof(Attributes, size), &output, sizeof output);
   return block;
 }
 
@@ -216,7 +216,7 @@ void step_name(FuzzInput& in) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fakes::InProcessSegment& lanes = segment();
+  fakes::InProcessSegment& rings = segment();
   map_tables();
   FuzzInput in(data, size);
   World world;
@@ -238,7 +238,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   send_names();
-  lanes.discard_records();  // reads every frame; a corrupt lane fails below
+  rings.discard_records();  // reads every frame; a corrupt ring buffer fails below
   reset_open_ranges();
   set_step_pattern("");
   for (const auto& [index, text] : fakes::g_domains)

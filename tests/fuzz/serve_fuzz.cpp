@@ -40,7 +40,7 @@ void request(FuzzInput& in) {
       in.odd() ? std::optional(time_of(in)) : std::nullopt;
   serve::Rejection refused;
   const auto plan = serve::make_capture_plan(ask, allowed, now_ns, remaining, &refused);
-  if (!plan) return require(!refused.sentence.empty(), "no sentence");
+  if (!plan) return require(!refused.message.empty(), "no sentence");
   require((plan->trace & ~allowed) == 0, "more is recorded than allowed");
   require(plan->wait_ns <= serve::kMaxDuration_ns, "it waits for more than an hour");
   require(plan->record_ns <= serve::kMaxDuration_ns, "it records for more than an hour");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A daemon among hostile peers: strangers at its socket, agents that break every rule, a client
-// that says anything, processes at doors that answer anything. It serves the next one all the same.
+// that says anything, processes at control sockets that answer anything. It serves the next one all
+// the same.
 //
 // Context:  tests
-// Not here: what lies in lanes (decoder_fuzz.cpp)
+// Not here: what lies in ring buffers (decoder_fuzz.cpp)
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -43,8 +44,8 @@ constexpr MessageType kFromClient[] = {MessageType::kCommandStarted, MessageType
                                        MessageType::kEndSession};
 constexpr MessageType kFromStranger[] = {MessageType::kHello, MessageType::kOpenSession,
                                          MessageType::kCapture, MessageType::kQueryStatus};
-constexpr MessageType kFromDoor[] = {MessageType::kHello, MessageType::kRefused,
-                                     MessageType::kRequestDone};
+constexpr MessageType kFromControlSocket[] = {MessageType::kHello, MessageType::kRefused,
+                                              MessageType::kRequestDone};
 
 template <typename M>
 std::string message(const M& body, std::string_view tail) {
@@ -141,7 +142,7 @@ class World {
     return message(hello, tail);
   }
 
-  /// A running process with a door that answers what it likes.
+  /// A running process with a control socket that answers what it likes.
   void capture(FuzzInput& in) {
     const std::string path = address_ + "-door";
     sockaddr_un name{};
@@ -158,7 +159,7 @@ class World {
     turn();
     base::UniqueFd peer(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer) return;
-    send(peer.get(), in.odd() ? hello(in) : test::packet(in, kFromDoor));
+    send(peer.get(), in.odd() ? hello(in) : test::packet(in, kFromControlSocket));
     turn();
     if (in.odd()) peers_.push_back(std::move(peer));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime's stand-in, seen by a program as nvcc would build it and by the truth log.
+// The runtime's fake, seen by a program as nvcc would build it and by the truth log.
 //
 // Context:  tests
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stand-in libraries and gpusim-run: names, layouts, missing parts, labels, the injection
+// The fake libraries and gpusim-run: names, layouts, missing parts, labels, the injection
 // entry.
 //
 // Context:  tests

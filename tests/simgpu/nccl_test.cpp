@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The NCCL stand-in, seen from an ordinary program.
+// The NCCL fake, seen from an ordinary program.
 //
 // Context:  tests
 // Owns:     nothing

@@ -62,7 +62,7 @@ def beside(attempt, stranger, judge=None):
 
 
 def address_of(target):
-    """Where the session's daemon listens, as its program was told."""
+    """Where the session's daemon listens, as its program was reported."""
     with open("/proc/%d/environ" % target, "rb") as file:
         for row in file.read().split(b"\0"):
             if row.startswith(b"GPUPROF_SOCKET="):
@@ -115,16 +115,16 @@ for _way in WAYS:
     add("hostile", "memory of a lane: " + _way, damaged(_way), lost=LOST)
 
 
-# -- the door of a program ---------------------------------------------------------------------------------------------
-@fault("hostile", "strangers at a program's door")
-def door(attempt):
+# -- the control socket of a program ---------------------------------------------------------------------------------------------
+@fault("hostile", "strangers at a program's control socket")
+def control_socket(attempt):
     with live.Program(live.prefix("--armed") + live.busy(30)) as program:
         live.wait_until_armed(program.pid)
-        doors = live.door_files(program.pid)
-        if not attempt.expect(doors, "it has a door"):
+        control_sockets = live.control_socket_files(program.pid)
+        if not attempt.expect(control_sockets, "it has a control socket"):
             return
         for way in attempt.random.sample(["garbage", "oversize", "half", "mixed", "descriptors", "crowd"], 3):
-            done = subprocess.run([sys.executable, PEERS, doors[0], way, "0.5", str(attempt.seed)], capture_output=True, text=True,
+            done = subprocess.run([sys.executable, PEERS, control_sockets[0], way, "0.5", str(attempt.seed)], capture_output=True, text=True,
                                   timeout=40 * staged.patience())
             print(way, done.stdout, done.stderr, flush=True)
         attempt.expect(program.process.poll() is None, "the program runs")
@@ -203,7 +203,7 @@ def doors_made(attempt, how):
 
 
 for _how in DOORS_MADE:
-    add("hostile", "folder of the doors: " + _how, lambda attempt, how=_how: doors_made(attempt, how))
+    add("hostile", "folder of the control sockets: " + _how, lambda attempt, how=_how: doors_made(attempt, how))
 
 
 # -- process ids -------------------------------------------------------------------------------------------------------
@@ -248,9 +248,9 @@ def own_test(room, name):
     return module
 
 
-@fault("hostile", "door of a dead process")
+@fault("hostile", "control socket of a dead process")
 def stale(attempt):
-    own_test("attach_cli", "endings_test").stale_door(attempt, attempt.folder)
+    own_test("attach_cli", "endings_test").stale_control_socket(attempt, attempt.folder)
 
 
 # -- daemons and viewers that are not what they should be --------------------------------------------------------------

@@ -20,7 +20,7 @@ from memory_group import MemoryGroup
 
 FILES = r"one file:|in the file|samples$|names|left behind|\d+ of \d+ samples"
 TRAIN = ["--steps", "200", "--kernels", "100", "--host-ms", "0", "--step-ms", "4"]
-# Command, daemon with its threads, and our thread in the program.
+# Command, daemon with its threads, and the worker thread in the program.
 OUR_TASKS = 6
 LIMITS = os.path.join(PROGRAMS, "torture_limits")
 

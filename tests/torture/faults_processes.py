@@ -37,7 +37,7 @@ def under_run(program, mode):
 
 
 def attached(program, mode):
-    """The same storm, attached to in the middle, and let go again before its end."""
+    """The same storm, attached to in the middle, and detached again before its end."""
     def body(attempt):
         words = storm(program, mode, 3)
         began = time.monotonic()
@@ -187,7 +187,7 @@ def signals_to_the_group(attempt):
 
 @fault("processes", "terminal closed")
 def terminal_closed(attempt):
-    """The leader of the session is told: without us that is the program."""
+    """The leader of the session is reported: without us that is the program."""
     handled = attempt.random.random() < 0.5
     code = "import signal, sys, time\n" + ("signal.signal(1, lambda *_: sys.exit(6))\n" if handled else "")
     words = [live.PYTHON, "-c", code + "print('ready', flush=True)\nend = time.time() + 20\nwhile time.time() < end: sum(range(1000))"]

@@ -15,7 +15,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 from wire import MAGIC, MAJOR  # noqa: E402
 
 HEADER = struct.Struct("<IHHII")
-JOIN = 129  # kDoorJoin
+JOIN = 129  # kJoinRequest
 
 
 def connected(address):
@@ -70,8 +70,8 @@ def half(address, chance):
 
 
 def mixed(address, chance):
-    """Well-formed messages of random kinds with random bodies, but none that a door obeys: a user may have his own
-    program join a daemon that does not answer, and let go then."""
+    """Well-formed messages of random kinds with random bodies, but none that a control socket obeys: a user may have his own
+    program join a daemon that does not answer, and detached then."""
     def one_message():
         return message(chance.choice([kind for kind in range(131) if kind != JOIN]), chance.randbytes(chance.choice([0, 8, 40, 200])), chance.randbytes(10),
                        major=chance.choice([MAJOR, MAJOR, 0, 65535]))

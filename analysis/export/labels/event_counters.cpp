@@ -28,7 +28,7 @@ std::string_view omission_message(OmissionReason kind, std::uint64_t count) {
   struct Sentence {
     std::string_view one, several;
   };
-  constexpr std::array<Sentence, static_cast<std::size_t>(OmissionReason::kCount)> kSentences = {{
+  constexpr std::array<Sentence, static_cast<std::size_t>(OmissionReason::kCount)> kMessages = {{
       {"GPU event launched before the window is not in the file",
        "GPU events launched before the window are not in the file"},
       {"GPU event is drawn without the host call that launched it: that was not recorded",
@@ -64,8 +64,8 @@ std::string_view omission_message(OmissionReason kind, std::uint64_t count) {
       {"different set of operator inputs is not shown: there were too many",
        "different sets of operator inputs are not shown: there were too many"},
   }};
-  const Sentence& sentence = kSentences[static_cast<std::size_t>(kind)];
-  return count == 1 ? sentence.one : sentence.several;
+  const Sentence& message = kMessages[static_cast<std::size_t>(kind)];
+  return count == 1 ? message.one : message.several;
 }
 
 }  // namespace gpuprof::exporter

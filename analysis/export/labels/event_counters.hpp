@@ -62,7 +62,7 @@ enum class OmissionReason : std::uint32_t {
   kTruncatedName,       // names longer than is written
   kUserStepRange,       // ranges ProfilerStep# of the program that are not the file's steps
   kUnknownMemory,       // memory of devices that the viewers do not know
-  kInputsDropped,       // sets of operator inputs for which there was no room
+  kInputsDropped,       // sets of operator inputs for which there was no component
   kCount
 };
 /// What is said of so many, without their number.

@@ -122,7 +122,7 @@ class PerfettoEvents final : public ResolvedSink {
   std::uint64_t forward_flow(model::RangeId forward) const;
 
   EventResolver& shown_;
-  Prescan& survey_;
+  Prescan& prescan_;
   PerfettoPacketWriter& packets_;
   PerfettoTracks& tracks_;
   const PagedBitset& forward_sources_;

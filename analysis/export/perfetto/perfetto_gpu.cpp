@@ -41,9 +41,9 @@ void PerfettoEvents::on(const ResolvedGpuEvent<model::Kernel>& s) {
   body_.text("block", fmt::format("[{},{},{}]", e.block[0], e.block[1], e.block[2]));
   body_.number("registers per thread", e.registers);
   body_.number("shared memory", std::uint64_t{e.static_shared_bytes} + e.dynamic_shared_bytes);
-  const auto device = survey_.devices.find(s.device);
+  const auto device = prescan_.devices.find(s.device);
   // Unknown limits: no figure, rather than one that looks measured.
-  if (device != survey_.devices.end() && device->second.sm_count != 0) {
+  if (device != prescan_.devices.end() && device->second.sm_count != 0) {
     const Occupancy figures = occupancy(device->second, e);
     body_.real("blocks per SM", figures.blocks_per_sm);
     body_.number("occupancy %", figures.percent);

@@ -18,13 +18,13 @@ PerfettoEvents::PerfettoEvents(EventResolver& shown, PerfettoPacketWriter& packe
                                PerfettoTracks& tracks, const PagedBitset& forward_ends,
                                std::uint32_t file_id)
     : shown_(shown),
-      survey_(shown.survey()),
+      prescan_(shown.prescan()),
       packets_(packets),
       tracks_(tracks),
       forward_sources_(forward_ends),
       file_(std::uint64_t{file_id} << 32),
       body_(packets),
-      slices_(survey_.window.end_ns,
+      slices_(prescan_.window.end_ns,
               [this](const SampleSlices::SliceEdge& change) { slice(change); }) {}
 
 std::uint64_t PerfettoEvents::launch_flow(std::uint32_t correlation) const {
@@ -44,7 +44,7 @@ TrackEventBuilder& PerfettoEvents::begin(std::string_view category, std::string_
 
 void PerfettoEvents::note(std::string_view name, std::string_view key, std::string_view text) {
   begin("gpuprof", name).text(key, text);
-  packets_.event(survey_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
+  packets_.event(prescan_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
                  body_.bytes());
 }
 
@@ -52,18 +52,18 @@ void PerfettoEvents::write_notes() {
   const FileRequest& request = shown_.request();
   TrackEventBuilder& body = begin("gpuprof", "trace");
   body.text("version", request.session.options.version).text("host", request.session.host);
-  body.text("worker", request.worker).text("why", survey_.window.why);
-  body.number("window", survey_.window.index);
-  for (const auto& [key, value] : survey_.facts)
+  body.text("worker", request.worker).text("why", prescan_.window.why);
+  body.number("window", prescan_.window.index);
+  for (const auto& [key, value] : prescan_.facts)
     body.text(encode_text(TextEncoding::kUtf8, key, 256),
               encode_text(TextEncoding::kUtf8, value, 4096));
-  packets_.event(survey_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
+  packets_.event(prescan_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
                  body.bytes());
-  for (const std::string& sentence : shown_.missing()) note("missing", "sentence", sentence);
-  for (const auto& [reason, loss] : survey_.losses) {
+  for (const std::string& message : shown_.missing()) note("missing", "sentence", message);
+  for (const auto& [reason, loss] : prescan_.losses) {
     begin("gpuprof", "dropped").text("reason", model::loss_name(model::LossReason{reason}));
     body_.number("in this window", loss.in_window).number("since the start", loss.total);
-    packets_.event(survey_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
+    packets_.event(prescan_.window.start_ns, TrackEvent::TYPE_INSTANT, tracks_.uuid({Row::kNotes}),
                    body_.bytes());
   }
   for (const auto& [key, remark] : request.session.remarks)
@@ -94,7 +94,7 @@ void PerfettoEvents::stack(model::StackId stack, std::uint64_t ns) {
 /// `,"Input Dims":…,"Input type":…,"Concrete Inputs":…`, each a text of its own. Neither sizes nor
 /// types hold anything that looks like the next key.
 void PerfettoEvents::inputs(model::InputsId id) {
-  std::string_view rest = id == 0 ? std::string_view() : survey_.inputs.json_members(id);
+  std::string_view rest = id == 0 ? std::string_view() : prescan_.inputs.json_members(id);
   constexpr std::array<std::string_view, 4> kKeys = {
       ",\"Input Dims\":", ",\"Input type\":", ",\"Concrete Inputs\":", ""};
   for (std::size_t i = 0; i + 1 < kKeys.size(); ++i) {
@@ -120,7 +120,7 @@ void PerfettoEvents::on(const ResolvedOperator& o) {
   stack(o.event.stack, o.event.start_ns);
   if (o.event.sequence >= 0) body.signed_number("Sequence number", o.event.sequence);
   if (o.event.forward_tid != 0) body.number("Fwd thread id", o.event.forward_tid);
-  if (o.module != 0) body.text("Module", survey_.modules.name(o.module, survey_.names));
+  if (o.module != 0) body.text("Module", prescan_.modules.name(o.module, prescan_.names));
   inputs(o.event.inputs);
   if ((o.event.flags & model::kRangeUnfinished) != 0) body.number("unfinished", 1);
   if (o.link != nullptr) body.flow(forward_flow(o.link->forward_id));
@@ -176,9 +176,9 @@ void PerfettoEvents::on(const ResolvedOverhead& o) {
 }
 
 void PerfettoEvents::on(const ModuleCall& c) {
-  TrackEventBuilder& body = begin("module", survey_.modules.name(c.path, survey_.names));
+  TrackEventBuilder& body = begin("module", prescan_.modules.name(c.path, prescan_.names));
   tracks_.slice({Row::kModules, c.tid}, c.start_ns, c.end_ns, body.bytes(),
-                survey_.modules.parent(c.path) == 0);
+                prescan_.modules.parent(c.path) == 0);
 }
 
 void PerfettoEvents::on(const model::Allocation& a) {

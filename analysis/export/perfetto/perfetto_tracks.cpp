@@ -66,25 +66,25 @@ class PerfettoTracks::Track final : NestedSlices::Sink {
     all_.packets_.event(ns, TrackEvent::TYPE_SLICE_END, uuid, {});
   }
   void overlapping(std::uint64_t start_ns, std::uint64_t end_ns, std::string_view body) override {
-    const std::size_t ring = places_.assign_track(start_ns, end_ns);
-    if (ring == lanes_.size())
-      lanes_.push_back(key_.row == TrackType::kNonNesting && ring == 0
-                           ? uuid
-                           : all_.write_descriptor(key_, true));
-    all_.packets_.event(start_ns, TrackEvent::TYPE_SLICE_BEGIN, lanes_[ring], body);
-    all_.packets_.event(end_ns, TrackEvent::TYPE_SLICE_END, lanes_[ring], {});
+    const std::size_t track = places_.assign_track(start_ns, end_ns);
+    if (track == overlap_tracks_.size())
+      overlap_tracks_.push_back(key_.row == TrackType::kNonNesting && track == 0
+                                    ? uuid
+                                    : all_.write_descriptor(key_, true));
+    all_.packets_.event(start_ns, TrackEvent::TYPE_SLICE_BEGIN, overlap_tracks_[track], body);
+    all_.packets_.event(end_ns, TrackEvent::TYPE_SLICE_END, overlap_tracks_[track], {});
   }
 
   PerfettoTracks& all_;
   const TrackKey key_;
   NestedSlices slices_;
   OverlapTracks places_;
-  std::vector<std::uint64_t> lanes_;
+  std::vector<std::uint64_t> overlap_tracks_;
 };
 
-PerfettoTracks::PerfettoTracks(PerfettoPacketWriter& packets, const Prescan& survey,
+PerfettoTracks::PerfettoTracks(PerfettoPacketWriter& packets, const Prescan& prescan,
                                std::uint64_t base)
-    : packets_(packets), survey_(survey), base_(base), process_(next()) {
+    : packets_(packets), prescan_(prescan), base_(base), process_(next()) {
   process();
 }
 
@@ -95,20 +95,21 @@ void PerfettoTracks::process() {
   track.set_uuid(process_);
   track.set_child_ordering(TrackDescriptor::EXPLICIT);
   perfetto::ProcessDescriptor& process = *track.mutable_process();
-  process.set_pid(static_cast<std::int32_t>(survey_.pid));
-  const std::size_t slash = survey_.exe.rfind('/');
-  const std::string name = slash == std::string::npos ? survey_.exe : survey_.exe.substr(slash + 1);
+  process.set_pid(static_cast<std::int32_t>(prescan_.pid));
+  const std::size_t slash = prescan_.exe.rfind('/');
+  const std::string name =
+      slash == std::string::npos ? prescan_.exe : prescan_.exe.substr(slash + 1);
   process.set_process_name(encode_text(
-      TextEncoding::kUtf8, name.empty() ? fmt::format("process {}", survey_.pid) : name, 4096));
-  if (!survey_.command_line.empty())
-    process.add_cmdline(encode_text(TextEncoding::kUtf8, survey_.command_line, 4096));
-  if (is_simulated(survey_)) process.add_process_labels("simulated GPU");
+      TextEncoding::kUtf8, name.empty() ? fmt::format("process {}", prescan_.pid) : name, 4096));
+  if (!prescan_.command_line.empty())
+    process.add_cmdline(encode_text(TextEncoding::kUtf8, prescan_.command_line, 4096));
+  if (is_simulated(prescan_)) process.add_process_labels("simulated GPU");
   packets_.write_track_descriptor(track);
 }
 
 std::string PerfettoTracks::thread_name(std::uint32_t tid) const {
-  const auto found = survey_.threads.find(tid);
-  const bool named = found != survey_.threads.end() && !found->second.name.empty();
+  const auto found = prescan_.threads.find(tid);
+  const bool named = found != prescan_.threads.end() && !found->second.name.empty();
   return named ? encode_text(TextEncoding::kUtf8, found->second.name, 256) : "thread";
 }
 
@@ -116,7 +117,7 @@ std::string PerfettoTracks::stream_name(const TrackKey& key) const {
   if (key.row == TrackType::kWaits)
     return key.stream < 0 ? "waits for the device"
                           : fmt::format("waits for stream {}", key.stream - kSyncTrackOffset);
-  for (const auto& [id, context] : survey_.contexts)
+  for (const auto& [id, context] : prescan_.contexts)
     if (context.device == key.owner && context.null_stream == key.stream)
       return fmt::format("stream {} (default)", key.stream);
   return fmt::format("stream {}", key.stream);
@@ -125,23 +126,23 @@ std::string PerfettoTracks::stream_name(const TrackKey& key) const {
 std::uint64_t PerfettoTracks::device(std::uint32_t index) {
   const auto [found, fresh] = devices_.try_emplace(index, 0);
   if (!fresh) return found->second;
-  const auto known = survey_.devices.find(index);
+  const auto known = prescan_.devices.find(index);
   TrackDescriptor track;
   track.set_uuid(found->second = next());
   track.set_parent_uuid(process_);
   track.set_child_ordering(TrackDescriptor::EXPLICIT);
   track.set_sibling_order_rank(static_cast<std::int32_t>(index % 1000));
-  std::string name = fmt::format("GPU {}{}", index, is_simulated(survey_) ? " (simulated)" : "");
-  if (known != survey_.devices.end()) {
+  std::string name = fmt::format("GPU {}{}", index, is_simulated(prescan_) ? " (simulated)" : "");
+  if (known != prescan_.devices.end()) {
     name += ": ";
-    name += survey_.names.text(known->second.name);
+    name += prescan_.names.text(known->second.name);
   }
   track.set_name(name);
   packets_.write_track_descriptor(track);
   return found->second;
 }
 
-std::uint64_t PerfettoTracks::write_descriptor(const TrackKey& key, bool ring) {
+std::uint64_t PerfettoTracks::write_descriptor(const TrackKey& key, bool overlapping) {
   TrackDescriptor track;
   track.set_sibling_order_rank(rank_of_row(key.row));
   if (is_counter(key.row)) {
@@ -161,10 +162,10 @@ std::uint64_t PerfettoTracks::write_descriptor(const TrackKey& key, bool ring) {
   } else if (key.row == TrackType::kNotes) {
     track.set_parent_uuid(process_);
     track.set_name(std::string(name_of(key.row)));
-  } else if (key.row == TrackType::kThread && !ring) {
+  } else if (key.row == TrackType::kThread && !overlapping) {
     track.set_parent_uuid(process_);
     track.set_child_ordering(TrackDescriptor::EXPLICIT);
-    track.mutable_thread()->set_pid(static_cast<std::int32_t>(survey_.pid));
+    track.mutable_thread()->set_pid(static_cast<std::int32_t>(prescan_.pid));
     track.mutable_thread()->set_tid(static_cast<std::int32_t>(key.owner));
     track.mutable_thread()->set_thread_name(thread_name(key.owner));
   } else {

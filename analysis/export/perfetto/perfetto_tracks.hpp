@@ -46,7 +46,7 @@ class PerfettoTracks {
   };
 
   /// @param base Above all track numbers: those of other files may stand in the same trace.
-  PerfettoTracks(PerfettoPacketWriter& packets, const Prescan& survey, std::uint64_t base);
+  PerfettoTracks(PerfettoPacketWriter& packets, const Prescan& prescan, std::uint64_t base);
   ~PerfettoTracks();
 
   /// Adds a slice. @param closes As of NestedSlices::add().
@@ -61,7 +61,7 @@ class PerfettoTracks {
   class Track;
 
   Track& get(const TrackKey& key);
-  std::uint64_t write_descriptor(const TrackKey& key, bool ring);
+  std::uint64_t write_descriptor(const TrackKey& key, bool overlapping);
   std::uint64_t device(std::uint32_t index);
   void process();
   std::string thread_name(std::uint32_t tid) const;
@@ -69,7 +69,7 @@ class PerfettoTracks {
   std::uint64_t next() { return base_ + ++last_; }
 
   PerfettoPacketWriter& packets_;
-  const Prescan& survey_;
+  const Prescan& prescan_;
   const std::uint64_t base_;
   std::uint64_t last_ = 0;
   const std::uint64_t process_;

@@ -28,7 +28,7 @@ std::uint32_t file_id(const FileRequest& request) {
 support::Result<WrittenFile> write_perfetto(const FileRequest& request) {
   GPUPROF_TRY(shown, EventResolver::open(request));
   ForwardFlowSources forward;
-  if (shown->survey().count(EventKind::kOperator) != 0) {
+  if (shown->prescan().count(EventKind::kOperator) != 0) {
     GPUPROF_CHECK(shown->replay(forward));
   } else {
     skip_pass(request);
@@ -39,7 +39,7 @@ support::Result<WrittenFile> write_perfetto(const FileRequest& request) {
   PerfettoPacketWriter packets(*file, id);
   const model::Window& window = request.window;
   packets.write_clock_snapshot(window.start_ns, window.stamp_real_ns);
-  PerfettoTracks tracks(packets, shown->survey(), std::uint64_t{id} << kTrackBits);
+  PerfettoTracks tracks(packets, shown->prescan(), std::uint64_t{id} << kTrackBits);
   PerfettoEvents events(*shown, packets, tracks, forward.ids, id);
   events.write_notes();
   GPUPROF_CHECK(shown->replay(events));

@@ -25,7 +25,7 @@ std::uint64_t gpu_events(const Prescan& s) {
          s.count(EventKind::kGraph);
 }
 
-/// Contexts and launches are told by the process itself, the rest by CUPTI's records.
+/// Contexts and launches are reported by the process itself, the rest by CUPTI's records.
 std::string no_gpu_events_message(const Prescan& s) {
   if (s.count(EventKind::kApiCall) != 0)
     return "no GPU rows: CUDA calls were seen, but no GPU activity in this window";
@@ -82,7 +82,7 @@ std::pair<const char*, const char*> noun_of(LossReason reason) {
   }
 }
 
-/// Threads that blocked our signal, as far as they are known.
+/// Threads that blocked the sampling signal, as far as they are known.
 struct ThreadNameList {
   std::size_t number = 0;
   std::vector<std::string> names;  // "python3 17", the first ones
@@ -100,8 +100,8 @@ struct ThreadNameList {
   }
 };
 
-/// Who has no sample at all is missing; who has some blocked our signal for a while only. Of whom
-/// it is not known who they are, as of a file that is read, no more is said.
+/// Who has no sample at all is missing; who has some blocked the sampling signal for a while only.
+/// Of whom it is not known who they are, as of a file that is read, no more is said.
 void append_unsampled_threads(const Prescan& s, std::uint64_t count,
                               std::vector<std::string>& out) {
   ThreadNameList never, for_a_while;

@@ -13,6 +13,6 @@
 namespace gpuprof::exporter {
 
 /// For people: one sentence each, the weightiest first.
-std::vector<std::string> missing_data_messages(const Prescan& survey);
+std::vector<std::string> missing_data_messages(const Prescan& prescan);
 
 }  // namespace gpuprof::exporter

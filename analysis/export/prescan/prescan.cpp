@@ -16,7 +16,7 @@ namespace gpuprof::exporter {
 namespace {
 
 /// Bounds of what is kept a file: beyond them the rule for ordinary events holds.
-constexpr std::size_t kMaxOnStepBorder = 100'000;
+constexpr std::size_t kMaxOnStepBoundary = 100'000;
 constexpr std::size_t kMaxUndecided = 2'000'000;
 constexpr std::size_t kMaxRecent = 65'536;
 constexpr std::size_t kMaxThreads = 20'000;
@@ -89,8 +89,8 @@ Prescan::Thread& Prescanner::thread(std::uint32_t tid) {
   return *last_thread_;
 }
 
-Prescanner::Prescanner(Prescan& survey, StackFormatter& stacks)
-    : result_(survey), stacks_(stacks) {}
+Prescanner::Prescanner(Prescan& prescan, StackFormatter& stacks)
+    : result_(prescan), stacks_(stacks) {}
 Prescanner::~Prescanner() = default;
 
 void Prescanner::on(const model::Domain& e) { result_.domains[e.domain] = e.name; }
@@ -231,12 +231,12 @@ void Prescanner::add_nested(const BoundaryRange& range) {
       range.start_ns < result_.window.start_ns || range.end_ns >= result_.window.end_ns;
   if (out && straddlers_.size() < kMaxBoundaryRanges) straddlers_.push_back(range);
   // A range that began after the last step's end lies in the step that is still running.
-  const bool border = !result_.steps.empty() && range.start_ns < result_.steps.back().end_ns &&
-                      (range.start_ns < result_.steps.back().start_ns ||
-                       range.end_ns + kSnapToleranceNs >= result_.steps.back().end_ns);
-  if (border && on_step_boundary_.size() < kMaxOnStepBorder) on_step_boundary_.push_back(range);
+  const bool boundary = !result_.steps.empty() && range.start_ns < result_.steps.back().end_ns &&
+                        (range.start_ns < result_.steps.back().start_ns ||
+                         range.end_ns + kSnapToleranceNs >= result_.steps.back().end_ns);
+  if (boundary && on_step_boundary_.size() < kMaxOnStepBoundary) on_step_boundary_.push_back(range);
   if (!result_.steps.empty()) note_abutting(result_.steps.back(), range);
-  if (border) return;
+  if (boundary) return;
   if (recent_ranges_.size() < kMaxRecent) {
     recent_ranges_.push_back(range);
   } else {
@@ -263,7 +263,8 @@ void Prescanner::on(const model::Step& e) {
   for (const BoundaryRange& range : recent_ranges_) {
     const bool touches = range.tid == e.tid && (range.start_ns < e.start_ns ||
                                                 range.end_ns + kSnapToleranceNs >= e.end_ns);
-    if (touches && on_step_boundary_.size() < kMaxOnStepBorder) on_step_boundary_.push_back(range);
+    if (touches && on_step_boundary_.size() < kMaxOnStepBoundary)
+      on_step_boundary_.push_back(range);
   }
   recent_ranges_.clear();
   recent_at_ = 0;

@@ -53,7 +53,7 @@ struct Prescan {
     std::string name;
     bool has_events = false, sampled = false;
     bool signal_masked =
-        false;  // it blocked our signal, for a while at least: first seen in this window
+        false;  // it blocked the sampling signal, for a while at least: first seen in this window
     std::uint64_t signal_masked_since_ns = 0;  // when that was first seen; 0: never
     std::uint64_t on_cpu_samples = 0, off_cpu_samples = 0;
     std::uint64_t sampled_cpu_ns = 0;    // CPU time the running samples stand for
@@ -168,10 +168,10 @@ struct Prescan {
   std::uint32_t main_tid() const;
 };
 
-/// Gathers a Survey; call finish() after the replay.
+/// Gathers a Prescan; call finish() after the replay.
 class Prescanner final : public model::IgnoringSink {
  public:
-  Prescanner(Prescan& survey, StackFormatter& stacks);
+  Prescanner(Prescan& prescan, StackFormatter& stacks);
   ~Prescanner() override;
 
   using model::IgnoringSink::on;

@@ -22,15 +22,15 @@ spool::ReplayRange replay_range(const model::Window& window) {
 /// The host calls before the window.
 class EarlierLaunches final : public model::IgnoringSink {
  public:
-  explicit EarlierLaunches(Prescan& survey) : survey_(survey) {}
+  explicit EarlierLaunches(Prescan& prescan) : prescan_(prescan) {}
   using model::IgnoringSink::on;
   void on(const model::ApiCall& e) override {
-    if (e.start_ns < survey_.window.start_ns && e.correlation != 0)
-      survey_.launched_before_window.test_and_set(e.correlation);
+    if (e.start_ns < prescan_.window.start_ns && e.correlation != 0)
+      prescan_.launched_before_window.test_and_set(e.correlation);
   }
 
  private:
-  Prescan& survey_;
+  Prescan& prescan_;
 };
 
 class LossCheck final : public model::IgnoringSink {
@@ -44,7 +44,7 @@ class LossCheck final : public model::IgnoringSink {
 
 /// A GPU event without its host call is this window's unless the call is in the one before. Worth
 /// a look where records were lost: else a call that is not there came before the recording.
-support::Result<void> find_earlier_launches(const FileRequest& request, Prescan& survey) {
+support::Result<void> find_earlier_launches(const FileRequest& request, Prescan& prescan) {
   if (!request.window.gapless) return {};
   LossCheck lost;
   // A range that holds no event: losses come all the same.
@@ -52,16 +52,16 @@ support::Result<void> find_earlier_launches(const FileRequest& request, Prescan&
   if (!lost.any) return {};
   const std::uint64_t start_ns = request.window.start_ns;
   const std::uint64_t from_ns = start_ns - std::min(start_ns, model::kMaxWorkLagNs);
-  EarlierLaunches before(survey);
+  EarlierLaunches before(prescan);
   GPUPROF_CHECK(spool::replay(request.process, {from_ns, start_ns}, before));
-  survey.launches_before_known = true;
+  prescan.launches_before_known = true;
   return {};
 }
 
 }  // namespace
 
-bool is_simulated(const Prescan& survey) {
-  for (const auto& [key, value] : survey.facts)
+bool is_simulated(const Prescan& prescan) {
+  for (const auto& [key, value] : prescan.facts)
     if (key.find("simulated") != std::string::npos && value != "0" && value != "no") return true;
   return false;
 }
@@ -83,39 +83,39 @@ std::uint64_t count_pass_events(const spool::ProcessEntry& process, const model:
   return sum;
 }
 
-support::Result<void> prescan_process(const FileRequest& request, Prescan& survey,
+support::Result<void> prescan_process(const FileRequest& request, Prescan& prescan,
                                       StackFormatter& stacks) {
-  survey.window = request.window;
-  survey.pid = request.process.pid;
-  survey.is_truncated = request.process.truncated_at_ns < request.window.end_ns;
-  survey.samples_requested = request.session.options.wants_samples();
-  survey.stacks_requested = request.session.options.with_stack;
-  if (survey.samples_requested)
-    survey.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
-  GPUPROF_CHECK(find_earlier_launches(request, survey));
-  Prescanner surveyor(survey, stacks);
-  GPUPROF_TRY(end, read_events(request, surveyor));
-  survey.replay_complete = end.complete;
-  surveyor.finish();
+  prescan.window = request.window;
+  prescan.pid = request.process.pid;
+  prescan.is_truncated = request.process.truncated_at_ns < request.window.end_ns;
+  prescan.samples_requested = request.session.options.wants_samples();
+  prescan.stacks_requested = request.session.options.with_stack;
+  if (prescan.samples_requested)
+    prescan.sample_period_ns = 1'000'000'000 / request.session.options.rate_hz;
+  GPUPROF_CHECK(find_earlier_launches(request, prescan));
+  Prescanner prescanner(prescan, stacks);
+  GPUPROF_TRY(end, read_events(request, prescanner));
+  prescan.replay_complete = end.complete;
+  prescanner.finish();
   return {};
 }
 
-WrittenFile make_written_file(const FileRequest& request, const Prescan& survey,
+WrittenFile make_written_file(const FileRequest& request, const Prescan& prescan,
                               std::string_view format, std::uint64_t bytes,
                               std::vector<std::string> missing) {
   WrittenFile file;
   file.path = request.path;
   file.format = format;
   file.bytes = bytes;
-  file.pid = survey.pid;
+  file.pid = prescan.pid;
   file.window = request.window.index;
-  file.events = survey.events();
-  file.steps = survey.steps.size();
-  file.simulated = is_simulated(survey);
-  for (std::size_t i = 0; i < survey.counts.size(); ++i)
-    if (survey.counts[i] != 0)
-      file.events_by_kind.emplace_back(name_of(static_cast<EventKind>(i)), survey.counts[i]);
-  for (const auto& [reason, loss] : survey.losses)
+  file.events = prescan.events();
+  file.steps = prescan.steps.size();
+  file.simulated = is_simulated(prescan);
+  for (std::size_t i = 0; i < prescan.counts.size(); ++i)
+    if (prescan.counts[i] != 0)
+      file.events_by_kind.emplace_back(name_of(static_cast<EventKind>(i)), prescan.counts[i]);
+  for (const auto& [reason, loss] : prescan.losses)
     if (loss.in_window != 0)
       file.drops_by_reason.emplace_back(loss_name(static_cast<model::LossReason>(reason)),
                                         loss.in_window);

@@ -20,7 +20,7 @@
 namespace gpuprof::exporter {
 
 /// Whether the process said that its GPU is a simulated one.
-bool is_simulated(const Prescan& survey);
+bool is_simulated(const Prescan& prescan);
 
 /// One pass over the part of the spool that may hold events of the window.
 support::Result<spool::ReplayResult> read_events(const FileRequest& request,
@@ -31,13 +31,13 @@ void skip_pass(const FileRequest& request);
 std::uint64_t count_pass_events(const spool::ProcessEntry& process, const model::Window& window);
 
 /// The first pass. Errors: a spool that cannot be read.
-support::Result<void> prescan_process(const FileRequest& request, Prescan& survey,
+support::Result<void> prescan_process(const FileRequest& request, Prescan& prescan,
                                       StackFormatter& stacks);
 
 /// What was written, for the summary.
 ///
 /// @param missing Sentences of shortfalls().
-WrittenFile make_written_file(const FileRequest& request, const Prescan& survey,
+WrittenFile make_written_file(const FileRequest& request, const Prescan& prescan,
                               std::string_view format, std::uint64_t bytes,
                               std::vector<std::string> missing);
 

@@ -3,7 +3,7 @@
 // In which step of the file an instant lies.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     nothing: the steps are the survey's
+// Owns:     nothing: the steps are the prescan's
 #pragma once
 
 #include <algorithm>

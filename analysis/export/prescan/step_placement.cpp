@@ -26,10 +26,10 @@ StepRelation relate(const model::Step& step, Interval& range) {
   if (range.start_ns >= step.start_ns && range.end_ns <= step.end_ns)
     return StepRelation::kNonCrossing;
   const bool early = range.start_ns < step.start_ns;
-  const std::uint64_t border = early ? step.start_ns : step.end_ns;
-  const std::uint64_t before = border - range.start_ns, after = range.end_ns - border;
+  const std::uint64_t boundary = early ? step.start_ns : step.end_ns;
+  const std::uint64_t before = boundary - range.start_ns, after = range.end_ns - boundary;
   if (std::min(before, after) > kSnapToleranceNs) return StepRelation::kCrossing;
-  (before < after ? range.start_ns : range.end_ns) = border;
+  (before < after ? range.start_ns : range.end_ns) = boundary;
   return StepRelation::kNonCrossing;
 }
 

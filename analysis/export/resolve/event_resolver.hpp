@@ -120,8 +120,8 @@ class EventResolver {
 
   const FileRequest& request() const { return request_; }
   /// Names, threads, devices, contexts, facts, notices, losses, steps, counts, inputs, modules.
-  Prescan& survey() { return survey_; }
-  const Prescan& survey() const { return survey_; }
+  Prescan& prescan() { return prescan_; }
+  const Prescan& prescan() const { return prescan_; }
   /// Frames of samples, operators and launches.
   StackFormatter& stacks() { return stacks_; }
   /// Sentences: what is missing from this file and why.
@@ -138,7 +138,7 @@ class EventResolver {
   explicit EventResolver(const FileRequest& request);
 
   const FileRequest& request_;
-  Prescan survey_{TextEncoding::kUtf8};
+  Prescan prescan_{TextEncoding::kUtf8};
   StackFormatter stacks_{TextEncoding::kUtf8};
   std::vector<std::string> missing_;
 };

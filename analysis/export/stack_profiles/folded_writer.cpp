@@ -84,7 +84,7 @@ class FoldedWriter {
     if (const auto found = tops_.find(key); found != tops_.end()) return found->second;
     const std::string name = what == WeightedStack::WeightKind::kGpu
                                  ? fmt::format("device {}", device)
-                                 : thread_label(shown_.survey(), tid);
+                                 : thread_label(shown_.prescan(), tid);
     return tops_[key] = tree_.child(root, tree_.intern_name(name));
   }
 

@@ -110,7 +110,7 @@ class PprofWriter {
   }
   std::int64_t thread_text(std::uint32_t tid) {
     const auto [found, fresh] = threads_.try_emplace(tid, 0);
-    if (fresh) found->second = text(thread_label(shown_.survey(), tid));
+    if (fresh) found->second = text(thread_label(shown_.prescan(), tid));
     return found->second;
   }
   /// Messages of one kind behind each other are one message.
@@ -138,26 +138,26 @@ class PprofWriter {
 };
 
 void PprofWriter::head() {
-  const Prescan& survey = shown_.survey();
+  const Prescan& prescan = shown_.prescan();
   pprof::Profile profile;
   for (const ColumnName& column : kColumnNames) {
     pprof::ValueType* const type = profile.add_sample_type();
     type->set_type_text(text(column.type));
     type->set_unit_text(text(column.unit));
   }
-  profile.set_time_nanos(static_cast<std::int64_t>(survey.window.stamp_real_ns));
+  profile.set_time_nanos(static_cast<std::int64_t>(prescan.window.stamp_real_ns));
   profile.set_duration_nanos(
-      static_cast<std::int64_t>(survey.window.end_ns - survey.window.start_ns));
+      static_cast<std::int64_t>(prescan.window.end_ns - prescan.window.start_ns));
   profile.mutable_period_type()->set_type_text(text("cpu"));
   profile.mutable_period_type()->set_unit_text(text("nanoseconds"));
-  profile.set_period(static_cast<std::int64_t>(survey.sample_period_ns));
-  const bool gpu = survey.count(EventKind::kKernel) != 0;
+  profile.set_period(static_cast<std::int64_t>(prescan.sample_period_ns));
+  const bool gpu = prescan.count(EventKind::kKernel) != 0;
   profile.set_default_sample_type_text(text(gpu ? "gpu"
-                                            : survey.count(EventKind::kSample) != 0
+                                            : prescan.count(EventKind::kSample) != 0
                                                 ? "cpu"
                                                 : "operator_self"));
   if (shown_.has_simulated_gpu()) profile.add_comment_text(text("on a simulated GPU"));
-  for (const std::string& sentence : shown_.missing()) profile.add_comment_text(text(sentence));
+  for (const std::string& message : shown_.missing()) profile.add_comment_text(text(message));
   put(profile);
 }
 

@@ -75,11 +75,11 @@ void SpeedscopeWriter::add(const WeightedStack& one) {
 std::string SpeedscopeWriter::title(const Key& key) const {
   switch (key.what) {
     case WeightedStack::WeightKind::kOnCpu:
-      return "CPU, " + thread_label(shown_.survey(), key.owner);
+      return "CPU, " + thread_label(shown_.prescan(), key.owner);
     case WeightedStack::WeightKind::kBlocked:
-      return "blocked, " + thread_label(shown_.survey(), key.owner);
+      return "blocked, " + thread_label(shown_.prescan(), key.owner);
     case WeightedStack::WeightKind::kOperator:
-      return "operators, " + thread_label(shown_.survey(), key.owner);
+      return "operators, " + thread_label(shown_.prescan(), key.owner);
     case WeightedStack::WeightKind::kGpu:
       return fmt::format("GPU {}{}", key.owner, shown_.has_simulated_gpu() ? " (simulated)" : "");
   }

@@ -28,9 +28,9 @@ void sort_unless_sorted(Rows& rows, Before before) {
 
 }  // namespace
 
-std::string thread_label(const Prescan& survey, std::uint32_t tid) {
-  const auto found = survey.threads.find(tid);
-  const bool named = found != survey.threads.end() && !found->second.name.empty();
+std::string thread_label(const Prescan& prescan, std::uint32_t tid) {
+  const auto found = prescan.threads.find(tid);
+  const bool named = found != prescan.threads.end() && !found->second.name.empty();
   return fmt::format(
       "{} {}", named ? encode_text(TextEncoding::kUtf8, found->second.name, 256) : "thread", tid);
 }
@@ -89,7 +89,7 @@ WeightedStackSink::WeightedStackSink(EventResolver& shown, const LaunchTable& la
       tree_(tree),
       top_(std::move(top)),
       take_(std::move(take)),
-      steps_(shown.survey().steps) {}
+      steps_(shown.prescan().steps) {}
 
 StackTree::Node WeightedStackSink::frames(StackTree::Node top, model::StackId stack,
                                           std::uint64_t ns) {

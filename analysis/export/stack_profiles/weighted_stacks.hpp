@@ -28,7 +28,7 @@ class LaunchTable final : public ResolvedSink {
   struct Caller {
     model::RangeId id, parent;
     model::StackId stack;
-    std::string_view name;  // lives as long as the survey
+    std::string_view name;  // lives as long as the prescan
     bool is_operator;
   };
   struct Launch {
@@ -47,7 +47,7 @@ class LaunchTable final : public ResolvedSink {
   /// Null: not known.
   const Caller* caller(model::RangeId id) const;
   const Launch* launch(std::uint32_t correlation) const;
-  /// Rows for which there was no room.
+  /// Rows for which there was no component.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
@@ -132,6 +132,6 @@ support::Result<void> collect_weighted_stacks(EventResolver& shown, StackTree& t
                                               WeightedStackSink::Callback take);
 
 /// The name of a thread as stacks begin with it: `python3 4711`.
-std::string thread_label(const Prescan& survey, std::uint32_t tid);
+std::string thread_label(const Prescan& prescan, std::uint32_t tid);
 
 }  // namespace gpuprof::exporter

@@ -33,11 +33,11 @@ struct CsvRow {
 class CsvRowSink final : public ResolvedSink {
  public:
   CsvRowSink(EventResolver& shown, BufferedWriter& out)
-      : shown_(shown), survey_(shown.survey()), out_(out) {}
+      : shown_(shown), prescan_(shown.prescan()), out_(out) {}
 
   void head() {
     out_.text(kHeader);
-    const model::Window& window = survey_.window;
+    const model::Window& window = prescan_.window;
     detail("unix_ns", window.stamp_real_ns);
     detail("why", window.why);
     write({"window",
@@ -52,9 +52,8 @@ class CsvRowSink final : public ResolvedSink {
            {},
            {},
            {}});
-    for (const std::string& sentence : shown_.missing())
-      write(
-          {"missing", sentence, window.start_ns, window.start_ns, {}, {}, {}, {}, {}, {}, {}, {}});
+    for (const std::string& message : shown_.missing())
+      write({"missing", message, window.start_ns, window.start_ns, {}, {}, {}, {}, {}, {}, {}, {}});
   }
 
   using ResolvedSink::on;
@@ -104,7 +103,7 @@ class CsvRowSink final : public ResolvedSink {
   void on(const model::Allocation& a) override;
   void on(const ModuleCall& c) override {
     write({"module",
-           survey_.modules.name(c.path, survey_.names),
+           prescan_.modules.name(c.path, prescan_.names),
            c.start_ns,
            c.end_ns,
            c.tid,
@@ -146,7 +145,7 @@ class CsvRowSink final : public ResolvedSink {
   void write(const CsvRow& line);
 
   EventResolver& shown_;
-  Prescan& survey_;
+  Prescan& prescan_;
   BufferedWriter& out_;
   std::string details_;  // of the line that comes next
   std::string cell_;
@@ -160,12 +159,12 @@ void CsvRowSink::write(const CsvRow& line) {
   out_.text(line.kind).text(",");
   out_.text(support::escape_csv_cell(line.name, cell_));
   out_.reserve(512);
-  out_.raw(",").signed_number(static_cast<std::int64_t>(line.start_ns - survey_.window.start_ns));
+  out_.raw(",").signed_number(static_cast<std::int64_t>(line.start_ns - prescan_.window.start_ns));
   out_.raw(",").number(line.end_ns > line.start_ns ? line.end_ns - line.start_ns : 0);
-  out_.raw(",").number(survey_.pid);
+  out_.raw(",").number(prescan_.pid);
   for (const Id& id : {line.tid, line.device, line.stream, line.correlation, line.id, line.parent})
     number(id);
-  const model::Step* const step = step_at(survey_.steps, line.start_ns);
+  const model::Step* const step = step_at(prescan_.steps, line.start_ns);
   number(step == nullptr ? Id() : Id(step->label));
   number(line.bytes);
   out_.raw(",");
@@ -179,10 +178,10 @@ void CsvRowSink::write(const CsvRow& line) {
 void CsvRowSink::on(const ResolvedOperator& o) {
   const model::Operator& e = o.event;
   if (e.sequence >= 0) detail("sequence", e.sequence);
-  if (o.module != 0) detail("module", survey_.modules.name(o.module, survey_.names));
+  if (o.module != 0) detail("module", prescan_.modules.name(o.module, prescan_.names));
   if (o.nesting == Nesting::kOverlapping) detail("crosses", 1);
   const std::string_view inputs =
-      e.inputs == 0 ? std::string_view() : survey_.inputs.json_members(e.inputs);
+      e.inputs == 0 ? std::string_view() : prescan_.inputs.json_members(e.inputs);
   if (!inputs.empty()) detail("inputs", fmt::format("{{{}}}", inputs.substr(1)));
   write({"operator",
          o.name,

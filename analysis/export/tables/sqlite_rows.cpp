@@ -38,14 +38,14 @@ std::uint64_t SqliteRowSink::text(std::string_view text) {
 }
 
 std::uint64_t SqliteRowSink::process() const {
-  return std::uint64_t{shown_.survey().pid} << kPidShift;
+  return std::uint64_t{shown_.prescan().pid} << kPidShift;
 }
 std::uint64_t SqliteRowSink::thread(std::uint32_t tid) const {
   return process() + (tid & ((1u << kPidShift) - 1));
 }
 
 SqliteRowSink::Number SqliteRowSink::step(std::uint64_t ns) const {
-  const model::Step* const step = step_at(shown_.survey().steps, ns);
+  const model::Step* const step = step_at(shown_.prescan().steps, ns);
   return step == nullptr ? Number() : Number(step->label);
 }
 
@@ -59,28 +59,28 @@ SqliteRowSink::Number SqliteRowSink::stack(model::StackId stack, std::uint64_t n
 }
 
 void SqliteRowSink::write_metadata() {
-  const Prescan& survey = shown_.survey();
+  const Prescan& prescan = shown_.prescan();
   const FileRequest& request = shown_.request();
-  file_.insert(tables_.start_time, survey.window.stamp_real_ns,
-               survey.window.end_ns - survey.window.start_ns);
-  for (const auto& [index, d] : survey.devices)
-    file_.insert(tables_.gpus, index, survey.names.text(d.name), d.total_memory_bytes, d.sm_count,
+  file_.insert(tables_.start_time, prescan.window.stamp_real_ns,
+               prescan.window.end_ns - prescan.window.start_ns);
+  for (const auto& [index, d] : prescan.devices)
+    file_.insert(tables_.gpus, index, prescan.names.text(d.name), d.total_memory_bytes, d.sm_count,
                  d.compute_major, d.compute_minor, d.warp_size, d.max_threads_per_block,
                  d.max_threads_per_sm, std::uint64_t{d.clock_khz} * 1000, d.l2_bytes,
-                 is_simulated(survey));
+                 is_simulated(prescan));
   const auto plain = [](const std::string& text) {
     return encode_text(TextEncoding::kUtf8, text, 65536);
   };
-  file_.insert(tables_.processes, process(), survey.pid, plain(survey.exe),
-               plain(survey.command_line), request.session.host, request.worker);
-  for (const auto& [tid, thread_of] : survey.threads)
+  file_.insert(tables_.processes, process(), prescan.pid, plain(prescan.exe),
+               plain(prescan.command_line), request.session.host, request.worker);
+  for (const auto& [tid, thread_of] : prescan.threads)
     file_.insert(tables_.threads, text(plain(thread_of.name)), Number(), thread(tid));
   file_.insert(tables_.facts, std::string_view("gpuprof"), request.session.options.version);
-  file_.insert(tables_.facts, std::string_view("window"), survey.window.why);
-  for (const auto& [key, value] : survey.facts)
+  file_.insert(tables_.facts, std::string_view("window"), prescan.window.why);
+  for (const auto& [key, value] : prescan.facts)
     file_.insert(tables_.facts, plain(key), plain(value));
-  for (const std::string& sentence : shown_.missing()) file_.insert(tables_.missing, sentence);
-  for (const auto& [reason, loss] : survey.losses)
+  for (const std::string& message : shown_.missing()) file_.insert(tables_.missing, message);
+  for (const auto& [reason, loss] : prescan.losses)
     file_.insert(tables_.drops, model::loss_name(model::LossReason{reason}), loss.in_window,
                  loss.total);
 }
@@ -94,10 +94,10 @@ void SqliteRowSink::on(const ResolvedStep& s) {
 void SqliteRowSink::on(const ResolvedOperator& o) {
   const model::Operator& e = o.event;
   std::string_view inputs =
-      e.inputs == 0 ? std::string_view() : shown_.survey().inputs.json_members(e.inputs);
+      e.inputs == 0 ? std::string_view() : shown_.prescan().inputs.json_members(e.inputs);
   std::optional<std::string> all, module;
   if (!inputs.empty()) all = "{" + std::string(inputs.substr(1)) + "}";
-  if (o.module != 0) module = shown_.survey().modules.name(o.module, shown_.survey().names);
+  if (o.module != 0) module = shown_.prescan().modules.name(o.module, shown_.prescan().names);
   file_.insert(tables_.operators, e.id, time(o.interval.start_ns), time(o.interval.end_ns),
                thread(e.tid), text(o.name), null_if_zero(o.parent),
                e.sequence < 0 ? Number() : Number(e.sequence), null_if_zero(e.forward_tid),
@@ -185,9 +185,9 @@ void SqliteRowSink::on(const model::Allocation& a) {
 }
 
 void SqliteRowSink::on(const ModuleCall& c) {
-  const ModulePaths& modules = shown_.survey().modules;
+  const ModulePaths& modules = shown_.prescan().modules;
   file_.insert(tables_.modules, time(c.start_ns), time(c.end_ns), thread(c.tid),
-               text(modules.name(c.path, shown_.survey().names)), c.path,
+               text(modules.name(c.path, shown_.prescan().names)), c.path,
                null_if_zero(modules.parent(c.path)), step(c.start_ns));
 }
 

@@ -61,7 +61,7 @@ class SqliteRowSink final : public ResolvedSink {
 
   std::uint64_t text(std::string_view text);
   std::int64_t time(std::uint64_t ns) const {
-    return static_cast<std::int64_t>(ns - shown_.survey().window.start_ns);
+    return static_cast<std::int64_t>(ns - shown_.prescan().window.start_ns);
   }
   std::uint64_t thread(std::uint32_t tid) const;
   std::uint64_t process() const;

@@ -18,55 +18,56 @@ constexpr std::size_t kMaxForward = 2'000'000;
 
 ModuleCallPass::ModuleCallPass(JsonTraceState& trace)
     : t_(trace),
-      calls_(trace.survey.modules, trace.survey.steps, [this](const ModuleCall& c) { take(c); }),
-      links_(trace.survey.modules) {}
+      calls_(trace.prescan.modules, trace.prescan.steps, [this](const ModuleCall& c) { take(c); }),
+      links_(trace.prescan.modules) {}
 
-void ModuleCallPass::on(const model::Operator& told) {
-  const Prescan& survey = t_.survey;
-  const model::Operator e = survey.with_open_end(told);
-  if (!survey.overlaps({e.start_ns, e.end_ns}) || survey.open_ranges.is_superseded(told)) return;
-  const OpKind kind = classify_operator(survey.names.text(e.name));
-  const StepPlacement placed = survey.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
-  const bool nests = survey.operator_of(e.id) != 0;
+void ModuleCallPass::on(const model::Operator& reported) {
+  const Prescan& prescan = t_.prescan;
+  const model::Operator e = prescan.with_open_end(reported);
+  if (!prescan.overlaps({e.start_ns, e.end_ns}) || prescan.open_ranges.is_superseded(reported))
+    return;
+  const OpKind kind = classify_operator(prescan.names.text(e.name));
+  const StepPlacement placed = prescan.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
+  const bool nests = prescan.operator_of(e.id) != 0;
   // Where only modules are recorded, what ran in none has no stack.
-  const bool known = e.stack != 0 || !survey.stacks_requested;
+  const bool known = e.stack != 0 || !prescan.stacks_requested;
   calls_.add({e.id, e.parent, e.tid, e.stack, placed.interval, nests, known});
   if (nests) order_.add(e, kind, [this](const model::Operator& op) { link(op); });
 }
 
 void ModuleCallPass::link(const model::Operator& e) {
-  const Prescan& survey = t_.survey;
-  const OpKind kind = classify_operator(survey.names.text(e.name));
-  const StepPlacement placed = survey.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
-  const bool outermost = survey.operator_of(e.parent) == 0;
+  const Prescan& prescan = t_.prescan;
+  const OpKind kind = classify_operator(prescan.names.text(e.name));
+  const StepPlacement placed = prescan.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
+  const bool outermost = prescan.operator_of(e.parent) == 0;
   const auto found = links_.add(e, kind, placed.interval.start_ns, outermost);
   if (kind == OpKind::kEvaluateFunction && outermost) evaluated(e, placed.interval.start_ns);
   if (!found.link) return;
   auto& begins = forward_[found.link->forward_tid];
-  takes_arrows_ = takes_arrows_ && begins.size() < kMaxForward;
-  if (takes_arrows_) begins.push_back(found.link->forward_ns);
+  accepts_flows_ = accepts_flows_ && begins.size() < kMaxForward;
+  if (accepts_flows_) begins.push_back(found.link->forward_ns);
 }
 
-void ModuleCallPass::on(const model::Range& told) {
-  const model::Range e = t_.survey.with_open_end(told);
-  if (e.kind != model::RangeKind::kPushPop || !t_.survey.overlaps({e.start_ns, e.end_ns}) ||
-      t_.survey.open_ranges.is_superseded(told))
+void ModuleCallPass::on(const model::Range& reported) {
+  const model::Range e = t_.prescan.with_open_end(reported);
+  if (e.kind != model::RangeKind::kPushPop || !t_.prescan.overlaps({e.start_ns, e.end_ns}) ||
+      t_.prescan.open_ranges.is_superseded(reported))
     return;
   // Its own place among the modules is not known: what is called in it ends with it.
-  const bool nests = t_.survey.operator_of(e.id) != 0;
+  const bool nests = t_.prescan.operator_of(e.id) != 0;
   calls_.add({e.id, e.parent, e.tid, 0, {e.start_ns, e.end_ns}, nests, false});
 }
 
 void ModuleCallPass::evaluated(const model::Operator& op, std::uint64_t start_ns) {
   constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
-  const bool accumulates = t_.survey.names.text(op.name).ends_with(kAccumulate);
+  const bool accumulates = t_.prescan.names.text(op.name).ends_with(kAccumulate);
   const auto [at, added] = first_evaluated_.try_emplace(op.tid, start_ns, accumulates);
   if (!added && start_ns < at->second.first) at->second = {start_ns, accumulates};
 }
 
 void ModuleCallPass::take(const ModuleCall& call) {
-  const ModulePaths& paths = t_.survey.modules;
-  const std::string name = paths.name(call.path, t_.survey.names);
+  const ModulePaths& paths = t_.prescan.modules;
+  const std::string name = paths.name(call.path, t_.prescan.names);
   const ModulePaths::Path parent = paths.parent(call.path);
   BufferedWriter& json = t_.event(name.size());
   json.raw("{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"nn.Module: ").raw(name);
@@ -79,8 +80,8 @@ void ModuleCallPass::take(const ModuleCall& call) {
     json.number(parent);
   }
   json.raw(",\"Python module id\":").number(paths.module(call.path)).raw(",\"approx\":1}}");
-  takes_arrows_ = takes_arrows_ && written_.size() < kMaxCalls;
-  if (takes_arrows_) written_.push_back({call.tid, call.start_ns, call.end_ns});
+  accepts_flows_ = accepts_flows_ && written_.size() < kMaxCalls;
+  if (accepts_flows_) written_.push_back({call.tid, call.start_ns, call.end_ns});
 }
 
 bool ModuleCallPass::every_call_has_one() {
@@ -98,10 +99,10 @@ void ModuleCallPass::finish() {
   order_.finish([this](const model::Operator& op) { link(op); });
   calls_.finish();
   // It also fails where gradients are added up before any node ran, and mistakes threads.
-  takes_arrows_ = takes_arrows_ && first_evaluated_.size() < 2 &&
-                  std::none_of(first_evaluated_.begin(), first_evaluated_.end(),
-                               [](const auto& thread) { return thread.second.second; }) &&
-                  every_call_has_one();
+  accepts_flows_ = accepts_flows_ && first_evaluated_.size() < 2 &&
+                   std::none_of(first_evaluated_.begin(), first_evaluated_.end(),
+                                [](const auto& thread) { return thread.second.second; }) &&
+                   every_call_has_one();
   written_ = {};
   forward_ = {};
 }

@@ -27,7 +27,7 @@ class ModuleCallPass final : public model::IgnoringSink {
 
   void finish();
   /// The installed plugin builds backward modules from arrows and fails on a module without any.
-  bool takes_arrows() const { return takes_arrows_; }
+  bool accepts_flows() const { return accepts_flows_; }
 
  private:
   struct Call {
@@ -47,7 +47,7 @@ class ModuleCallPass final : public model::IgnoringSink {
   std::vector<Call> written_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> forward_;  // begins, by thread
   std::map<std::uint32_t, std::pair<std::uint64_t, bool>> first_evaluated_;
-  bool takes_arrows_ = true;
+  bool accepts_flows_ = true;
 };
 
 }  // namespace gpuprof::exporter

@@ -8,13 +8,13 @@
 
 namespace gpuprof::exporter {
 void ApiCallWriter::write(const model::ApiCall& e) {
-  Prescan& survey = t_.survey;
-  if (!survey.starts_in_window(e.start_ns)) return;
+  Prescan& prescan = t_.prescan;
+  if (!prescan.starts_in_window(e.start_ns)) return;
   const bool inner = e.correlation != 0 && drawn_.test_and_set(e.correlation);
   const model::RangeId op = t_.owner(e.range);
-  if (op == 0 && e.range != 0) ++survey.count(OmissionReason::kRangeStillOpen);
+  if (op == 0 && e.range != 0) ++prescan.count(OmissionReason::kRangeStillOpen);
   if (inner && !t_.spelling.inner_calls) return;
-  const std::string_view name = survey.names.text(e.name);
+  const std::string_view name = prescan.names.text(e.name);
   // An operator carries the stack of its first launch; without one the launch has to.
   const std::string_view stack =
       op == 0 ? t_.stacks.joined_frames(e.stack, e.start_ns) : std::string_view();
@@ -33,7 +33,7 @@ void ApiCallWriter::write(const model::ApiCall& e) {
   if (e.result != 0) json.raw(",\"result\":").signed_number(e.result);
   if (!stack.empty()) json.raw(",\"Call stack\":\"").raw(stack).raw("\"");
   json.raw("}}");
-  if (inner || !survey.on_gpu.test(e.correlation)) return;
+  if (inner || !prescan.on_gpu.test(e.correlation)) return;
   json.reserve(256);
   json.raw(",\n{\"ph\":\"s\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":").number(e.correlation);
   json.raw(",\"pid\":").number(t_.host_pid).raw(",\"tid\":").number(e.tid);
@@ -41,7 +41,7 @@ void ApiCallWriter::write(const model::ApiCall& e) {
 }
 
 void ApiCallWriter::write(const model::Overhead& e) {
-  if (!t_.survey.starts_in_window(e.start_ns)) return;
+  if (!t_.prescan.starts_in_window(e.start_ns)) return;
   BufferedWriter& json = t_.event(64);
   json.raw("{\"ph\":\"X\",\"cat\":\"overhead\",\"name\":\"").raw(name_of(e));
   json.raw("\",\"pid\":-1,\"tid\":").number(e.tid);

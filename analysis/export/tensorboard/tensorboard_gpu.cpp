@@ -34,11 +34,11 @@ std::size_t GpuEventWriter::ShapeHash::operator()(const Shape& shape) const {
 /// Everything up to the kind's own arguments; false if the event is not for this file.
 template <typename E>
 bool GpuEventWriter::begin(const E& e, std::string_view category, std::string_view name) {
-  const Prescan& survey = t_.survey;
-  if (!survey.includes_gpu_event(e.correlation, e.start_ns)) return false;
-  device_ = survey.device_of(e.device, e.context);
+  const Prescan& prescan = t_.prescan;
+  if (!prescan.includes_gpu_event(e.correlation, e.start_ns)) return false;
+  device_ = prescan.device_of(e.device, e.context);
   if (device_ >= kMaxDevicePids) {
-    ++t_.survey.count(OmissionReason::kUnsupportedDevice);
+    ++t_.prescan.count(OmissionReason::kUnsupportedDevice);
     return false;
   }
   BufferedWriter& json = t_.event(name.size() + 512);
@@ -59,7 +59,7 @@ void GpuEventWriter::end(const E& e) {
     if (e.graph_node != 0) json.raw(",\"graph node id\":").number(e.graph_node);
   json.raw("}}");
   // One arrow a launch: viewers refuse a second end.
-  if (!t_.survey.launched.test(e.correlation) || flow_ends_.test_and_set(e.correlation)) return;
+  if (!t_.prescan.launched.test(e.correlation) || flow_ends_.test_and_set(e.correlation)) return;
   t_.json.reserve(256);
   json.raw(",\n{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"id\":");
   json.number(e.correlation).raw(",\"pid\":");
@@ -85,9 +85,9 @@ std::string_view GpuEventWriter::shape_text(const model::Kernel& k) {
                  "\"block\":[{},{},{}]",
                  k.registers, std::uint64_t{k.static_shared_bytes} + k.dynamic_shared_bytes,
                  k.grid[0], k.grid[1], k.grid[2], k.block[0], k.block[1], k.block[2]);
-  const auto found = t_.survey.devices.find(device_);
+  const auto found = t_.prescan.devices.find(device_);
   // Unknown limits: no figure, rather than one that looks measured.
-  if (found != t_.survey.devices.end() && found->second.sm_count != 0) {
+  if (found != t_.prescan.devices.end() && found->second.sm_count != 0) {
     const Occupancy figures = occupancy(found->second, k);
     text += ",\"blocks per SM\":";
     append_number(text, figures.blocks_per_sm);
@@ -102,7 +102,7 @@ std::string_view GpuEventWriter::shape_text(const model::Kernel& k) {
 }
 
 void GpuEventWriter::write(const model::Kernel& e) {
-  if (!begin(e, "kernel", t_.survey.names.symbol(e.name))) return;
+  if (!begin(e, "kernel", t_.prescan.names.symbol(e.name))) return;
   t_.json.raw(",\"queued\":0").raw(shape_text(e));
   end(e);
 }
@@ -137,9 +137,9 @@ void GpuEventWriter::write(const model::GraphExec& e) {
 }
 
 void GpuEventWriter::write(const model::Sync& e) {
-  const Prescan& survey = t_.survey;
-  if (!survey.starts_in_window(e.start_ns)) return;
-  const std::uint32_t device = survey.device_of(model::kNoObject, e.context);
+  const Prescan& prescan = t_.prescan;
+  if (!prescan.starts_in_window(e.start_ns)) return;
+  const std::uint32_t device = prescan.device_of(model::kNoObject, e.context);
   const std::string_view kind = name_of(e);
   const std::int64_t stream = e.stream != model::kNoObject ? std::int64_t{e.stream} : -1;
   BufferedWriter& json = t_.event(256);

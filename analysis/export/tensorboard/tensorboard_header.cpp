@@ -71,7 +71,7 @@ void write_device(BufferedWriter& json, const model::Device& d, const NameTable&
 void write_devices(JsonTraceState& t) {
   BufferedWriter& json = t.json;
   json.text("\"deviceProperties\":[");
-  const auto& devices = t.survey.devices;
+  const auto& devices = t.prescan.devices;
   const std::uint32_t last =
       devices.empty() ? 0 : std::min(devices.rbegin()->first, kMaxDevicePids);
   for (std::uint32_t index = 0; !devices.empty() && index <= last; ++index) {
@@ -80,13 +80,13 @@ void write_devices(JsonTraceState& t) {
     unknown.device = index;
     json.text(index == 0 ? "\n  " : ",\n  ");
     const bool known = found != devices.end();
-    write_device(json, known ? found->second : unknown, t.survey.names, known);
+    write_device(json, known ? found->second : unknown, t.prescan.names, known);
   }
   json.text("],\n");
 }
 
 void write_rank(JsonTraceState& t) {
-  const Rank rank = rank_of(t.survey.facts);
+  const Rank rank = rank_of(t.prescan.facts);
   if (!rank.known() && !t.spelling.always_has_rank) return;
   // The blank after the colon is what one of the readers searches for; it takes files of one
   // rank for one another.
@@ -95,7 +95,7 @@ void write_rank(JsonTraceState& t) {
   if (rank.world_size != 0) t.json.raw(",\"world_size\": ").number(rank.world_size);
   // A spool that lost the fact still has the ranges named after it.
   const std::string_view backend =
-      rank.backend.empty() ? t.survey.collectives.backend() : std::string_view(rank.backend);
+      rank.backend.empty() ? t.prescan.collectives.backend() : std::string_view(rank.backend);
   if (!backend.empty()) t.json.raw(",\"backend\": ").string(backend);
   t.json.raw("},\n");
 }
@@ -110,24 +110,24 @@ void write_window_info(HeaderMembers& members, const model::Window& window) {
   json.raw("}");
 }
 
-void write_counts(HeaderMembers& members, const Prescan& survey) {
+void write_counts(HeaderMembers& members, const Prescan& prescan) {
   BufferedWriter& json = members.key("events");
   json.raw("{");
   bool first = true;
-  for (std::size_t i = 0; i < survey.counts.size(); ++i) {
-    if (survey.counts[i] == 0) continue;
+  for (std::size_t i = 0; i < prescan.counts.size(); ++i) {
+    if (prescan.counts[i] == 0) continue;
     json.raw(first ? "\"" : ",\"").raw(name_of(static_cast<EventKind>(i))).raw("\":");
-    json.number(survey.counts[i]);
+    json.number(prescan.counts[i]);
     first = false;
   }
   json.raw("}");
 }
 
-void write_losses(HeaderMembers& members, const Prescan& survey) {
+void write_losses(HeaderMembers& members, const Prescan& prescan) {
   BufferedWriter& json = members.key("dropped");
   json.raw("{");
   bool first = true;
-  for (const auto& [reason, loss] : survey.losses) {
+  for (const auto& [reason, loss] : prescan.losses) {
     json.reserve(512);
     json.raw(first ? "\"" : ",\"").raw(loss_name(static_cast<model::LossReason>(reason)));
     json.raw("\":{\"in this window\":").number(loss.in_window);
@@ -146,11 +146,11 @@ void write_clock(HeaderMembers& members, const Prescan::Clock& clock) {
   json.signed_number(clock.last_offset_ns - clock.first_offset_ns).raw("}");
 }
 
-void write_threads(HeaderMembers& members, const Prescan& survey) {
+void write_threads(HeaderMembers& members, const Prescan& prescan) {
   BufferedWriter& json = members.key("threads");
   json.raw("[");
   bool first = true;
-  for (const auto& [tid, thread] : survey.threads) {
+  for (const auto& [tid, thread] : prescan.threads) {
     if (!thread.sampled) continue;
     json.reserve(256);
     json.raw(first ? "\n    {\"tid\":" : ",\n    {\"tid\":").number(tid);
@@ -174,26 +174,26 @@ void write_list(BufferedWriter& json, const List& list, const Text& text) {
 }
 
 void write_gpuprof_section(JsonTraceState& t, const FileContext& context) {
-  const Prescan& survey = t.survey;
+  const Prescan& prescan = t.prescan;
   t.json.text("\"gpuprof\":{");
   HeaderMembers members(t.json);
-  members.add("version", context.version).add("host", context.host).add("pid", survey.pid);
-  members.add("ppid", survey.ppid).add("program", survey.exe);
-  members.add("command", survey.command_line);
+  members.add("version", context.version).add("host", context.host).add("pid", prescan.pid);
+  members.add("ppid", prescan.ppid).add("program", prescan.exe);
+  members.add("command", prescan.command_line);
   if (!context.session.empty()) members.add("session", context.session);
-  if (is_simulated(survey)) members.key("simulated").raw("true");
-  write_window_info(members, survey.window);
-  write_counts(members, survey);
-  write_losses(members, survey);
-  write_threads(members, survey);
+  if (is_simulated(prescan)) members.key("simulated").raw("true");
+  write_window_info(members, prescan.window);
+  write_counts(members, prescan);
+  write_losses(members, prescan);
+  write_threads(members, prescan);
   write_list(members.key("missing"), context.missing, [](const std::string& s) { return s; });
-  write_list(members.key("notices"), survey.notices, [](const auto& n) { return n.text; });
+  write_list(members.key("notices"), prescan.notices, [](const auto& n) { return n.text; });
   write_list(members.key("remarks"), context.remarks, [](const auto& r) { return r.second; });
-  write_clock(members, survey.clock);
+  write_clock(members, prescan.clock);
   BufferedWriter& json = members.key("facts");
   json.raw("{");
   HeaderMembers facts(json);
-  for (const auto& [key, value] : survey.facts) facts.add(key, value);
+  for (const auto& [key, value] : prescan.facts) facts.add(key, value);
   json.text("}},\n");
 }
 
@@ -201,7 +201,7 @@ void write_gpuprof_section(JsonTraceState& t, const FileContext& context) {
 
 void write_header(JsonTraceState& t, const FileContext& context) {
   BufferedWriter& json = t.json;
-  const model::Window& window = t.survey.window;
+  const model::Window& window = t.prescan.window;
   json.text("{\"schemaVersion\":1,\n");
   write_rank(t);
   json.text("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":").reserve(256);
@@ -209,7 +209,7 @@ void write_header(JsonTraceState& t, const FileContext& context) {
   json.raw(",\n\"traceName\":").string(context.worker).text(",\n\"host_name\":");
   json.string(context.host).text(",\n");
   // Here as well as in our own part: whoever reads figures meets it first.
-  if (is_simulated(t.survey)) json.text("\"simulated\":true,\n");
+  if (is_simulated(t.prescan)) json.text("\"simulated\":true,\n");
   write_devices(t);
   write_gpuprof_section(t, context);
   json.text("\"traceEvents\":[\n");

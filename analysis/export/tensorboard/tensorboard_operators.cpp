@@ -21,7 +21,8 @@ std::string_view OperatorWriter::category_of(const model::Operator& e, OpKind ki
 }
 
 /// The plugin knows five collectives, each by the name of a library in front.
-OperatorWriter::DisplayName OperatorWriter::shown_name(std::string_view name, OpKind kind) const {
+OperatorWriter::DisplayName OperatorWriter::resolved_name(std::string_view name,
+                                                          OpKind kind) const {
   if (kind != OpKind::kKnownCollective || t_.spelling.kernels_link_to_record)
     return {display_prefix(name), name};
   const std::size_t colon = name.find(':');
@@ -31,9 +32,9 @@ OperatorWriter::DisplayName OperatorWriter::shown_name(std::string_view name, Op
 }
 
 void OperatorWriter::write(const model::Operator& e) {
-  const Prescan& survey = t_.survey;
-  if (!survey.overlaps({e.start_ns, e.end_ns})) return;
-  const OpKind kind = classify_recorded_operator(e, survey.names.text(e.name));
+  const Prescan& prescan = t_.prescan;
+  if (!prescan.overlaps({e.start_ns, e.end_ns})) return;
+  const OpKind kind = classify_recorded_operator(e, prescan.names.text(e.name));
   if (kind == OpKind::kProfilerStep) return;
   order_.add(e, kind, [this](const model::Operator& op) { write_now(op); });
 }
@@ -43,27 +44,27 @@ void OperatorWriter::finish() {
 }
 
 void OperatorWriter::write_now(const model::Operator& e) {
-  const Prescan& survey = t_.survey;
-  OpKind kind = classify_recorded_operator(e, survey.names.text(e.name));
+  const Prescan& prescan = t_.prescan;
+  OpKind kind = classify_recorded_operator(e, prescan.names.text(e.name));
   if (kind == OpKind::kUnprefixedCollective)
-    kind = survey.collectives.record_of(e.id) != 0 ? OpKind::kKnownCollective : OpKind::kPlain;
-  const StepPlacement placed = survey.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
-  if (survey.is_non_nesting(e) || placed.place == StepRelation::kCrossing) return write_span(e);
+    kind = prescan.collectives.record_of(e.id) != 0 ? OpKind::kKnownCollective : OpKind::kPlain;
+  const StepPlacement placed = prescan.placement_of(e.id, e.tid, {e.start_ns, e.end_ns});
+  if (prescan.is_non_nesting(e) || placed.place == StepRelation::kCrossing) return write_span(e);
   const bool op =
-      placed.place == StepRelation::kNonCrossing || survey.launching_step_ranges.contains(e.name);
+      placed.place == StepRelation::kNonCrossing || prescan.launching_step_ranges.contains(e.name);
   write_nested(e, kind, op ? category_of(e, kind) : "torch_enclosing", placed.interval);
 }
 
 void OperatorWriter::write_nested(const model::Operator& e, OpKind kind, std::string_view category,
                                   const Interval& drawn) {
-  Prescan& survey = t_.survey;
-  const bool outermost = survey.operator_of(e.parent) == 0;
+  Prescan& prescan = t_.prescan;
+  const bool outermost = prescan.operator_of(e.parent) == 0;
   const BackwardLinks::Match found = links_.add(e, kind, drawn.start_ns, outermost);
-  const std::string_view name = survey.names.text(e.name);
+  const std::string_view name = prescan.names.text(e.name);
   const std::string_view stack = t_.stacks.joined_frames(e.stack, e.start_ns);
   BufferedWriter& json = t_.event(name.size() + stack.size());
   json.raw("{\"ph\":\"X\",\"cat\":\"").raw(category).raw("\",\"name\":\"");
-  const DisplayName shown = shown_name(name, kind);
+  const DisplayName shown = resolved_name(name, kind);
   json.raw(shown.library).raw(shown.name);
   t_.write_pid_tid(t_.host_pid, e.tid);
   t_.interval(drawn.start_ns, drawn.end_ns);
@@ -72,12 +73,12 @@ void OperatorWriter::write_nested(const model::Operator& e, OpKind kind, std::st
   if (e.sequence >= 0) json.raw(",\"Sequence number\":").signed_number(e.sequence);
   if (e.forward_tid != 0) json.raw(",\"Fwd thread id\":").number(e.forward_tid);
   if (found.module != 0)
-    json.text(",\"Module\":\"").text(survey.modules.name(found.module, survey.names)).text("\"");
+    json.text(",\"Module\":\"").text(prescan.modules.name(found.module, prescan.names)).text("\"");
   if (!name.ends_with(shown.name)) json.text(",\"PyTorch name\":\"").text(name).text("\"");
   write_inputs(e, kind);
   json.reserve(128);
   if ((e.flags & model::kRangeUnfinished) != 0) json.raw(",\"unfinished\":true");
-  if (survey.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
+  if (prescan.clipped.contains(e.id)) json.raw(",\"cut at window\":true");
   json.raw("}}");
   if (!found.link) return;
   write_flow("fwdbwd", *found.link);
@@ -86,8 +87,8 @@ void OperatorWriter::write_nested(const model::Operator& e, OpKind kind, std::st
 }
 
 void OperatorWriter::write_inputs(const model::Operator& e, OpKind kind) {
-  InputsFormatter& inputs = t_.survey.inputs;
-  const Collectives& collectives = t_.survey.collectives;
+  InputsFormatter& inputs = t_.prescan.inputs;
+  const Collectives& collectives = t_.prescan.collectives;
   if (kind == OpKind::kKnownCollective) {
     const std::string own = inputs.flat_json_members(e.inputs);
     t_.json.text(own.empty() ? inputs.flat_json_members(collectives.inputs_of(e.id)) : own);
@@ -97,7 +98,7 @@ void OperatorWriter::write_inputs(const model::Operator& e, OpKind kind) {
   if (kind != OpKind::kCollectiveRecord) return;
   const model::StringId range = collectives.name_of(e.id);
   t_.json.text(collective_args(inputs.words(e.inputs),
-                               range == 0 ? std::string_view{} : t_.survey.names.text(range)));
+                               range == 0 ? std::string_view{} : t_.prescan.names.text(range)));
 }
 
 void OperatorWriter::write_flow(std::string_view name, const BackwardLink& link) {
@@ -118,9 +119,9 @@ void OperatorWriter::write_flow(std::string_view name, const BackwardLink& link)
 void OperatorWriter::write_span(const model::Operator& e) {
   const bool deep = (e.flags & model::kRangeDeep) != 0;
   const std::string_view category = deep ? "torch_deep" : "torch_crossing";
-  const std::string_view name = t_.survey.names.text(e.name);
-  const std::uint64_t start = std::max(e.start_ns, t_.survey.window.start_ns);
-  const std::uint64_t end = std::max(start, std::min(e.end_ns, t_.survey.window.end_ns));
+  const std::string_view name = t_.prescan.names.text(e.name);
+  const std::uint64_t start = std::max(e.start_ns, t_.prescan.window.start_ns);
+  const std::uint64_t end = std::max(start, std::min(e.end_ns, t_.prescan.window.end_ns));
   for (const bool begins : {true, false}) {
     BufferedWriter& json = t_.event(name.size());
     json.raw(begins ? "{\"ph\":\"b\"" : "{\"ph\":\"e\"").raw(",\"cat\":\"").raw(category);
@@ -138,7 +139,7 @@ void OperatorWriter::write_span(const model::Operator& e) {
 
 // The viewer pairs records by address alone: those of devices move to ranges of their own.
 void OperatorWriter::write(const model::Allocation& e) {
-  if (!t_.survey.starts_in_window(e.start_ns) || !is_supported_memory(e)) return;
+  if (!t_.prescan.starts_in_window(e.start_ns) || !is_supported_memory(e)) return;
   const bool host = e.device_type == 0;
   const std::uint64_t space = host ? 0 : static_cast<std::uint64_t>(e.device) % kDeviceSpaces + 1;
   BufferedWriter& json = t_.event(64);

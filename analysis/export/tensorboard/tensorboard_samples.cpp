@@ -13,9 +13,9 @@ constexpr std::uint32_t kStateRepeat = 2;
 }  // namespace
 
 SampleWriter::SampleWriter(JsonTraceState& trace)
-    : t_(trace), slices_(trace.survey.window.end_ns, [this](const SampleSlices::SliceEdge& change) {
-        slice(change);
-      }) {}
+    : t_(trace),
+      slices_(trace.prescan.window.end_ns,
+              [this](const SampleSlices::SliceEdge& change) { slice(change); }) {}
 
 void SampleWriter::slice(const SampleSlices::SliceEdge& change) {
   const std::string_view name = SampleSlices::text_of(change.frame, t_.stacks);
@@ -29,7 +29,7 @@ void SampleWriter::slice(const SampleSlices::SliceEdge& change) {
 }
 
 void SampleWriter::write(const model::Sample& e) {
-  if (!t_.survey.starts_in_window(e.ts_ns)) return;
+  if (!t_.prescan.starts_in_window(e.ts_ns)) return;
   ++t_.written;
   model::StackId& last = last_stack_[e.tid];
   if (e.state != kStateRepeat || e.stack != 0) last = e.stack;

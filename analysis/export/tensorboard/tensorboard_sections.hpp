@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kStepIdOffset = 1ULL << 48;
 /// Everything the parts write with.
 struct JsonTraceState {
   BufferedWriter& json;
-  Prescan& survey;
+  Prescan& prescan;
   StackFormatter& stacks;
   const JsonDialect& spelling;
   std::uint64_t base_ns;   // CLOCK_MONOTONIC of ts 0
@@ -69,9 +69,9 @@ struct JsonTraceState {
   /// The operator a call or GPU event names; 0 unless the file has it.
   model::RangeId owner(model::RangeId range) const {
     const model::RangeId other = spelling.kernels_link_to_record
-                                     ? survey.collectives.record_of(range)
-                                     : survey.collectives.range_of(range);
-    return survey.operator_of(other != 0 && survey.operator_of(other) != 0 ? other : range);
+                                     ? prescan.collectives.record_of(range)
+                                     : prescan.collectives.range_of(range);
+    return prescan.operator_of(other != 0 && prescan.operator_of(other) != 0 ? other : range);
   }
   void write_pid_tid(std::uint64_t pid, std::uint64_t tid) {
     json.raw("\",\"pid\":").number(pid).raw(",\"tid\":").number(tid);
@@ -113,7 +113,7 @@ class RangeWriter {
 /// PyTorch's operators and the records of its allocator.
 class OperatorWriter {
  public:
-  explicit OperatorWriter(JsonTraceState& trace) : t_(trace), links_(trace.survey.modules) {}
+  explicit OperatorWriter(JsonTraceState& trace) : t_(trace), links_(trace.prescan.modules) {}
   void write(const model::Operator& op);
   void write(const model::Allocation& allocation);
   void finish();
@@ -127,7 +127,7 @@ class OperatorWriter {
   struct DisplayName {
     std::string_view library, name;
   };
-  DisplayName shown_name(std::string_view name, OpKind kind) const;
+  DisplayName resolved_name(std::string_view name, OpKind kind) const;
   void write_inputs(const model::Operator& op, OpKind kind);
   void write_flow(std::string_view name, const BackwardLink& link);
 

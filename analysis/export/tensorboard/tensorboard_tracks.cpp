@@ -45,10 +45,10 @@ class TrackMetadataWriter {
   bool first_ = true;
 };
 
-std::string program_name(const Prescan& survey) {
-  const std::size_t slash = survey.exe.rfind('/');
-  const std::string name = slash == std::string::npos ? survey.exe : survey.exe.substr(slash + 1);
-  return name.empty() ? fmt::format("process {}", survey.pid) : name;
+std::string program_name(const Prescan& prescan) {
+  const std::size_t slash = prescan.exe.rfind('/');
+  const std::string name = slash == std::string::npos ? prescan.exe : prescan.exe.substr(slash + 1);
+  return name.empty() ? fmt::format("process {}", prescan.pid) : name;
 }
 
 std::string thread_label(std::uint32_t tid, const Prescan::Thread& thread, bool main) {
@@ -57,11 +57,11 @@ std::string thread_label(std::uint32_t tid, const Prescan::Thread& thread, bool 
 }
 
 void host_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
-  const Prescan& survey = t.survey;
+  const Prescan& prescan = t.prescan;
   const auto pid = static_cast<std::int64_t>(t.host_pid);
   std::uint64_t order = 0;
-  for (const auto& [tid, thread] : survey.threads) {
-    const bool main = tid == survey.pid;
+  for (const auto& [tid, thread] : prescan.threads) {
+    const bool main = tid == prescan.pid;
     const std::string label = thread_label(tid, thread, main);
     // The main thread leads; each thread's samples follow it.
     const std::uint64_t at = main ? 0 : ++order * 2;
@@ -78,16 +78,16 @@ void host_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
 }
 
 void device_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
-  const Prescan& survey = t.survey;
-  const char* simulated = is_simulated(survey) ? " (simulated)" : "";
+  const Prescan& prescan = t.prescan;
+  const char* simulated = is_simulated(prescan) ? " (simulated)" : "";
   std::set<std::uint32_t> named;
   std::set<std::pair<std::uint32_t, std::int64_t>> null_streams;
-  for (const auto& [id, context] : survey.contexts)
+  for (const auto& [id, context] : prescan.contexts)
     null_streams.emplace(context.device, context.null_stream);
-  for (const auto& [device, stream] : survey.gpu_tracks) {
+  for (const auto& [device, stream] : prescan.gpu_tracks) {
     if (device >= kMaxDevicePids) continue;
     if (named.insert(device).second) {
-      rows.text("process_name", device, 0, "name", program_name(survey));
+      rows.text("process_name", device, 0, "name", program_name(prescan));
       rows.text("process_labels", device, 0, "labels", fmt::format("GPU {}{}", device, simulated));
       rows.number("process_sort_index", device, 0, kDeviceOrder + device);
     }
@@ -99,7 +99,7 @@ void device_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
 }
 
 void sync_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
-  for (const auto& [device, row] : t.survey.sync_tracks) {
+  for (const auto& [device, row] : t.prescan.sync_tracks) {
     if (device >= kMaxDevicePids) continue;
     rows.text("thread_name", device, row, "name",
               row < 0 ? "waits for the device"
@@ -112,13 +112,13 @@ void sync_rows(JsonTraceState& t, TrackMetadataWriter& rows) {
 void write_track_metadata(JsonTraceState& t) {
   TrackMetadataWriter rows(t);
   const auto pid = static_cast<std::int64_t>(t.host_pid);
-  rows.text("process_name", pid, 0, "name", program_name(t.survey));
+  rows.text("process_name", pid, 0, "name", program_name(t.prescan));
   rows.text("process_labels", pid, 0, "labels", "CPU");
   rows.number("process_sort_index", pid, 0, t.host_pid);
   host_rows(t, rows);
   device_rows(t, rows);
   sync_rows(t, rows);
-  if (t.survey.count(EventKind::kOverhead) != 0)
+  if (t.prescan.count(EventKind::kOverhead) != 0)
     rows.text("process_name", -1, 0, "name", "CUPTI overhead");
 }
 

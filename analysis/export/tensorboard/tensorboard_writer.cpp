@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two passes: survey, then events.
+// The two passes: prescan, then events.
 //
 // Context:  daemon (export thread) | cli
 #include "analysis/export/tensorboard/tensorboard_writer.hpp"
@@ -24,7 +24,7 @@ constexpr std::uint64_t kLeadNs = 1'000'000;
 class EventsWriter final : public model::IgnoringSink {
  public:
   explicit EventsWriter(JsonTraceState& trace)
-      : survey_(trace.survey),
+      : prescan_(trace.prescan),
         ranges_(trace),
         operators_(trace),
         calls_(trace),
@@ -34,10 +34,10 @@ class EventsWriter final : public model::IgnoringSink {
   using model::IgnoringSink::on;
   void on(const model::Sample& e) override { pass(flame_, e); }
   void on(const model::Range& e) override {
-    if (!survey_.open_ranges.is_superseded(e)) pass(ranges_, survey_.with_open_end(e));
+    if (!prescan_.open_ranges.is_superseded(e)) pass(ranges_, prescan_.with_open_end(e));
   }
   void on(const model::Operator& e) override {
-    if (!survey_.open_ranges.is_superseded(e)) pass(operators_, survey_.with_open_end(e));
+    if (!prescan_.open_ranges.is_superseded(e)) pass(operators_, prescan_.with_open_end(e));
   }
   void on(const model::Allocation& e) override { pass(operators_, e); }
   void on(const model::ApiCall& e) override { pass(calls_, e); }
@@ -59,7 +59,7 @@ class EventsWriter final : public model::IgnoringSink {
     part.write(event);
   }
 
-  const Prescan& survey_;
+  const Prescan& prescan_;
   RangeWriter ranges_;
   OperatorWriter operators_;
   ApiCallWriter calls_;
@@ -70,7 +70,7 @@ class EventsWriter final : public model::IgnoringSink {
 // Of two that begin and end together the reader takes the first one for the outer one: calls of
 // modules come before operators, which the spool gives innermost first.
 support::Result<void> write_modules(const FileRequest& request, JsonTraceState& trace) {
-  if (trace.survey.modules.empty()) {
+  if (trace.prescan.modules.empty()) {
     skip_pass(request);
     return {};
   }
@@ -78,7 +78,7 @@ support::Result<void> write_modules(const FileRequest& request, JsonTraceState& 
   GPUPROF_TRY(end, read_events(request, modules));
   (void)end;
   modules.finish();
-  trace.supports_flows = modules.takes_arrows();
+  trace.supports_flows = modules.accepts_flows();
   return {};
 }
 
@@ -98,16 +98,16 @@ support::Result<void> write_events(const FileRequest& request, JsonTraceState& t
 
 support::Result<WrittenFile> write_file(const FileRequest& request, const JsonDialect& spelling) {
   // Both are too large for a thread's stack to be sure of.
-  const auto survey = std::make_unique<Prescan>();
+  const auto prescan = std::make_unique<Prescan>();
   const auto stacks = std::make_unique<StackFormatter>();
-  GPUPROF_CHECK(prescan_process(request, *survey, *stacks));
-  std::vector<std::string> missing = missing_data_messages(*survey);
+  GPUPROF_CHECK(prescan_process(request, *prescan, *stacks));
+  std::vector<std::string> missing = missing_data_messages(*prescan);
 
   const std::uint32_t pid =
-      survey->pid < kMaxDevicePids ? survey->pid + kSmallPidOffset : survey->pid;
+      prescan->pid < kMaxDevicePids ? prescan->pid + kSmallPidOffset : prescan->pid;
   const auto write = [&](BufferedWriter& json) {
     JsonTraceState trace{json,
-                         *survey,
+                         *prescan,
                          *stacks,
                          spelling,
                          request.window.start_ns - std::min(request.window.start_ns, kLeadNs),
@@ -119,7 +119,7 @@ support::Result<WrittenFile> write_file(const FileRequest& request, const JsonDi
     return write_events(request, trace);
   };
   GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed, write));
-  return make_written_file(request, *survey, spelling.format, bytes, std::move(missing));
+  return make_written_file(request, *prescan, spelling.format, bytes, std::move(missing));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ constexpr std::uint32_t kStreamWaitsForEvent = 2;
 
 }  // namespace
 
-StepScalarsSink::StepScalarsSink(const Prescan& survey) : main_tid_(survey.main_tid()) {
-  for (const model::Step& step : survey.steps) {
+StepScalarsSink::StepScalarsSink(const Prescan& prescan) : main_tid_(prescan.main_tid()) {
+  for (const model::Step& step : prescan.steps) {
     // Steps of another thread beside these would count the same time again.
     if (!steps_.empty() && step.start_ns < steps_.back().end_ns) continue;
     StepScalars one;
@@ -30,9 +30,9 @@ StepScalarsSink::StepScalarsSink(const Prescan& survey) : main_tid_(survey.main_
   }
   if (!steps_.empty()) return;
   StepScalars whole;
-  whole.start_ns = survey.window.start_ns;
-  whole.end_ns = survey.window.end_ns;
-  whole.label = survey.window.index;
+  whole.start_ns = prescan.window.start_ns;
+  whole.end_ns = prescan.window.end_ns;
+  whole.label = prescan.window.index;
   steps_.push_back(whole);
   tids_.push_back(main_tid_);
 }

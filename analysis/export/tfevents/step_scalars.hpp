@@ -35,7 +35,7 @@ class StepScalarsSink final : public ResolvedSink {
  public:
   static constexpr std::size_t kMaxIntervals = 4u << 20;
 
-  explicit StepScalarsSink(const Prescan& survey);
+  explicit StepScalarsSink(const Prescan& prescan);
 
   void on(const ResolvedOperator& op) override;
   void on(const ResolvedGpuEvent<model::Kernel>& kernel) override;

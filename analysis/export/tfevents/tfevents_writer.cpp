@@ -43,7 +43,7 @@ class ScalarFile {
     tfevents::Summary::Value& one = *event_.mutable_summary()->add_value();
     one.set_tag(tag);
     one.set_simple_value(static_cast<float>(number));
-    if (!said_.insert(tag).second) return;
+    if (!reported_.insert(tag).second) return;
     one.mutable_metadata()->mutable_plugin_data()->set_plugin_name("scalars");
     one.mutable_metadata()->set_summary_description(description);
   }
@@ -60,7 +60,7 @@ class ScalarFile {
   BufferedWriter out_;
   const model::Window& window_;
   tfevents::Event event_;
-  std::set<std::string> said_;
+  std::set<std::string> reported_;
 };
 
 void write_gpu(const StepScalars& step, std::size_t gpus, ScalarFile& to) {
@@ -106,9 +106,9 @@ void write_step(const StepScalars& step, const StepScalarsSink& sink, ScalarFile
              "Time in which the step's thread waited for a stream, an event or a GPU.");
 }
 
-std::uint64_t dropped(const Prescan& survey) {
+std::uint64_t dropped(const Prescan& prescan) {
   std::uint64_t sum = 0;
-  for (const auto& [reason, loss] : survey.losses)
+  for (const auto& [reason, loss] : prescan.losses)
     if (model::counts_records(static_cast<model::LossReason>(reason))) sum += loss.in_window;
   return sum;
 }
@@ -117,7 +117,7 @@ std::uint64_t dropped(const Prescan& survey) {
 
 support::Result<WrittenFile> write_tfevents(const FileRequest& request) {
   GPUPROF_TRY(shown, EventResolver::open(request));
-  StepScalarsSink sink(shown->survey());
+  StepScalarsSink sink(shown->prescan());
   GPUPROF_CHECK(shown->replay(sink));
   const std::vector<StepScalars>& steps = sink.finish();
   GPUPROF_TRY(file, GzipFile::create(request.path, true));
@@ -127,7 +127,7 @@ support::Result<WrittenFile> write_tfevents(const FileRequest& request) {
     to.begin(step);
     write_step(step, sink, to);
     if (&step == &steps.back())
-      to.value("records/dropped", static_cast<double>(dropped(shown->survey())),
+      to.value("records/dropped", static_cast<double>(dropped(shown->prescan())),
                "Records lost in the whole window; a file of another format says which and why.");
     to.end();
   }

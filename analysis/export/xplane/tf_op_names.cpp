@@ -182,11 +182,11 @@ std::uint32_t TfOpNames::place_of(Entry& entry) {
 std::string TfOpNames::scope(const Scope& place) const {
   std::vector<std::string> parts;
   if (place.module != 0) {
-    for (ModulePaths::Path at = place.module; at != 0; at = survey_.modules.parent(at))
-      parts.push_back(as_part(survey_.modules.name(at, survey_.names)));
+    for (ModulePaths::Path at = place.module; at != 0; at = prescan_.modules.parent(at))
+      parts.push_back(as_part(prescan_.modules.name(at, prescan_.names)));
   } else {
     for (std::uint32_t at = place.ranges; at != 0; at = chains_[at].first)
-      parts.push_back(as_part(survey_.names.text(chains_[at].second), true));
+      parts.push_back(as_part(prescan_.names.text(chains_[at].second), true));
   }
   std::string text;
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) text += *part + "/";
@@ -195,7 +195,7 @@ std::string TfOpNames::scope(const Scope& place) const {
 
 std::string TfOpNames::format_op_name(const Entry& entry, const Scope& place,
                                       std::string_view kernel) const {
-  const std::string_view name = survey_.names.text(entry.name);
+  const std::string_view name = prescan_.names.text(entry.name);
   Scope around = place;
   if (entry.module != 0) around.module = entry.module;
   std::string text = scope(around);
@@ -205,7 +205,7 @@ std::string TfOpNames::format_op_name(const Entry& entry, const Scope& place,
     const std::string_view node = node_name(name);
     return text + as_part(node) + ":" + as_type(node);
   }
-  if (place.node != 0) text += as_part(node_name(survey_.names.text(place.node))) + "/";
+  if (place.node != 0) text += as_part(node_name(prescan_.names.text(place.node))) + "/";
   std::string_view known = known_name(name);
   if (pass_of(name, kernel) == Pass::kFilter) known = "Conv2DBackpropFilter";
   return text + (known.empty() ? as_part(last_of(name)) : std::string(known)) + ":" + as_type(name);
@@ -215,7 +215,7 @@ TfOpNames::Text TfOpNames::op_name_of(model::RangeId owner, std::string_view ker
   Entry* const entry = find(owner);
   if (entry == nullptr || entry->what == EntryKind::kHidden) return 0;
   const std::uint32_t place = place_of(*entry);
-  const Pass pass = pass_of(survey_.names.text(entry->name), kernel);
+  const Pass pass = pass_of(prescan_.names.text(entry->name), kernel);
   // Of one name and place the module is mostly the same: the innermost one of its stack.
   const std::uint64_t own = entry->module == 0 ? place : scope_in(place, *entry);
   const std::uint64_t key = (std::uint64_t{entry->name} << 2 | static_cast<std::uint64_t>(pass)) ^

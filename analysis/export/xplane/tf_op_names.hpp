@@ -27,7 +27,7 @@ class TfOpNames {
   using Text = std::uint32_t;
   static constexpr std::size_t kMaxTexts = 20'000;
 
-  explicit TfOpNames(const Prescan& survey) : survey_(survey) {}
+  explicit TfOpNames(const Prescan& prescan) : prescan_(prescan) {}
 
   void add(const ResolvedOperator& op);
   void add(const ResolvedRange& range);
@@ -69,7 +69,7 @@ class TfOpNames {
   std::string scope(const Scope& place) const;
   std::string format_op_name(const Entry& entry, const Scope& place, std::string_view kernel) const;
 
-  const Prescan& survey_;
+  const Prescan& prescan_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> slots_;  // by id from first_id_ on: index and 1; empty: too sparse
   model::RangeId first_id_ = 0;

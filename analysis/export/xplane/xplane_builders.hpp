@@ -39,7 +39,7 @@ struct XplaneContext {
   std::vector<XplaneLaunch> launches;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> planes;
 
-  explicit XplaneContext(EventResolver& from) : shown(from), ops(from.survey()) {}
+  explicit XplaneContext(EventResolver& from) : shown(from), ops(from.prescan()) {}
   /// Once they are sorted. nullptr: this call was not seen.
   const XplaneLaunch* launch_of(std::uint32_t correlation) const {
     const auto found =
@@ -102,7 +102,7 @@ class XplaneHostBuilder {
   void count_memory(const model::Allocation& memory);
 
   XplaneContext& file_;
-  const Prescan& survey_;
+  const Prescan& prescan_;
   XplanePlane plane_;
   XplaneStats stats_;
   SampleSlices slices_;
@@ -148,7 +148,7 @@ class XplaneGpuBuilder {
   void add_step_windows();
 
   XplaneContext& file_;
-  const Prescan& survey_;
+  const Prescan& prescan_;
   const std::uint32_t device_, plane_index_;
   XplanePlane plane_;
   XplaneStats stats_;

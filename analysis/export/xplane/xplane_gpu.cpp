@@ -64,7 +64,7 @@ bool is_half_by_name(std::string_view kernel) {
 
 XplaneGpuBuilder::XplaneGpuBuilder(XplaneContext& file, std::uint32_t device, std::uint32_t place)
     : file_(file),
-      survey_(file.shown.survey()),
+      prescan_(file.shown.prescan()),
       device_(device),
       plane_index_(place),
       plane_(place, fmt::format("/device:GPU:{}", place)),
@@ -78,10 +78,10 @@ XplaneGpuBuilder::XplaneGpuBuilder(XplaneContext& file, std::uint32_t device, st
 void XplaneGpuBuilder::write_device_stats() {
   plane_.add_stat("device_vendor", "Nvidia");
   if (device_ != model::kNoObject) plane_.add_stat("cuda_device", std::uint64_t{device_});
-  const auto known = survey_.devices.find(device_);
-  if (known == survey_.devices.end()) return;
+  const auto known = prescan_.devices.find(device_);
+  if (known == prescan_.devices.end()) return;
   const model::Device& device = known->second;
-  plane_.add_stat("gpu_device_name", survey_.names.text(device.name));
+  plane_.add_stat("gpu_device_name", prescan_.names.text(device.name));
   constexpr std::uint64_t kHzPerKhz = 1000, kTransfersPerClock = 2, kBitsPerByte = 8;
   plane_.add_stat("clock_rate", std::uint64_t{device.clock_khz});
   plane_.add_stat("core_count", std::uint64_t{device.sm_count});
@@ -139,8 +139,8 @@ XplaneId XplaneGpuBuilder::details(const model::Kernel& e) {
       fmt::format("regs:{} static_shared:{} dynamic_shared:{} grid:{},{},{} block:{},{},{}",
                   e.registers, e.static_shared_bytes, e.dynamic_shared_bytes, e.grid[0], e.grid[1],
                   e.grid[2], e.block[0], e.block[1], e.block[2]);
-  const auto known = survey_.devices.find(device_);
-  if (known != survey_.devices.end() && known->second.sm_count != 0)
+  const auto known = prescan_.devices.find(device_);
+  if (known != prescan_.devices.end() && known->second.sm_count != 0)
     text += fmt::format(" occ_pct:{}", occupancy(known->second, e).percent);
   last_details_ = plane_.stat(text);
   details_.emplace(shape, last_details_);
@@ -207,7 +207,7 @@ void XplaneGpuBuilder::add(const model::Allocation& e) {
 XplaneId XplaneGpuBuilder::unattributed_op(const XplaneLaunch* launch) {
   return unattributed_.get(launch != nullptr ? launch->name : 0, [&] {
     const std::string_view api =
-        launch != nullptr ? survey_.names.text(launch->name) : "launch_not_seen";
+        launch != nullptr ? prescan_.names.text(launch->name) : "launch_not_seen";
     return plane_.stat(fmt::format("unattributed/{}:cuda_launch", api));
   });
 }
@@ -235,12 +235,12 @@ void XplaneGpuBuilder::name_rows() {
 /// saw, and the time before the first kernel is not lost. The readers begin a step anew whenever
 /// work of another step begins in between, so that a window waits for the work of the steps before.
 void XplaneGpuBuilder::add_step_windows() {
-  if (survey_.steps.empty()) return;
+  if (prescan_.steps.empty()) return;
   XplaneLine& line = plane_.line(kStepLine, kStepLine, "Step window");
   const XplaneId name = plane_.event("step window");
   std::uint64_t earlier_ns = 0;
-  for (const model::Step& step : survey_.steps) {
-    const std::uint32_t id = xplane_step_at(survey_.steps, step.start_ns);
+  for (const model::Step& step : prescan_.steps) {
+    const std::uint32_t id = xplane_step_at(prescan_.steps, step.start_ns);
     const std::uint64_t start_ns = std::max(step.start_ns, earlier_ns);
     if (start_ns < step.end_ns) plane_.add(line, start_ns, step.end_ns, name).step = id;
     if (last_begun_ns_[id] != 0) earlier_ns = std::max(earlier_ns, last_begun_ns_[id] + 1);
@@ -250,7 +250,7 @@ void XplaneGpuBuilder::add_step_windows() {
 
 void XplaneGpuBuilder::finish() {
   name_rows();
-  last_begun_ns_.assign(survey_.steps.size() + 1, 0);
+  last_begun_ns_.assign(prescan_.steps.size() + 1, 0);
   const auto visit = [&](XplaneEvent& event, auto) {
     const XplaneLaunch* const launch = file_.launch_of(event.correlation);
     if (launch != nullptr)

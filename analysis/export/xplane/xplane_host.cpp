@@ -49,9 +49,9 @@ std::uint32_t xplane_step_at(const std::vector<model::Step>& steps, std::uint64_
 
 XplaneHostBuilder::XplaneHostBuilder(XplaneContext& file)
     : file_(file),
-      survey_(file.shown.survey()),
+      prescan_(file.shown.prescan()),
       plane_(0, "/host:CPU"),
-      slices_(survey_.window.end_ns,
+      slices_(prescan_.window.end_ns,
               [this](const SampleSlices::SliceEdge& change) {
                 if (!change.begins && change.at_ns > change.start_ns) add_slice(change);
               }),
@@ -67,8 +67,8 @@ XplaneLine& XplaneHostBuilder::row(std::uint32_t tid, TrackLayer layer) {
   }
   XplaneLine*& row = (*last_rows_)[layer];
   if (row != nullptr) return *row;
-  const auto known = survey_.threads.find(tid);
-  std::string name = known == survey_.threads.end() || known->second.name.empty()
+  const auto known = prescan_.threads.find(tid);
+  std::string name = known == prescan_.threads.end() || known->second.name.empty()
                          ? fmt::format("thread/{}", tid)
                          : fmt::format("{}/{}", known->second.name, tid);
   row = &plane_.line(layer * kLayerIds + std::int64_t{tid}, 0, name.append(kLayerNames[layer]));
@@ -94,7 +94,7 @@ void XplaneHostBuilder::add(const ResolvedStep& step) {
   stats_.integer(plane_.stat("_r"), 1)
       .integer(plane_.stat("step_num"), static_cast<std::int64_t>(step.event.label))
       .integer(plane_.stat("_pt"), 0)
-      .number(plane_.stat("_p"), xplane_step_at(survey_.steps, step.event.start_ns));
+      .number(plane_.stat("_p"), xplane_step_at(prescan_.steps, step.event.start_ns));
   if (!step.where.empty()) stats_.ref(plane_.stat("loop"), plane_.stat(step.where));
   plane_.add(line, step.event.start_ns, step.event.end_ns, train_, stats_.bytes()).order = ~0u;
 }
@@ -113,7 +113,7 @@ void XplaneHostBuilder::add(const ResolvedOperator& op) {
   stack(op.event.stack, op.event.start_ns);
   if (op.event.inputs != 0) {
     const XplaneId text = input_ids_.get(op.event.inputs, [&] {
-      std::string_view members = file_.shown.survey().inputs.json_members(op.event.inputs);
+      std::string_view members = file_.shown.prescan().inputs.json_members(op.event.inputs);
       if (members.starts_with(',')) members.remove_prefix(1);
       return plane_.stat(members);
     });
@@ -159,7 +159,7 @@ void XplaneHostBuilder::add(const ResolvedApiCall& call) {
   event.kind = XplaneEvent::Kind::kLaunch;
   event.correlation = call.event.correlation;
   file_.launches.push_back({call.event.correlation, call.event.name,
-                            xplane_step_at(survey_.steps, call.event.start_ns)});
+                            xplane_step_at(prescan_.steps, call.event.start_ns)});
 }
 
 void XplaneHostBuilder::add(const ResolvedSync& sync) {
@@ -167,21 +167,23 @@ void XplaneHostBuilder::add(const ResolvedSync& sync) {
   stats_.clear();
   if (sync.event.stream != model::kNoObject)
     stats_.number(plane_.stat("stream"), sync.event.stream);
-  const std::uint32_t tid = sync.event.launch_tid != 0 ? sync.event.launch_tid : survey_.main_tid();
+  const std::uint32_t tid =
+      sync.event.launch_tid != 0 ? sync.event.launch_tid : prescan_.main_tid();
   plane_.add(row(tid, kWaits), sync.event.start_ns, sync.event.end_ns, plane_.event(sync.name),
              stats_.bytes());
 }
 
 void XplaneHostBuilder::add(const ResolvedOverhead& overhead) {
   if (!file_.try_add_event()) return;
-  const std::uint32_t tid = overhead.event.tid != 0 ? overhead.event.tid : survey_.main_tid();
+  const std::uint32_t tid = overhead.event.tid != 0 ? overhead.event.tid : prescan_.main_tid();
   plane_.add(row(tid, kOverheads), overhead.event.start_ns, overhead.event.end_ns,
              plane_.event(overhead.name));
 }
 
 void XplaneHostBuilder::add(const ModuleCall& call) {
   if (!file_.try_add_event()) return;
-  const XplaneId name = plane_.event(without_type(survey_.modules.name(call.path, survey_.names)));
+  const XplaneId name =
+      plane_.event(without_type(prescan_.modules.name(call.path, prescan_.names)));
   // Of those that end together the outermost comes first.
   plane_.add(row(call.tid, kModules), call.start_ns, call.end_ns, name).order ^= ~0u;
 }
@@ -203,8 +205,8 @@ void XplaneHostBuilder::add(const model::Allocation& e) {
   const std::int32_t device = e.device_type == 0 ? -1 : e.device;
   std::uint64_t& peak = peaks_[device];
   peak = std::max(peak, e.total_allocated_bytes);
-  const auto known = survey_.devices.find(static_cast<std::uint32_t>(device));
-  const std::uint64_t whole = known == survey_.devices.end() || device < 0
+  const auto known = prescan_.devices.find(static_cast<std::uint32_t>(device));
+  const std::uint64_t whole = known == prescan_.devices.end() || device < 0
                                   ? e.total_reserved_bytes
                                   : known->second.total_memory_bytes;
   const auto bytes = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
@@ -258,7 +260,7 @@ void XplaneHostBuilder::sort_and_nest(XplaneLine& line, TrackLayer layer) {
   };
   const auto visit = [&](XplaneEvent& event, std::span<const XplaneEvent* const> around) {
     if (in_steps && around.empty() && event.name != train_)
-      event.step = xplane_step_at(survey_.steps, event.start_ns);
+      event.step = xplane_step_at(prescan_.steps, event.start_ns);
     if (event.kind == XplaneEvent::Kind::kLaunch) event.extra = device_of(event.correlation) + 1;
     if (event.kind == XplaneEvent::Kind::kHasOp) {
       const TfOpNames::Text text = file_.ops.op_name_of(event.owner);
@@ -275,7 +277,7 @@ void XplaneHostBuilder::sort_and_nest(XplaneLine& line, TrackLayer layer) {
 
 void XplaneHostBuilder::finish() {
   slices_.finish();
-  const auto settle_thread = [&](const ThreadLines& rows, std::int64_t& place) {
+  const auto resolve_thread = [&](const ThreadLines& rows, std::int64_t& place) {
     for (int layer = 0; layer < kLayers; ++layer) {
       if (rows[static_cast<std::size_t>(layer)] == nullptr) continue;
       XplaneLine& line = *rows[static_cast<std::size_t>(layer)];
@@ -285,10 +287,10 @@ void XplaneHostBuilder::finish() {
     }
   };
   std::int64_t place = 1;
-  const auto main = rows_.find(survey_.main_tid());
-  if (main != rows_.end()) settle_thread(main->second, place);
+  const auto main = rows_.find(prescan_.main_tid());
+  if (main != rows_.end()) resolve_thread(main->second, place);
   for (auto one = rows_.begin(); one != rows_.end(); ++one)
-    if (one != main) settle_thread(one->second, place);
+    if (one != main) resolve_thread(one->second, place);
   if (counters_ != nullptr) plane_.sort_and_nest(*counters_, [](XplaneEvent&, auto) {});
 }
 

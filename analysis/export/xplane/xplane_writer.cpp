@@ -24,7 +24,7 @@ class XplaneSink final : public ResolvedSink {
   explicit XplaneSink(EventResolver& shown) : file_(shown), host_(file_) {
     // xprof counts GPUs from 0; one whose device is not known comes last.
     std::set<std::uint32_t> devices;
-    for (const auto& [device, stream] : shown.survey().gpu_tracks) devices.insert(device);
+    for (const auto& [device, stream] : shown.prescan().gpu_tracks) devices.insert(device);
     for (const std::uint32_t device : devices) add_gpu(device);
   }
 
@@ -83,8 +83,8 @@ class XplaneSink final : public ResolvedSink {
 };
 
 /// First and last instant of what is drawn, and the window's first.
-Interval session_of(const Prescan& survey, const std::vector<XplanePlane*>& planes) {
-  Interval session{survey.window.start_ns, survey.window.start_ns};
+Interval session_of(const Prescan& prescan, const std::vector<XplanePlane*>& planes) {
+  Interval session{prescan.window.start_ns, prescan.window.start_ns};
   for (XplanePlane* const plane : planes)
     for (const XplaneLine& line : plane->lines())
       for (const XplaneEvent& event : line.events) {
@@ -96,19 +96,19 @@ Interval session_of(const Prescan& survey, const std::vector<XplanePlane*>& plan
 
 /// The only place for absolute time; and what the file is about, for who looks into it.
 void write_environment(const EventResolver& shown, const Interval& session, BufferedWriter& out) {
-  const Prescan& survey = shown.survey();
+  const Prescan& prescan = shown.prescan();
   const FileRequest& request = shown.request();
   XplanePlane plane(0, "Task Environment");
   const std::uint64_t begin =
-      request.window.stamp_real_ns - (survey.window.start_ns - session.start_ns);
+      request.window.stamp_real_ns - (prescan.window.start_ns - session.start_ns);
   plane.add_stat("profile_start_time", begin);
   plane.add_stat("profile_stop_time", begin + (session.end_ns - session.start_ns));
   plane.add_stat("writer", fmt::format("gpuprof {}", request.session.options.version));
   plane.add_stat("host", request.session.host);
-  plane.add_stat("pid", std::uint64_t{survey.pid});
-  plane.add_stat("command_line", survey.command_line);
+  plane.add_stat("pid", std::uint64_t{prescan.pid});
+  plane.add_stat("command_line", prescan.command_line);
   if (shown.has_simulated_gpu()) plane.add_stat("simulated_gpu", "yes");
-  for (const auto& [key, value] : survey.facts) plane.add_stat(key, value);
+  for (const auto& [key, value] : prescan.facts) plane.add_stat(key, value);
   plane.write(session.start_ns, out);
 }
 
@@ -123,7 +123,7 @@ std::string diagnostics(const EventResolver& shown, const std::vector<std::strin
   xplane::XSpace space;
   if (shown.has_simulated_gpu())
     space.add_warnings("The GPU was a simulated one: its times are a model's, not measured.");
-  for (const std::string& sentence : missing) space.add_warnings(support::to_utf8(sentence));
+  for (const std::string& message : missing) space.add_warnings(support::to_utf8(message));
   space.add_hostnames(support::to_utf8(label_of(shown.request())));
   return space.SerializeAsString();
 }
@@ -143,7 +143,7 @@ support::Result<WrittenFile> write_xplane(const FileRequest& request) {
                     pass->left_out(), XplanePlane::kMaxEvents));
   const auto write = [&](BufferedWriter& out) {
     const std::vector<XplanePlane*> planes = pass->planes();
-    const Interval session = session_of(shown->survey(), planes);
+    const Interval session = session_of(shown->prescan(), planes);
     for (XplanePlane* const plane : planes) plane->write(session.start_ns, out);
     write_environment(*shown, session, out);
     out.text(diagnostics(*shown, missing));

@@ -177,10 +177,10 @@ class Classifier final : public TraceListener {
   std::unordered_map<std::string, std::uint16_t> named_pids_;
   std::unordered_map<std::string, std::uint32_t> named_tids_;
   std::unordered_map<std::uint64_t, OpenSpan> begun_;         // spans, by category, row and id
-  std::unordered_map<std::uint64_t, std::uint32_t> arrows_;   // thread an arrow begins on
+  std::unordered_map<std::uint64_t, std::uint32_t> flows_;    // thread an arrow begins on
   std::unordered_map<std::string, std::uint32_t> handles_;    // addresses of queues, numbered
   std::unordered_map<std::int64_t, std::uint32_t> long_ids_;  // correlations of more than 32 bits
-  bool newer_arrows_ = false;
+  bool newer_flows_ = false;
   bool guessed_ = false;    // the event at hand was taken by its shape
   bool any_known_ = false;  // some event was not
   bool any_ = false;

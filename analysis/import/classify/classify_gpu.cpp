@@ -110,9 +110,9 @@ bool can_be(std::uint64_t bytes, std::int64_t length_ns) {
 
 /// 0: not known.
 std::uint64_t Classifier::bytes_moved(const RawEvent& e) {
-  const RawValue& told = e.arg(Arg::kBytesMoved);
-  if (!told.present()) return 0;
-  const auto bytes = parse_uint64(told.text);
+  const RawValue& reported = e.arg(Arg::kBytesMoved);
+  if (!reported.present()) return 0;
+  const auto bytes = parse_uint64(reported.text);
   if (bytes && can_be(*bytes, record_.end_ns - record_.start_ns)) return *bytes;
   content_.account.count_repairs(RepairKind::kImplausibleBytes);
   return 0;
@@ -120,7 +120,8 @@ std::uint64_t Classifier::bytes_moved(const RawEvent& e) {
 
 std::uint32_t Classifier::device_of(const RawEvent& e, const PidTrack& row) const {
   constexpr std::int64_t kMaxDeviceNumber = 4096;
-  if (const auto told = e.integer(Arg::kDevice); told && *told >= 0) return number_or(told);
+  if (const auto reported = e.integer(Arg::kDevice); reported && *reported >= 0)
+    return number_or(reported);
   // Ascend's rows: the process, what the row is, the device.
   if (row.named_role != TrackRole::kUnknown && row.pid >= std::int64_t{1} << kAscendPidShift)
     return number_or(row.pid % kAscendDevices);
@@ -131,7 +132,8 @@ std::uint32_t Classifier::device_of(const RawEvent& e, const PidTrack& row) cons
 std::uint32_t Classifier::stream_of(const RawEvent& e, const PidTrack& row) {
   constexpr std::uint32_t kBesideStreams = 100'000;
   for (const Arg key : {Arg::kStream, Arg::kQueue})
-    if (const auto told = e.integer(key); told && *told >= 0) return number_or(told);
+    if (const auto reported = e.integer(key); reported && *reported >= 0)
+      return number_or(reported);
   const std::string_view address = e.text(Arg::kHandle);
   if (!address.empty()) return handle(address);
   const std::uint32_t tid = tid_of(e);
@@ -140,8 +142,8 @@ std::uint32_t Classifier::stream_of(const RawEvent& e, const PidTrack& row) {
 
 /// CUPTI's have 32 bits. 0: it tells none.
 std::uint32_t Classifier::correlation_of(const RawEvent& e) {
-  const auto told = e.integer(Arg::kCorrelation);
-  const auto number = told ? told : e.integer(Arg::kConnection);
+  const auto reported = e.integer(Arg::kCorrelation);
+  const auto number = reported ? reported : e.integer(Arg::kConnection);
   if (!number || (*number >= 0 && *number <= 0xffffffff))
     return static_cast<std::uint32_t>(number.value_or(0));
   const auto next = kFirstSyntheticLongId + static_cast<std::uint32_t>(long_ids_.size());

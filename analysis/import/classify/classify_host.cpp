@@ -190,9 +190,9 @@ void Classifier::take_frame(const RawEvent& e) {
   frame = {};
   frame.id = as_u32(e.integer(Arg::kPythonId));
   const RawValue& parent = e.arg(Arg::kPythonParent);
-  const bool told = frame.id != 0 && parent.form != RawValue::Form::kNone;
+  const bool reported = frame.id != 0 && parent.form != RawValue::Form::kNone;
   frame.parent = as_u32(parent.integer());
-  if (told && !parent.present()) frame.parent = kNoParent;
+  if (reported && !parent.present()) frame.parent = kNoParent;
   if (module) {
     const auto object = e.integer(Arg::kModuleId);
     frame.module =

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxProcesses = 10'000;
 constexpr std::size_t kMaxNamedThreads = 100'000;
-constexpr std::size_t kMaxArrows = 300'000;
+constexpr std::size_t kMaxFlows = 300'000;
 
 /// `thread 12 (python)` of PyTorch's profiler, `python 12 (main)` of gpuprof: the name in it.
 std::string thread_name(std::string_view label, std::int64_t tid) {
@@ -27,7 +27,7 @@ std::string thread_name(std::string_view label, std::int64_t tid) {
 }
 
 /// Ids of arrows repeat between processes.
-std::uint64_t arrow_key(std::uint16_t row, std::int64_t id) {
+std::uint64_t flow_key(std::uint16_t row, std::int64_t id) {
   return static_cast<std::uint64_t>(id) ^ std::uint64_t{row} << 48;
 }
 
@@ -70,7 +70,7 @@ void Classifier::backward_flow(const RawEvent& e, bool begins) {
   // One without a category is known by its name, or by what it may link.
   const EventCategory kind = kind_of(e.category.empty() ? e.name : e.category);
   const bool of_no_kind = e.category.empty() && kind == EventCategory::kUnknown;
-  if (kind == EventCategory::kBackwardFlow) newer_arrows_ = true;
+  if (kind == EventCategory::kBackwardFlow) newer_flows_ = true;
   if (kind == EventCategory::kLaunchFlow || kind == EventCategory::kLaunchFlowOnly || of_no_kind) {
     const bool keeps =
         kind == EventCategory::kLaunchFlowOnly || (hints_ != nullptr && hints_->keep_flows);
@@ -79,7 +79,7 @@ void Classifier::backward_flow(const RawEvent& e, bool begins) {
     return of_no_kind ? skip(e, SkipReason::kUnknownKind) : void();
   }
   if (kind == EventCategory::kDuplicate ||
-      (kind == EventCategory::kOldBackwardFlow && newer_arrows_))
+      (kind == EventCategory::kOldBackwardFlow && newer_flows_))
     return;
   if (kind != EventCategory::kBackwardFlow && kind != EventCategory::kOldBackwardFlow)
     return skip(e, SkipReason::kUnknownKind);
@@ -88,16 +88,16 @@ void Classifier::backward_flow(const RawEvent& e, bool begins) {
   if (start(e, ParsedKind::kBackwardFlow, false) == nullptr) return;
   record_.process = process_of(e);
   record_.tid = tid_of(e);
-  record_.arrow = {*id, 0};
-  const std::uint64_t key = arrow_key(record_.process, *id);
+  record_.flow = {*id, 0};
+  const std::uint64_t key = flow_key(record_.process, *id);
   if (begins) {
-    if (arrows_.size() < kMaxArrows) arrows_[key] = record_.tid;
+    if (flows_.size() < kMaxFlows) flows_[key] = record_.tid;
     return add_current();
   }
-  const auto from = arrows_.find(key);
-  if (from == arrows_.end()) return skip(e, SkipReason::kUnpaired);
-  record_.arrow.forward_tid = from->second;
-  arrows_.erase(from);
+  const auto from = flows_.find(key);
+  if (from == flows_.end()) return skip(e, SkipReason::kUnpaired);
+  record_.flow.forward_tid = from->second;
+  flows_.erase(from);
   add_current();
 }
 

@@ -154,8 +154,8 @@ void Emitter::frame(const ParsedEvent& r) {
                            (own.open.empty() || pool_[own.open.back()].record.start_ns < caller_ns);
   // Whose return was never told outlives its caller, and ends with what it was called in. Another
   // may outlive a range that was left in it, and is not in that.
-  const bool never_told = r.end_ns > own.frames.innermost_end_ns();
-  const std::int64_t until_ns = !never_told || own.open.empty()
+  const bool never_reported = r.end_ns > own.frames.innermost_end_ns();
+  const std::int64_t until_ns = !never_reported || own.open.empty()
                                     ? r.end_ns
                                     : std::min(r.end_ns, pool_[own.open.back()].record.end_ns);
   if (!from_python && !r.frame.is_inferred && python_.size() < ImportedSession::kMaxPythonCalls)
@@ -237,9 +237,9 @@ void Emitter::backward_flow(const ParsedEvent& r) {
       continue;
     o.has_flow = true;
     OperatorFields& op = o.record.op;
-    if (op.sequence < 0) op.sequence = r.arrow.number;
-    if (r.arrow.forward_tid != 0) {
-      op.forward_tid = r.arrow.forward_tid;
+    if (op.sequence < 0) op.sequence = r.flow.number;
+    if (r.flow.forward_tid != 0) {
+      op.forward_tid = r.flow.forward_tid;
       op.scope = model::kScopeBackward;
     }
     return;

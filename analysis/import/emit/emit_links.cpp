@@ -25,8 +25,9 @@ void Emitter::launch_flow(const ParsedEvent& r) {
   Thread& own = thread(processes_[r.process], r.tid);
   Launch from{0, r.tid, own.open.empty() ? 0 : pool_[own.open.back()].id, r.start_ns, r.process};
   // An operator that says the arrow's number of itself, whenever that is drawn.
-  if (const auto told = range_of(r.process, kRecordFunctionIdBit + r.link.id, nullptr); told != 0)
-    from.range = told;
+  if (const auto reported = range_of(r.process, kRecordFunctionIdBit + r.link.id, nullptr);
+      reported != 0)
+    from.range = reported;
   if (OpenOperator* const open = open_call(own)) {
     ParsedEvent& call = open->record;
     if (r.start_ns <= call.end_ns) {
@@ -68,13 +69,13 @@ Emitter::Launch Emitter::find_launch(const ParsedEvent& r) {
   }
   for (std::size_t i = 0; found == nullptr && i < likely.size(); ++i)
     found = launch_of(likely[i], gpu.correlation);
-  const Launch* const arrow = found == nullptr || found->range == 0 ? launch_by_flow(r) : nullptr;
+  const Launch* const flow = found == nullptr || found->range == 0 ? launch_by_flow(r) : nullptr;
   if (found != nullptr) {
     Launch launch = *found;
-    if (arrow != nullptr && arrow->process == launch.process) launch.range = arrow->range;
+    if (flow != nullptr && flow->process == launch.process) launch.range = flow->range;
     return launch;
   }
-  if (arrow != nullptr) return *arrow;
+  if (flow != nullptr) return *flow;
   Launch none{0, 0, 0, 0, likely.front()};
   for (const std::uint16_t host : likely) {
     none.range = gpu.external_id == 0 ? 0 : range_of(host, gpu.external_id, nullptr);

@@ -18,13 +18,13 @@ constexpr std::uint32_t kMissing = 1;  // level of a notice that says so
 constexpr std::uint32_t kAlive = 2;    // ProcessEnd::how: alive at the session's end
 
 /// What whoever writes a file out of the events finds out again.
-bool is_repeated_by_import(const std::string& sentence) {
+bool is_repeated_by_import(const std::string& message) {
   for (const std::string_view begin :
        {"no GPU rows:", "no operators:", "no steps:", "no sampled stacks:"})
-    if (sentence.starts_with(begin)) return true;
-  const std::size_t blank = sentence.find(' ');
-  if (blank == sentence.npos || sentence.find_first_not_of("0123456789") != blank) return false;
-  const std::string_view rest = std::string_view(sentence).substr(blank + 1);
+    if (message.starts_with(begin)) return true;
+  const std::size_t blank = message.find(' ');
+  if (blank == message.npos || message.find_first_not_of("0123456789") != blank) return false;
+  const std::string_view rest = std::string_view(message).substr(blank + 1);
   if (rest.find("missing: ") != rest.npos || rest.starts_with("of CUPTI ") ||
       rest.find("blocked our signal") != rest.npos ||
       rest.find("tells it from others") != rest.npos || rest.find("tells them apart") != rest.npos)
@@ -99,7 +99,7 @@ void SessionProcess::write_description(const TraceMetadata& head, const PidTrack
   for (const TraceMetadata::Device& known : head.devices) {
     if (!devices_.insert(known.device.device).second) continue;
     model::Device device = known.device;
-    device.name = told_.string(names.texts.intern(known.name));
+    device.name = reported_.string(names.texts.intern(known.name));
     writer_->on(device);
   }
 }

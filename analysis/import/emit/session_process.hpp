@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One process of the session being made: its spool, and what was told it already.
+// One process of the session being made: its spool, and what was reported it already.
 //
 // Context:  cli through analysis/commands
 // Owns:     the spool's writer
@@ -23,12 +23,12 @@ class SessionProcess {
  public:
   SessionProcess(InternedTables& names, std::unique_ptr<spool::ProcessWriter> writer,
                  std::uint32_t pid, std::string path)
-      : writer_(std::move(writer)), told_(names, *writer_), pid_(pid), path_(std::move(path)) {}
+      : writer_(std::move(writer)), reported_(names, *writer_), pid_(pid), path_(std::move(path)) {}
 
   std::uint32_t pid() const { return pid_; }
   const std::string& path() const { return path_; }
   spool::ProcessWriter& writer() { return *writer_; }
-  DefinitionWriter& definitions() { return told_; }
+  DefinitionWriter& definitions() { return reported_; }
 
   /// What the file says of the process: itself, threads, devices, facts, losses.
   /// @param add_ns To the file's times, to make them the session's.
@@ -59,7 +59,7 @@ class SessionProcess {
   void add_notice(const std::string& text, std::uint32_t level, std::uint64_t ts_ns);
 
   std::unique_ptr<spool::ProcessWriter> writer_;
-  DefinitionWriter told_;
+  DefinitionWriter reported_;
   std::uint32_t pid_;
   std::string path_;
   bool described_ = false;

@@ -155,7 +155,7 @@ void TrackOwners::vote(const ParsedEvent& r) {
     ++votes_[r.process][static_cast<std::size_t>(at)];
 }
 
-void TrackOwners::settle_row(std::uint16_t row) {
+void TrackOwners::resolve_row(std::uint16_t row) {
   const std::vector<std::uint64_t>& votes = votes_[row];
   const auto most = std::max_element(votes.begin(), votes.end());
   std::uint64_t all = 0;
@@ -172,7 +172,7 @@ void TrackOwners::count_votes() {
   std::vector<std::uint16_t> devices;
   for (std::uint16_t row = 0; row < rows_.size(); ++row)
     if (rows_[row].gpu_events != 0 && !settled_[row]) {
-      settle_row(row);
+      resolve_row(row);
       devices.push_back(row);
     }
   for (auto& [key, starts] : starts_) std::sort(starts.begin(), starts.end());

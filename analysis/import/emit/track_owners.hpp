@@ -57,7 +57,7 @@ class TrackOwners {
 
   void find_hosts();
   void assign_host(std::uint16_t row);
-  void settle_row(std::uint16_t row);
+  void resolve_row(std::uint16_t row);
   std::uint16_t by_section(std::uint32_t sequence) const;
   std::vector<std::uint16_t> by_number(std::uint16_t row) const;
 

@@ -50,8 +50,8 @@ class TraceReader {
     if (read || !not_a_trace_.empty()) return not_a_trace_;
     // Damaged where no event was seen: whether it is a trace remains open.
     if (!found_ || events_seen_ || cut_) return read.error();
-    const std::string& sentence = read.error().message;
-    return sentence.substr(sentence.starts_with(path_ + " ") ? path_.size() + 1 : 0);
+    const std::string& message = read.error().message;
+    return message.substr(message.starts_with(path_ + " ") ? path_.size() + 1 : 0);
   }
 
  private:
@@ -225,12 +225,12 @@ class TraceReader {
       repaired_.clear();
       GPUPROF_TRY(bytes, failed(result, "an event"));
       if (bytes == 0) continue;
-      return mended_event(event, bytes);
+      return repaired_event(event, bytes);
     }
   }
 
   /// @param bytes  of the damaged event
-  support::Result<void> mended_event(RawEvent& event, std::size_t bytes) {
+  support::Result<void> repaired_event(RawEvent& event, std::size_t bytes) {
     clear(event);
     // The parser reads 16 bytes at a time, also the last ones.
     constexpr std::size_t kReadBeyond = 64;
@@ -244,7 +244,7 @@ class TraceReader {
     return {};
   }
 
-  /// Parses one value in place; its length, and `mended_` where it stands for another. The cursor
+  /// Parses one value in place; its length, and `repaired_` where it stands for another. The cursor
   /// stays.
   template <typename Handler>
   support::Result<std::size_t> parse(Handler& handler, std::string_view what) {
@@ -264,8 +264,8 @@ class TraceReader {
     }
   }
 
-  /// An error at the cursor's value: reads on (0), or mends it into `mended_` (the bytes that this
-  /// stands for), else says what is wrong.
+  /// An error at the cursor's value: reads on (0), or repairs it into `repaired_` (the bytes that
+  /// this stands for), else says what is wrong.
   support::Result<std::size_t> failed(const json::ParseResult& result, std::string_view what) {
     const std::size_t at = result.Offset();
     if (result.Code() == json::kParseErrorTermination)
@@ -277,46 +277,46 @@ class TraceReader {
       if (text_.read_more()) return 0;
       if (!source_.failure().empty()) return cut();
     }
-    return mend_value(result, what);
+    return repair_into(result, what);
   }
 
-  support::Result<std::size_t> mend_value(const json::ParseResult& result, std::string_view what) {
+  support::Result<std::size_t> repair_into(const json::ParseResult& result, std::string_view what) {
     const auto kind = what == "an event"               ? DamagedValue::kEvent
                       : what == "the name of a member" ? DamagedValue::kName
                                                        : DamagedValue::kMember;
     for (bool ends = false;;) {
-      RepairResult mended = repair_value({text_.original(), text_.left()}, ends, kind);
-      if (mended.state == RepairResult::State::kNeedsMoreText) {
+      RepairResult repaired = repair_value({text_.original(), text_.left()}, ends, kind);
+      if (repaired.state == RepairResult::State::kNeedsMoreText) {
         if (text_.left() > kMaxValueBytes) return too_long(what);
         ends = !text_.read_more();
         if (ends && !source_.failure().empty()) return cut();
         continue;
       }
-      if (mended.state == RepairResult::State::kUnrepairable) {
+      if (repaired.state == RepairResult::State::kUnrepairable) {
         if (ends && result.Offset() + 1 >= text_.left()) return cut();
-        if (ends && mended.at >= text_.left()) return cut();
+        if (ends && repaired.at >= text_.left()) return cut();
         if (ends && unfinished_text(result.Code())) return cut();
-        return damaged(mended.at, mended.wrong);
+        return damaged(repaired.at, repaired.wrong);
       }
-      return settle(std::move(mended), result);
+      return settle(std::move(repaired), result);
     }
   }
 
-  /// What was mended is told, and is what the parser gets.
-  support::Result<std::size_t> settle(RepairResult mended, const json::ParseResult& result) {
-    const std::size_t pairs = replace_lone_surrogates(mended.text, 0);
-    mended.places[static_cast<std::size_t>(RepairKind::kSurrogate)] +=
+  /// What was repaired is reported, and is what the parser gets.
+  support::Result<std::size_t> settle(RepairResult repaired, const json::ParseResult& result) {
+    const std::size_t pairs = replace_lone_surrogates(repaired.text, 0);
+    repaired.places[static_cast<std::size_t>(RepairKind::kSurrogate)] +=
         static_cast<std::uint32_t>(pairs);
     bool any = false;
     for (const RepairKind mending : kRepairKinds) {
-      const std::uint32_t places = mended.places[static_cast<std::size_t>(mending)];
+      const std::uint32_t places = repaired.places[static_cast<std::size_t>(mending)];
       if (places != 0) listener_.on_repaired(mending, places);
       any = any || places != 0;
     }
     // The parser refused what the mender takes: they would disagree for ever.
     if (!any) return damaged(result.Offset(), json::GetParseError_En(result.Code()));
-    repaired_ = std::move(mended.text);
-    return mended.bytes;
+    repaired_ = std::move(repaired.text);
+    return repaired.bytes;
   }
 
   /// Such errors point at the beginning of a text whose end is missing.

@@ -5,7 +5,7 @@
 // Context:  cli through analysis/commands
 // Owns:     the text of the event at hand and what was read ahead of it
 // Promises: memory is bounded by the longest event or member, and those by kMaxValueBytes; depth
-//           is bounded; what known writers damaged is mended and counted where one reading is
+//           is bounded; what known writers damaged is repaired and counted where one reading is
 //           certain (json_repair.hpp); else the error says where, what is wrong and who wrote it
 // Not here: reading and unpacking (text_source.hpp), what events mean (classify.hpp)
 #pragma once

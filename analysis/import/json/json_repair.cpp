@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mend(): a walk over the value, with a stack of what is open.
+// repair(): a walk over the value, with a stack of what is open.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/json/json_repair.hpp"
@@ -186,24 +186,25 @@ class JsonRepairer {
   }
 
   void text(StringContext place) {
-    const StringRepair mended =
+    const StringRepair repaired =
         repair_string(text_, at_, ends_, place, depth(), names_,
                       name_ == "Call stack" && place == StringContext::kMember);
-    if (mended.state != RepairResult::State::kRepaired) {
-      at_ = mended.at;
-      return mended.state == RepairResult::State::kNeedsMoreText ? more()
-                                                                 : stop(mended.state, mended.wrong);
+    if (repaired.state != RepairResult::State::kRepaired) {
+      at_ = repaired.at;
+      return repaired.state == RepairResult::State::kNeedsMoreText
+                 ? more()
+                 : stop(repaired.state, repaired.wrong);
     }
-    count(RepairKind::kBackslash, mended.backslashes);
-    if (mended.quotes != 0) {
+    count(RepairKind::kBackslash, repaired.backslashes);
+    if (repaired.quotes != 0) {
       // Of an event's own members only names come from programs.
       if (event_ && depth() == 1 && place == StringContext::kMember && name_ != "name")
         return stop(RepairResult::State::kUnrepairable, "a quote stands where none can");
       count(RepairKind::kQuote);
       for (Open& open : open_) open.quotes = true;
     }
-    result_.text += mended.text;
-    at_ = mended.at;
+    result_.text += repaired.text;
+    at_ = repaired.at;
   }
 
   /// What is no text, object or array.

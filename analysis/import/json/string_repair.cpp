@@ -122,7 +122,7 @@ class StringRepairer {
   }
 
   /// Where two events meet within the text; none: nowhere.
-  std::size_t border() const {
+  std::size_t boundary() const {
     for (std::size_t at = text_.find('}', first_); at < at_; at = text_.find('}', at + 1)) {
       std::size_t next = behind_blanks(text_, at + 1);
       if (next >= at_ || text_[next] != ',') continue;
@@ -179,7 +179,7 @@ class StringRepairer {
                               : "a quote stands in a text, and where the text ends is not certain";
       return result;
     }
-    if (const std::size_t at = quotes_.empty() ? text_.npos : border(); at != text_.npos) {
+    if (const std::size_t at = quotes_.empty() ? text_.npos : boundary(); at != text_.npos) {
       result.at = at;
       result.wrong = "two events meet within what would be one text";
       return result;

@@ -95,23 +95,23 @@ std::uint64_t ImportStats::total_skipped() const {
 
 std::vector<std::string> import_messages(const std::string& path, const ImportStats& account,
                                          const std::string& far_times) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   for (const SkipReason reason : kSkipReasons) {
     const std::uint64_t count = ImportStats::sum(account.count_skipped(reason));
     if (count == 0) continue;
-    sentences.push_back(fmt::format("{} of {} {} left out, {}: {}",
-                                    support::count_with_unit(count, "event", "events"), path,
-                                    count == 1 ? "is" : "are", phrase_of(reason),
-                                    format_categories(account.count_skipped(reason))));
-    if (reason == SkipReason::kTimeOutlier) sentences.back() += " " + far_times;
+    messages.push_back(fmt::format("{} of {} {} left out, {}: {}",
+                                   support::count_with_unit(count, "event", "events"), path,
+                                   count == 1 ? "is" : "are", phrase_of(reason),
+                                   format_categories(account.count_skipped(reason))));
+    if (reason == SkipReason::kTimeOutlier) messages.back() += " " + far_times;
   }
   std::vector<std::string> count_repairs;
   for (const RepairKind mending : kRepairKinds)
     if (const std::uint64_t count = account.count_repairs(mending); count != 0)
       count_repairs.push_back(phrase_of(mending, count));
   if (!count_repairs.empty())
-    sentences.push_back(fmt::format("mended in {}: {}", path, support::join(count_repairs, ", ")));
-  return sentences;
+    messages.push_back(fmt::format("mended in {}: {}", path, support::join(count_repairs, ", ")));
+  return messages;
 }
 
 std::string empty_trace_message(const ImportStats& account) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of every event of a file, and what was mended in its text.
+// What became of every event of a file, and what was repaired in its text.
 //
 // Context:  cli through analysis/commands
 // Owns:     counts; of so many kinds as are bounded
@@ -112,7 +112,7 @@ class ImportStats {
   std::array<std::uint64_t, static_cast<std::size_t>(RepairKind::kCount)> repairs_{};
 };
 
-/// What of a file is not shown, reason by reason, and what was mended; empty: nothing.
+/// What of a file is not shown, reason by reason, and what was repaired; empty: nothing.
 ///
 /// @param far_times  which times were set aside, as drop_time_outliers() tells
 std::vector<std::string> import_messages(const std::string& path, const ImportStats& account,

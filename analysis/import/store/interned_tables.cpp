@@ -146,7 +146,7 @@ model::TorchModuleId ModuleTable::take(std::vector<OneClass>& types, std::uint32
   for (std::size_t type = 0;; ++type) {
     if (type == types.size()) types.emplace_back();
     OneClass& one = types[type];
-    // Readers count the objects of a class: those before this one are told with it.
+    // Readers count the objects of a class: those before this one are reported with it.
     while (one.size() <= index) {
       one.push_back({static_cast<model::TorchModuleId>(entries_.size()), 0, false});
       entries_.push_back({class_name, std::uint64_t{class_name} << 16 | (type & 0xffff),
@@ -215,10 +215,10 @@ std::uint32_t LaunchShapes::intern(const LaunchShape& shape) {
   }
 }
 
-bool DefinitionWriter::mark_written(std::vector<bool>& told, std::size_t id) {
-  if (id >= told.size()) told.resize(std::max(id + 1, told.size() * 2));
-  if (told[id]) return false;
-  told[id] = true;
+bool DefinitionWriter::mark_written(std::vector<bool>& reported, std::size_t id) {
+  if (id >= reported.size()) reported.resize(std::max(id + 1, reported.size() * 2));
+  if (reported[id]) return false;
+  reported[id] = true;
   return true;
 }
 

@@ -83,7 +83,7 @@ class ModuleTable {
 
   struct Entry {
     std::uint32_t class_name = 0;  // Texts
-    std::uint64_t type = 0;        // classes of one name are told apart by it
+    std::uint64_t type = 0;        // classes of one name are distinguished by it
     std::uint64_t object = 0;
     model::TorchModuleId previous = 0;  // the one of its type with the next lower number
   };
@@ -112,7 +112,7 @@ class InputSets {
  public:
   static constexpr std::size_t kMaxWords = 4u << 20;
 
-  /// 0 for no words, and where there is no room.
+  /// 0 for no words, and where there is no component.
   model::InputsId add(std::span<const std::uint64_t> words, std::uint32_t flags);
   std::span<const std::uint64_t> words(model::InputsId id) const {
     return std::span(words_).subspan(kept_[id].at, kept_[id].count);
@@ -163,7 +163,8 @@ struct InternedTables {
   LaunchShapes shapes;
 };
 
-/// What a process's spool was told of them; tells what is missing when it is asked for a number.
+/// What a process's spool was notified of them; tells what is missing when it is asked for a
+/// number.
 class DefinitionWriter {
  public:
   DefinitionWriter(InternedTables& names, model::EventSink& sink) : names_(names), sink_(sink) {}
@@ -175,7 +176,7 @@ class DefinitionWriter {
  private:
   model::CodeId code(std::uint32_t text);
   void module(model::TorchModuleId id);
-  static bool mark_written(std::vector<bool>& told, std::size_t id);
+  static bool mark_written(std::vector<bool>& reported, std::size_t id);
 
   InternedTables& names_;
   model::EventSink& sink_;

@@ -65,7 +65,7 @@ struct FrameFields {
   std::uint32_t caller_file;  // Texts; 0: not told
   std::int32_t caller_line;
   std::uint32_t module;  // TorchModuleId
-  /// Of the file; 0: not told. A parent of `kNoParent` is told to be none.
+  /// Of the file; 0: not told. A parent of `kNoParent` is reported to be none.
   std::uint32_t id, parent;
   /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
   bool is_inferred;
@@ -124,7 +124,7 @@ struct ParsedEvent {
   union {
     OperatorFields op;
     FrameFields frame;
-    BackwardFlowFields arrow;
+    BackwardFlowFields flow;
     LaunchFlowFields link;
     ApiCallFields call;
     GpuFields gpu;

@@ -22,7 +22,7 @@ using Json = rapidjson::Value;
 /// The version of the top level's layout that is known; Kineto and gpuprof write 1.
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::size_t kMaxDevices = 1024;
-constexpr std::size_t kMaxSentences = 1000;
+constexpr std::size_t kMaxMessages = 1000;
 
 const Json* member(const Json& object, const char* key) {
   if (!object.IsObject()) return nullptr;
@@ -61,7 +61,7 @@ std::vector<std::string> texts(const Json& object, const char* key) {
   const Json* const list = member(object, key);
   if (list == nullptr || !list->IsArray()) return all;
   for (const Json& one : list->GetArray())
-    if (one.IsString() && all.size() < kMaxSentences) all.push_back(text(one));
+    if (one.IsString() && all.size() < kMaxMessages) all.push_back(text(one));
   return all;
 }
 
@@ -155,7 +155,7 @@ support::Result<void> TraceMetadata::take(std::string_view key, std::string_view
   rapidjson::Document tree;
   tree.Parse<rapidjson::kParseNanAndInfFlag>(json.data(), json.size());
   if (tree.HasParseError()) {
-    if (invalid_members.size() < kMaxSentences) invalid_members.emplace_back(key);
+    if (invalid_members.size() < kMaxMessages) invalid_members.emplace_back(key);
     return {};
   }
   const auto flag = [&](std::optional<bool>& to) {

@@ -74,7 +74,7 @@ class TimeHistogram {
 ///
 /// @param folder  where records are sorted
 /// @return  a sentence's part that says which times belong; empty: all do
-/// Errors: no room, or records that cannot be read back.
+/// Errors: no component, or records that cannot be read back.
 support::Result<std::string> drop_time_outliers(FileContent& content, const std::string& folder);
 
 }  // namespace gpuprof::importer

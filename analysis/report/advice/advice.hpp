@@ -56,7 +56,7 @@ struct Advice {
 /// All that rules look at of one process.
 struct RuleInput {
   const ProcessReport& analysis;
-  const StepThread& story;
+  const StepThread& step_thread;
 };
 
 struct Rule {

@@ -16,14 +16,14 @@ namespace gpuprof::report::advice {
 namespace {
 
 /// Breaks at blanks; lines after the first begin with `indent` blanks.
-void append_wrapped(std::string& text, std::string_view sentence, std::size_t indent,
+void append_wrapped(std::string& text, std::string_view message, std::size_t indent,
                     std::size_t width) {
   std::size_t column = indent;
   bool first = true;
-  while (!sentence.empty()) {
-    const std::size_t end = std::min(sentence.find(' '), sentence.size());
-    const std::string_view word = sentence.substr(0, end);
-    sentence.remove_prefix(std::min(end + 1, sentence.size()));
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find(' '), message.size());
+    const std::string_view word = message.substr(0, end);
+    message.remove_prefix(std::min(end + 1, message.size()));
     if (!first && column + 1 + word.size() > width) {
       text += "\n" + std::string(indent, ' ');
       column = indent;

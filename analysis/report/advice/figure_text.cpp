@@ -38,7 +38,7 @@ std::string format_count(double count) {
 }
 
 SourceLocation step_loop_location(const RuleInput& subject) {
-  const std::string& loop = subject.story.loop;
+  const std::string& loop = subject.step_thread.loop;
   const std::size_t colon = loop.rfind(':');
   if (colon == std::string::npos) return {};
   const int line = std::atoi(loop.c_str() + colon + 1);
@@ -50,13 +50,13 @@ Advice make_advice(const RuleInput& subject, std::string_view rule, const Source
   Advice advice;
   advice.rule = rule;
   advice.where = where;
-  const double steps_ns = static_cast<double>(subject.story.total_step_ns());
+  const double steps_ns = static_cast<double>(subject.step_thread.total_step_ns());
   advice.share = steps_ns > 0 ? total_ns / steps_ns : 0;
   advice.ns_per_step =
-      total_ns / static_cast<double>(std::max<std::size_t>(1, subject.story.steps.size()));
+      total_ns / static_cast<double>(std::max<std::size_t>(1, subject.step_thread.steps.size()));
   advice.pid = subject.analysis.meta.pid;
   advice.rank = subject.analysis.meta.rank;
-  if (subject.story.is_synthetic) advice.share_base = "recording";
+  if (subject.step_thread.is_synthetic) advice.share_base = "recording";
   return advice;
 }
 

@@ -51,7 +51,7 @@ struct Gathered {
 
 class GapFinder {
  public:
-  explicit GapFinder(const StepThread& story) : story_(story) {}
+  explicit GapFinder(const StepThread& step_thread) : step_thread_(step_thread) {}
 
   void add(const StepThreadOp& before, const StepThreadOp& after);
   std::vector<HostGap> finish();
@@ -60,7 +60,7 @@ class GapFinder {
   std::uint64_t left_of(std::uint64_t start_ns, std::uint64_t end_ns);
   void ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uint64_t end_ns);
 
-  const StepThread& story_;
+  const StepThread& step_thread_;
   std::map<Between, Gathered> places_;
   std::unordered_map<std::uint64_t, Between> known_;  // by both stacks
   std::size_t step_ = 0, node_ = 0, wait_ = 0, sample_ = 0;
@@ -68,21 +68,21 @@ class GapFinder {
 
 /// What remains of a gap inside of steps, after waits and collectives.
 std::uint64_t GapFinder::left_of(std::uint64_t start_ns, std::uint64_t end_ns) {
-  std::uint64_t left = overlap_with_steps(story_, &step_, start_ns, end_ns);
+  std::uint64_t left = overlap_with_steps(step_thread_, &step_, start_ns, end_ns);
   const auto less = [&](std::uint64_t ns) { left -= std::min(left, ns); };
-  const auto& waits = story_.waits;
+  const auto& waits = step_thread_.waits;
   while (wait_ < waits.size() && waits[wait_].end_ns <= start_ns) ++wait_;
   for (std::size_t i = wait_; i < waits.size() && waits[i].start_ns < end_ns; ++i)
     less(std::min(end_ns, waits[i].end_ns) - std::max(start_ns, waits[i].start_ns));
-  less(collective_ns(story_, start_ns, end_ns));
+  less(collective_ns(step_thread_, start_ns, end_ns));
   return left;
 }
 
 void GapFinder::ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uint64_t end_ns) {
-  const auto& samples = story_.samples;
+  const auto& samples = step_thread_.samples;
   while (sample_ < samples.size() && samples[sample_].ts_ns < start_ns) ++sample_;
   for (; sample_ < samples.size() && samples[sample_].ts_ns < end_ns; ++sample_) {
-    const FrameId frame = story_.places.user_frame(samples[sample_].stack);
+    const FrameId frame = step_thread_.places.user_frame(samples[sample_].stack);
     if (frame == 0) continue;
     HostGap::LineSamples& hit = gathered->hits[frame];
     hit.frame = frame;
@@ -93,7 +93,7 @@ void GapFinder::ask_samples(Gathered* gathered, std::uint64_t start_ns, std::uin
 void GapFinder::add(const StepThreadOp& before, const StepThreadOp& after) {
   std::uint64_t start_ns = before.end_ns;
   // The backward pass of another thread: this one waits for it.
-  const auto& nodes = story_.backward;
+  const auto& nodes = step_thread_.backward;
   while (node_ < nodes.size() && nodes[node_].start_ns < after.start_ns) {
     start_ns = std::max(start_ns, std::min(nodes[node_].end_ns, after.start_ns));
     ++node_;
@@ -103,7 +103,7 @@ void GapFinder::add(const StepThreadOp& before, const StepThreadOp& after) {
   if (ns == 0) return;
   const std::uint64_t stacks = std::uint64_t{before.stack} << 32 | after.stack;
   auto [known, unseen] = known_.try_emplace(stacks);
-  if (unseen) known->second = between(story_.places, before.stack, after.stack);
+  if (unseen) known->second = between(step_thread_.places, before.stack, after.stack);
   Gathered& gathered = places_[known->second];
   HostGap& place = gathered.place;
   ++place.count;
@@ -142,8 +142,9 @@ std::vector<HostGap> GapFinder::finish() {
 
 }  // namespace
 
-std::uint64_t collective_ns(const StepThread& story, std::uint64_t start_ns, std::uint64_t end_ns) {
-  const auto& talks = story.collectives;
+std::uint64_t collective_ns(const StepThread& step_thread, std::uint64_t start_ns,
+                            std::uint64_t end_ns) {
+  const auto& talks = step_thread.collectives;
   auto at = std::partition_point(talks.begin(), talks.end(), [&](const CollectiveSpan& talk) {
     return talk.end_ns <= start_ns;
   });
@@ -153,9 +154,10 @@ std::uint64_t collective_ns(const StepThread& story, std::uint64_t start_ns, std
   return sum;
 }
 
-std::vector<HostGap> find_gaps(const StepThread& story) {
-  GapFinder finder(story);
-  for (std::size_t i = 1; i < story.ops.size(); ++i) finder.add(story.ops[i - 1], story.ops[i]);
+std::vector<HostGap> find_gaps(const StepThread& step_thread) {
+  GapFinder finder(step_thread);
+  for (std::size_t i = 1; i < step_thread.ops.size(); ++i)
+    finder.add(step_thread.ops[i - 1], step_thread.ops[i]);
   return finder.finish();
 }
 

@@ -4,7 +4,7 @@
 //
 // Context:  cli
 // Owns:     nothing
-// Promises: functions of the story alone; times are those inside of steps
+// Promises: functions of the step thread alone; times are those inside of steps
 // Not here: what is worth telling (rules_*.cpp)
 #pragma once
 
@@ -24,7 +24,7 @@ struct StackFacts {
   bool backward = false;       // inside a call of backward()
   bool creates_grads = false;  // inside the start of such a call
 };
-std::vector<StackFacts> stack_facts(const StepThread& story);
+std::vector<StackFacts> stack_facts(const StepThread& step_thread);
 
 /// Time between operators, between the same two lines of one function.
 struct HostGap {
@@ -42,17 +42,17 @@ struct HostGap {
 /// Inside of steps that count; without what lies in calls that wait for a
 /// GPU, in a backward pass on another thread, or in collectives. Most time first; short ones are
 /// left out of `hits`.
-std::vector<HostGap> find_gaps(const StepThread& story);
+std::vector<HostGap> find_gaps(const StepThread& step_thread);
 
 /// Operators of one name and equal inputs, one directly after the other in one function.
 struct OpRun {
-  std::size_t first = 0, last = 0;  // of Story::ops
+  std::size_t first = 0, last = 0;  // of Step thread::ops
   std::uint64_t start_ns = 0, end_ns = 0;
   FrameId line = 0;  // of the first
   std::uint64_t length() const { return last - first + 1; }
 };
 /// Three and more whose inputs were recorded, called from the program's own lines, inside steps.
-std::vector<OpRun> find_runs(const StepThread& story, const std::vector<StackFacts>& facts);
+std::vector<OpRun> find_runs(const StepThread& step_thread, const std::vector<StackFacts>& facts);
 
 /// One backward pass, with the forward operators that built its graph.
 struct BackwardPass {
@@ -60,7 +60,7 @@ struct BackwardPass {
   std::uint64_t forward_ns = 0;            // these operators and what lies between them
   std::size_t forward_op = 0;              // the first of them; == first: there are none
   std::int64_t lowest = -1, highest = -1;  // sequence numbers
-  std::size_t first = 0, last = 0;         // of Story::ops, on the stepping thread
+  std::size_t first = 0, last = 0;         // of Step thread::ops, on the stepping thread
   FrameId line = 0;                        // that called backward()
   bool graph_retained = false;             // a later pass walks the same graph: it was retained
   bool before_optimizer = false;           // the last one before an optimizer's step
@@ -69,7 +69,7 @@ struct BackwardPasses {
   std::vector<BackwardPass> passes;
   std::uint64_t optimizer_steps = 0;
 };
-BackwardPasses find_passes(const StepThread& story, const std::vector<StackFacts>& facts);
+BackwardPasses find_passes(const StepThread& step_thread, const std::vector<StackFacts>& facts);
 
 /// Host time of a step by line of the program, without collectives.
 struct LineTime {
@@ -77,11 +77,13 @@ struct LineTime {
   int line = 0, last_line = 0;
   std::uint64_t ns = 0;
 };
-std::vector<LineTime> line_times(const StepThread& story, const std::vector<StackFacts>& facts);
+std::vector<LineTime> line_times(const StepThread& step_thread,
+                                 const std::vector<StackFacts>& facts);
 
 /// What of [start, end) lies in collectives.
-std::uint64_t collective_ns(const StepThread& story, std::uint64_t start_ns, std::uint64_t end_ns);
+std::uint64_t collective_ns(const StepThread& step_thread, std::uint64_t start_ns,
+                            std::uint64_t end_ns);
 
-SourceLocation location_of(const StepThread& story, FrameId frame);
+SourceLocation location_of(const StepThread& step_thread, FrameId frame);
 
 }  // namespace gpuprof::report::advice

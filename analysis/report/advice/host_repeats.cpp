@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::uint64_t kMinRunLength = 3;
 
-bool same_work(const StepThread& story, const std::vector<StackFacts>& facts, const StepThreadOp& a,
-               const StepThreadOp& b) {
+bool same_work(const StepThread& step_thread, const std::vector<StackFacts>& facts,
+               const StepThreadOp& a, const StepThreadOp& b) {
   if (a.name != b.name || a.inputs != b.inputs) return false;
-  const StackFrame& left = story.places.frames[facts[a.stack].user];
-  const StackFrame& right = story.places.frames[facts[b.stack].user];
+  const StackFrame& left = step_thread.places.frames[facts[a.stack].user];
+  const StackFrame& right = step_thread.places.frames[facts[b.stack].user];
   return left.name == right.name && left.file == right.file;
 }
 
@@ -30,8 +30,8 @@ bool may_repeat(const StepThreadOp& op, const std::vector<StackFacts>& facts) {
 /// Follows the calls of backward() along the thread.
 class PassFinder {
  public:
-  PassFinder(const StepThread& story, const std::vector<StackFacts>& facts)
-      : story_(story), facts_(facts) {}
+  PassFinder(const StepThread& step_thread, const std::vector<StackFacts>& facts)
+      : step_thread_(step_thread), facts_(facts) {}
 
   BackwardPasses find();
 
@@ -47,7 +47,7 @@ class PassFinder {
   void compare_with_last();
   void extend_to_return();
 
-  const StepThread& story_;
+  const StepThread& step_thread_;
   const std::vector<StackFacts>& facts_;
   BackwardPasses found_;
   BackwardPass pass_;
@@ -60,8 +60,8 @@ void PassFinder::open(std::size_t at) {
   close();
   pass_ = BackwardPass();
   pass_.first = pass_.last = at;
-  pass_.start_ns = story_.ops[at].start_ns;
-  pass_.line = facts_[story_.ops[at].stack].user;
+  pass_.start_ns = step_thread_.ops[at].start_ns;
+  pass_.line = facts_[step_thread_.ops[at].stack].user;
   is_open_ = true;
   has_nodes_ = false;
 }
@@ -74,8 +74,9 @@ void PassFinder::include_sequence(std::int64_t sequence) {
 }
 
 void PassFinder::add_nodes_until(std::uint64_t until_ns) {
-  for (; node_ < story_.backward.size() && story_.backward[node_].start_ns < until_ns; ++node_) {
-    const BackwardNode& node = story_.backward[node_];
+  for (; node_ < step_thread_.backward.size() && step_thread_.backward[node_].start_ns < until_ns;
+       ++node_) {
+    const BackwardNode& node = step_thread_.backward[node_];
     if (!is_open_ || node.start_ns < pass_.start_ns) continue;
     pass_.end_ns = std::max(pass_.end_ns, std::min(node.end_ns, until_ns));
     include_sequence(node.sequence);
@@ -89,7 +90,7 @@ void PassFinder::find_forward(BackwardPass* pass, const Numbers& needed) {
   if (pass->lowest < 0) return;
   std::uint64_t end_ns = pass->start_ns;
   for (std::size_t i = pass->first; i-- > 0;) {
-    const StepThreadOp& op = story_.ops[i];
+    const StepThreadOp& op = step_thread_.ops[i];
     const bool other =
         op.kind == StepThreadOpKind::kLoader || op.kind == StepThreadOpKind::kOptimizer;
     if (other || (op.sequence >= 0 && op.sequence < pass->lowest)) break;
@@ -115,11 +116,13 @@ void PassFinder::compare_with_last() {
 /// From another thread's last node until backward() has returned: where no line of the program lies
 /// between its call and the next operator, all of that.
 void PassFinder::extend_to_return() {
-  if (pass_.end_ns == story_.ops[pass_.last].end_ns || pass_.last + 1 == story_.ops.size()) return;
-  const StepThreadOp& next = story_.ops[pass_.last + 1];
-  const StackFrame& called = story_.places.frames[pass_.line];
-  for (const FrameId id : story_.places.stacks[next.stack]) {
-    const StackFrame& frame = story_.places.frames[id];
+  if (pass_.end_ns == step_thread_.ops[pass_.last].end_ns ||
+      pass_.last + 1 == step_thread_.ops.size())
+    return;
+  const StepThreadOp& next = step_thread_.ops[pass_.last + 1];
+  const StackFrame& called = step_thread_.places.frames[pass_.line];
+  for (const FrameId id : step_thread_.places.stacks[next.stack]) {
+    const StackFrame& frame = step_thread_.places.frames[id];
     if (frame.file != called.file || frame.name != called.name) continue;
     if (frame.line <= called.line + 1) pass_.end_ns = std::max(pass_.end_ns, next.start_ns);
     return;
@@ -129,10 +132,10 @@ void PassFinder::extend_to_return() {
 void PassFinder::close() {
   if (!is_open_) return;
   is_open_ = false;
-  pass_.end_ns = std::max(pass_.end_ns, story_.ops[pass_.last].end_ns);
+  pass_.end_ns = std::max(pass_.end_ns, step_thread_.ops[pass_.last].end_ns);
   extend_to_return();
   find_forward(&pass_, {});
-  const std::uint64_t inside = overlap_with_steps(story_, &step_, pass_.start_ns,
+  const std::uint64_t inside = overlap_with_steps(step_thread_, &step_, pass_.start_ns,
                                                   std::max(pass_.start_ns + 1, pass_.end_ns));
   if (inside == 0 || !has_nodes_) return;
   compare_with_last();
@@ -140,8 +143,8 @@ void PassFinder::close() {
 }
 
 BackwardPasses PassFinder::find() {
-  for (std::size_t i = 0; i < story_.ops.size(); ++i) {
-    const StepThreadOp& op = story_.ops[i];
+  for (std::size_t i = 0; i < step_thread_.ops.size(); ++i) {
+    const StepThreadOp& op = step_thread_.ops[i];
     const StackFacts& facts = facts_[op.stack];
     add_nodes_until(op.start_ns);
     if (!facts.backward) {
@@ -155,7 +158,7 @@ BackwardPasses PassFinder::find() {
     }
     if (op.kind != StepThreadOpKind::kOptimizer) continue;
     std::size_t at = 0;
-    if (overlap_with_steps(story_, &at, op.start_ns, op.end_ns) == 0) continue;
+    if (overlap_with_steps(step_thread_, &at, op.start_ns, op.end_ns) == 0) continue;
     ++found_.optimizer_steps;
     if (!found_.passes.empty()) found_.passes.back().before_optimizer = true;
   }
@@ -166,15 +169,15 @@ BackwardPasses PassFinder::find() {
 
 }  // namespace
 
-std::vector<StackFacts> stack_facts(const StepThread& story) {
-  std::vector<StackFacts> facts(story.places.stacks.size());
+std::vector<StackFacts> stack_facts(const StepThread& step_thread) {
+  std::vector<StackFacts> facts(step_thread.places.stacks.size());
   for (std::size_t i = 1; i < facts.size(); ++i) {
-    const auto& stack = story.places.stacks[i];
+    const auto& stack = step_thread.places.stacks[i];
     StackFacts& of = facts[i];
-    of.user = story.places.user_frame(static_cast<StackRef>(i));
+    of.user = step_thread.places.user_frame(static_cast<StackRef>(i));
     of.is_innermost = of.user != 0 && stack.front() == of.user;
     for (const FrameId id : stack) {
-      const StackFrame& frame = story.places.frames[id];
+      const StackFrame& frame = step_thread.places.frames[id];
       if (!frame.file.ends_with("torch/autograd/__init__.py")) continue;
       of.backward = of.backward || frame.name == "backward";
       of.creates_grads = of.creates_grads || frame.name == "_make_grads";
@@ -184,46 +187,49 @@ std::vector<StackFacts> stack_facts(const StepThread& story) {
   return facts;
 }
 
-std::vector<OpRun> find_runs(const StepThread& story, const std::vector<StackFacts>& facts) {
+std::vector<OpRun> find_runs(const StepThread& step_thread, const std::vector<StackFacts>& facts) {
   std::vector<OpRun> runs;
   std::size_t step = 0;
-  for (std::size_t i = 0; i < story.ops.size();) {
-    const StepThreadOp& first = story.ops[i];
+  for (std::size_t i = 0; i < step_thread.ops.size();) {
+    const StepThreadOp& first = step_thread.ops[i];
     std::size_t end = i + 1;
     const bool counts = may_repeat(first, facts) &&
-                        overlap_with_steps(story, &step, first.start_ns, first.end_ns) != 0;
+                        overlap_with_steps(step_thread, &step, first.start_ns, first.end_ns) != 0;
     if (counts) {
-      const std::uint64_t step_end_ns = story.steps[step].end_ns;
-      while (end < story.ops.size() && story.ops[end].start_ns < step_end_ns &&
-             may_repeat(story.ops[end], facts) && same_work(story, facts, first, story.ops[end]))
+      const std::uint64_t step_end_ns = step_thread.steps[step].end_ns;
+      while (end < step_thread.ops.size() && step_thread.ops[end].start_ns < step_end_ns &&
+             may_repeat(step_thread.ops[end], facts) &&
+             same_work(step_thread, facts, first, step_thread.ops[end]))
         ++end;
     }
     if (counts && end - i >= kMinRunLength)
       runs.push_back(
-          {i, end - 1, first.start_ns, story.ops[end - 1].end_ns, facts[first.stack].user});
+          {i, end - 1, first.start_ns, step_thread.ops[end - 1].end_ns, facts[first.stack].user});
     i = end;
   }
   return runs;
 }
 
-BackwardPasses find_passes(const StepThread& story, const std::vector<StackFacts>& facts) {
-  return PassFinder(story, facts).find();
+BackwardPasses find_passes(const StepThread& step_thread, const std::vector<StackFacts>& facts) {
+  return PassFinder(step_thread, facts).find();
 }
 
-std::vector<LineTime> line_times(const StepThread& story, const std::vector<StackFacts>& facts) {
+std::vector<LineTime> line_times(const StepThread& step_thread,
+                                 const std::vector<StackFacts>& facts) {
   using Key = std::tuple<std::string, std::string, int, int>;
   std::map<Key, std::uint64_t> sums;
   const auto add = [&](FrameId from, FrameId to, std::uint64_t ns) {
-    const StackFrame& frame = story.places.frames[from];
-    if (from != 0) sums[{frame.file, frame.name, frame.line, story.places.frames[to].line}] += ns;
+    const StackFrame& frame = step_thread.places.frames[from];
+    if (from != 0)
+      sums[{frame.file, frame.name, frame.line, step_thread.places.frames[to].line}] += ns;
   };
   std::size_t step = 0;
-  for (const StepThreadOp& op : story.ops) {
-    const std::uint64_t ns = overlap_with_steps(story, &step, op.start_ns, op.end_ns);
+  for (const StepThreadOp& op : step_thread.ops) {
+    const std::uint64_t ns = overlap_with_steps(step_thread, &step, op.start_ns, op.end_ns);
     const FrameId line = facts[op.stack].user;
-    add(line, line, ns - std::min(ns, collective_ns(story, op.start_ns, op.end_ns)));
+    add(line, line, ns - std::min(ns, collective_ns(step_thread, op.start_ns, op.end_ns)));
   }
-  for (const HostGap& gap : find_gaps(story)) add(gap.before, gap.after, gap.total_ns);
+  for (const HostGap& gap : find_gaps(step_thread)) add(gap.before, gap.after, gap.total_ns);
   std::vector<LineTime> lines;
   for (const auto& [key, ns] : sums)
     lines.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), ns});
@@ -232,9 +238,9 @@ std::vector<LineTime> line_times(const StepThread& story, const std::vector<Stac
   return lines;
 }
 
-SourceLocation location_of(const StepThread& story, FrameId frame) {
+SourceLocation location_of(const StepThread& step_thread, FrameId frame) {
   if (frame == 0) return {};
-  const StackFrame& at = story.places.frames[frame];
+  const StackFrame& at = step_thread.places.frames[frame];
   return {at.file, at.name, at.line, at.line};
 }
 

@@ -26,10 +26,10 @@ struct OfLine {
 };
 
 /// Where the forward operators begin, in the function that calls backward().
-std::string forward_text(const StepThread& story, std::uint32_t stack, FrameId line) {
-  const StackFrame& called = story.places.frames[line];
-  for (const FrameId id : story.places.stacks[stack]) {
-    const StackFrame& frame = story.places.frames[id];
+std::string forward_text(const StepThread& step_thread, std::uint32_t stack, FrameId line) {
+  const StackFrame& called = step_thread.places.frames[line];
+  for (const FrameId id : step_thread.places.stacks[stack]) {
+    const StackFrame& frame = step_thread.places.frames[id];
     if (frame.file == called.file && frame.name == called.name)
       return fmt::format(" The forward operators begin in line {}.", frame.line);
   }
@@ -38,9 +38,9 @@ std::string forward_text(const StepThread& story, std::uint32_t stack, FrameId l
 
 Advice advice_of(const RuleInput& subject, FrameId line, const OfLine& sums,
                  const BackwardPasses& passes) {
-  Advice advice = make_advice(subject, kExtraBackward, location_of(subject.story, line),
+  Advice advice = make_advice(subject, kExtraBackward, location_of(subject.step_thread, line),
                               static_cast<double>(sums.ns + sums.forward_ns));
-  const double steps = static_cast<double>(subject.story.steps.size());
+  const double steps = static_cast<double>(subject.step_thread.steps.size());
   advice.finding = fmt::format(
       "{} backward passes start here for {} steps of the optimizer, besides the one each step of "
       "it needs: with "
@@ -48,7 +48,7 @@ Advice advice_of(const RuleInput& subject, FrameId line, const OfLine& sums,
       sums.passes, passes.optimizer_steps, format_time(advice.ns_per_step),
       sums.again != 0 ? "; the graph of some is walked again later (retain_graph=True)" : "");
   if (sums.forward_stack != 0)
-    advice.finding += forward_text(subject.story, sums.forward_stack, line);
+    advice.finding += forward_text(subject.step_thread, sums.forward_stack, line);
   advice.suggestion =
       "Add up the losses and call backward() once, reuse the outputs of the first forward pass, "
       "and leave "
@@ -65,8 +65,8 @@ Advice advice_of(const RuleInput& subject, FrameId line, const OfLine& sums,
 }  // namespace
 
 void extra_backward(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
-  const BackwardPasses passes = find_passes(story, stack_facts(story));
+  const StepThread& step_thread = subject.step_thread;
+  const BackwardPasses passes = find_passes(step_thread, stack_facts(step_thread));
   const double wanted = kMorePasses * static_cast<double>(passes.optimizer_steps);
   if (passes.optimizer_steps == 0 || static_cast<double>(passes.passes.size()) <= wanted) return;
   std::map<FrameId, OfLine> lines;
@@ -77,7 +77,7 @@ void extra_backward(const RuleInput& subject, AdviceList* found) {
     if (pass.before_optimizer) ++line.last_ones;
     line.ns += pass.end_ns - pass.start_ns;
     line.forward_ns += pass.forward_ns;
-    if (pass.forward_op != pass.first) line.forward_stack = story.ops[pass.forward_op].stack;
+    if (pass.forward_op != pass.first) line.forward_stack = step_thread.ops[pass.forward_op].stack;
   }
   // Gradients summed up over several batches by one line are none of it.
   const FrameId usual =
@@ -87,7 +87,7 @@ void extra_backward(const RuleInput& subject, AdviceList* found) {
   for (const auto& [line, sums] : lines) {
     const double ns = static_cast<double>(sums.ns + sums.forward_ns);
     if (line == 0 || (line == usual && sums.again == 0)) continue;
-    if (ns >= kPassShare * static_cast<double>(story.total_step_ns()))
+    if (ns >= kPassShare * static_cast<double>(step_thread.total_step_ns()))
       found->push_back(advice_of(subject, line, sums, passes));
   }
 }

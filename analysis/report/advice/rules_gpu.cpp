@@ -141,13 +141,13 @@ void take_all_time(const Steps& steps, const GpuSummary& gpu, Advice* advice) {
 
 void gpu_idle(const RuleInput& subject, AdviceList* found) {
   const ProcessReport& analysis = subject.analysis;
-  if (!analysis.has_gpu() || subject.story.is_synthetic) return;
+  if (!analysis.has_gpu() || subject.step_thread.is_synthetic) return;
   for (const GpuSummary& gpu : analysis.steps.gpus) {
     if (gpu.kernels == 0 || gpu.utilisation >= kLowUtilisation) continue;
     const bool in_steps = gpu.utilisation_in_steps < kLowUtilisation;
     Advice advice = make_advice(
         subject, kGpuIdle, step_loop_location(subject),
-        (1 - gpu.utilisation_in_steps) * static_cast<double>(subject.story.total_step_ns()));
+        (1 - gpu.utilisation_in_steps) * static_cast<double>(subject.step_thread.total_step_ns()));
     if (in_steps) {
       advice.finding = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
     } else {
@@ -170,8 +170,8 @@ void gpu_idle(const RuleInput& subject, AdviceList* found) {
 
 void launch_bound(const RuleInput& subject, AdviceList* found) {
   const ProcessReport& analysis = subject.analysis;
-  const StepThread& story = subject.story;
-  if (!analysis.has_gpu() || story.is_synthetic || story.total_step_ns() == 0) return;
+  const StepThread& step_thread = subject.step_thread;
+  if (!analysis.has_gpu() || step_thread.is_synthetic || step_thread.total_step_ns() == 0) return;
   double kernels = 0;
   for (const GpuSummary& gpu : analysis.steps.gpus) kernels += static_cast<double>(gpu.kernels);
   const double per_step =
@@ -182,9 +182,9 @@ void launch_bound(const RuleInput& subject, AdviceList* found) {
   for (const GpuSummary& gpu : analysis.steps.gpus)
     busiest = std::max(busiest, gpu.utilisation_in_steps);
   const double gap_ns = std::min(static_cast<double>(analysis.gpu.launch_gap_ns),
-                                 (1 - busiest) * static_cast<double>(story.total_step_ns()));
+                                 (1 - busiest) * static_cast<double>(step_thread.total_step_ns()));
   if (per_step < kMinKernels || tiny / all < kTinyShare) return;
-  if (gap_ns < kGapShare * static_cast<double>(story.total_step_ns())) return;
+  if (gap_ns < kGapShare * static_cast<double>(step_thread.total_step_ns())) return;
   std::map<FrameId, LineSum> lines;
   for (const KernelRow& kernel : analysis.gpu.kernels)
     if (kernel.time.mean_ns < static_cast<double>(kTinyKernelNs))
@@ -210,7 +210,7 @@ void launch_bound(const RuleInput& subject, AdviceList* found) {
 
 void fp32_math(const RuleInput& subject, AdviceList* found) {
   const ProcessReport& analysis = subject.analysis;
-  const double steps_ns = static_cast<double>(subject.story.total_step_ns());
+  const double steps_ns = static_cast<double>(subject.step_thread.total_step_ns());
   if (!analysis.has_gpu() || steps_ns == 0) return;
   const bool able =
       std::any_of(analysis.steps.gpus.begin(), analysis.steps.gpus.end(),

@@ -34,18 +34,18 @@ struct Place {
 };
 
 /// The line of most samples in these gaps; else what the text between both lines says.
-Place place_of(const StepThread& story, const HostGap& gap, SourceLines* sources) {
-  const StackFrame& before = story.places.frames[gap.before];
-  const StackFrame& after = story.places.frames[gap.after];
+Place place_of(const StepThread& step_thread, const HostGap& gap, SourceLines* sources) {
+  const StackFrame& before = step_thread.places.frames[gap.before];
+  const StackFrame& after = step_thread.places.frames[gap.after];
   Place place;
   if (gap.before == 0) return place;
   if (!gap.hits.empty() && gap.hits[0].on_cpu + gap.hits[0].off_cpu >= kMinHits) {
-    place.where = location_of(story, gap.hits[0].frame);
+    place.where = location_of(step_thread, gap.hits[0].frame);
     place.by = "samples";
     place.waits = gap.hits[0].off_cpu >= kMinHits;
     return place;
   }
-  place.where = location_of(story, gap.before);
+  place.where = location_of(step_thread, gap.before);
   place.by = "operators around it";
   if (before.line == after.line) return place;
   const SourceLines::LineSpan span = sources->lines_between(before.file, before.line, after.line);
@@ -54,22 +54,22 @@ Place place_of(const StepThread& story, const HostGap& gap, SourceLines* sources
   place.waits = span.waits;
   if (span.from_text) place.by = "the program's text";
   if (!gap.hits.empty() && !span.waits) {
-    const StackFrame& hit = story.places.frames[gap.hits[0].frame];
+    const StackFrame& hit = step_thread.places.frames[gap.hits[0].frame];
     if (hit.file == before.file && hit.line >= span.first && hit.line <= span.last) {
-      place.where = location_of(story, gap.hits[0].frame);
+      place.where = location_of(step_thread, gap.hits[0].frame);
       place.by = "samples";
     }
   }
   return place;
 }
 
-bool is_slow(const StepThread& story, const HostGap& gap, const Place& place) {
-  const double steps_ns = static_cast<double>(story.total_step_ns());
+bool is_slow(const StepThread& step_thread, const HostGap& gap, const Place& place) {
+  const double steps_ns = static_cast<double>(step_thread.total_step_ns());
   // What it would be if all gaps were as the usual one.
   const double share = static_cast<double>(gap.median_ns * gap.count) / steps_ns;
-  if (gap.count < kMinGaps && !story.is_synthetic) return false;
+  if (gap.count < kMinGaps && !step_thread.is_synthetic) return false;
   // Nothing of the program lies between: it is backward() that has not come back yet.
-  const bool same_line = place.where.line == story.places.frames[gap.before].line;
+  const bool same_line = place.where.line == step_thread.places.frames[gap.before].line;
   if (same_line && 2 * gap.after_backward >= gap.count) return false;
   if (place.waits && share >= kWaitingShare && gap.median_ns >= kWaitingMedianNs) return true;
   if (share >= kHostShare && gap.median_ns >= kMedianNs) return true;
@@ -81,7 +81,7 @@ bool is_slow(const StepThread& story, const HostGap& gap, const Place& place) {
          without_longest >= kHostShare * steps_ns;
 }
 
-/// A line that is told of because of single steps; usually nothing much happens there.
+/// A line that is notified of because of single steps; usually nothing much happens there.
 bool is_stall(const RuleInput& subject, const HostGap& gap, const Place& place) {
   const auto& stretches = subject.analysis.wall.slow_spots;
   return gap.median_ns < kMedianNs &&
@@ -93,15 +93,16 @@ bool is_stall(const RuleInput& subject, const HostGap& gap, const Place& place) 
 }
 
 Advice advice_of(const RuleInput& subject, const HostGap& gap, const Place& place) {
-  const StepThread& story = subject.story;
+  const StepThread& step_thread = subject.step_thread;
   Advice advice = make_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
-  const double per_step = static_cast<double>(gap.count) / static_cast<double>(story.steps.size());
+  const double per_step =
+      static_cast<double>(gap.count) / static_cast<double>(step_thread.steps.size());
   advice.finding = fmt::format(
       "Between {} (line {}) and {} (line {}) the program itself takes {} of each step{}; no "
       "operator runs meanwhile.",
-      story.names[gap.op_before], story.places.frames[gap.before].line, story.names[gap.op_after],
-      story.places.frames[gap.after].line, format_time(advice.ns_per_step),
-      place.waits ? ", waiting" : "");
+      step_thread.names[gap.op_before], step_thread.places.frames[gap.before].line,
+      step_thread.names[gap.op_after], step_thread.places.frames[gap.after].line,
+      format_time(advice.ns_per_step), place.waits ? ", waiting" : "");
   advice.suggestion = place.waits
                           ? "Do not wait in the loop: take the call out, do it every N steps, "
                             "or leave it to another thread."
@@ -126,17 +127,17 @@ Advice advice_of(const RuleInput& subject, const HostGap& gap, const Place& plac
 }  // namespace
 
 void host_code(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
-  if (story.total_step_ns() == 0) return;
-  SourceLines sources(story.start_real_ns);
-  for (const HostGap& gap : find_gaps(story)) {
+  const StepThread& step_thread = subject.step_thread;
+  if (step_thread.total_step_ns() == 0) return;
+  SourceLines sources(step_thread.start_real_ns);
+  for (const HostGap& gap : find_gaps(step_thread)) {
     const double share =
-        static_cast<double>(gap.total_ns) / static_cast<double>(story.total_step_ns());
+        static_cast<double>(gap.total_ns) / static_cast<double>(step_thread.total_step_ns());
     if (share < kWaitingShare) break;  // most first
     if (gap.before == 0) continue;
-    const Place place = place_of(story, gap, &sources);
+    const Place place = place_of(step_thread, gap, &sources);
     if (is_stall(subject, gap, place)) continue;
-    if (is_slow(story, gap, place)) found->push_back(advice_of(subject, gap, place));
+    if (is_slow(step_thread, gap, place)) found->push_back(advice_of(subject, gap, place));
   }
 }
 

@@ -37,29 +37,30 @@ void leave_out_longest(std::vector<std::uint64_t>& waits, Loading* loading) {
     loading->usual_ns += static_cast<double>(waits[i]);
 }
 
-Loading measure(const StepThread& story) {
+Loading measure(const StepThread& step_thread) {
   Loading loading;
-  if (story.steps.size() < 2) return loading;
-  const bool apart = !story.warm_up.empty();
-  const std::uint64_t begin_ns = story.steps[apart ? 0 : 1].start_ns;
-  loading.steps_ns =
-      static_cast<double>(story.total_step_ns() - (apart ? 0 : story.steps[0].length_ns()));
+  if (step_thread.steps.size() < 2) return loading;
+  const bool apart = !step_thread.warm_up.empty();
+  const std::uint64_t begin_ns = step_thread.steps[apart ? 0 : 1].start_ns;
+  loading.steps_ns = static_cast<double>(step_thread.total_step_ns() -
+                                         (apart ? 0 : step_thread.steps[0].length_ns()));
   std::vector<std::uint64_t> waits;
   std::size_t step = 0;
-  for (std::size_t i = 0; i < story.ops.size(); ++i) {
-    const StepThreadOp& op = story.ops[i];
+  for (std::size_t i = 0; i < step_thread.ops.size(); ++i) {
+    const StepThreadOp& op = step_thread.ops[i];
     if (op.kind != StepThreadOpKind::kLoader || op.start_ns < begin_ns) continue;
-    const std::uint64_t ns = overlap_with_steps(story, &step, op.start_ns, op.end_ns);
+    const std::uint64_t ns = overlap_with_steps(step_thread, &step, op.start_ns, op.end_ns);
     if (ns == 0) continue;
     // After the last batch: the workers end.
-    if (i + 1 == story.ops.size() || story.ops[i + 1].start_ns >= story.steps[step].end_ns) {
+    if (i + 1 == step_thread.ops.size() ||
+        step_thread.ops[i + 1].start_ns >= step_thread.steps[step].end_ns) {
       loading.steps_ns -= static_cast<double>(ns);
       continue;
     }
     waits.push_back(ns);
     loading.ns += static_cast<double>(ns);
-    loading.line = story.places.user_frame(op.stack);
-    if (story.names[op.name].find("_MultiProcessing") != std::string::npos)
+    loading.line = step_thread.places.user_frame(op.stack);
+    if (step_thread.names[op.name].find("_MultiProcessing") != std::string::npos)
       loading.by_workers = true;
   }
   loading.calls = waits.size();
@@ -68,9 +69,9 @@ Loading measure(const StepThread& story) {
 }
 
 Advice advice_of(const RuleInput& subject, std::string_view rule, const Loading& loading) {
-  const std::size_t left_out = subject.story.warm_up.empty() ? 1 : 0;
-  const double steps = static_cast<double>(subject.story.steps.size() - left_out);
-  Advice advice = make_advice(subject, rule, location_of(subject.story, loading.line), 0);
+  const std::size_t left_out = subject.step_thread.warm_up.empty() ? 1 : 0;
+  const double steps = static_cast<double>(subject.step_thread.steps.size() - left_out);
+  Advice advice = make_advice(subject, rule, location_of(subject.step_thread, loading.line), 0);
   advice.share = loading.ns / loading.steps_ns;
   advice.ns_per_step = loading.ns / steps;
   advice.figures = {{"batches_per_step", static_cast<double>(loading.calls) / steps},
@@ -86,7 +87,7 @@ bool is_slow(const Loading& loading) {
 }  // namespace
 
 void data_loading(const RuleInput& subject, AdviceList* found) {
-  const Loading loading = measure(subject.story);
+  const Loading loading = measure(subject.step_thread);
   if (!is_slow(loading) || loading.by_workers) return;
   Advice advice = advice_of(subject, kDataLoading, loading);
   advice.finding = fmt::format(
@@ -100,7 +101,7 @@ void data_loading(const RuleInput& subject, AdviceList* found) {
 }
 
 void loader_workers(const RuleInput& subject, AdviceList* found) {
-  const Loading loading = measure(subject.story);
+  const Loading loading = measure(subject.step_thread);
   if (!is_slow(loading) || !loading.by_workers) return;
   Advice advice = advice_of(subject, kLoaderWorkers, loading);
   advice.finding = fmt::format(

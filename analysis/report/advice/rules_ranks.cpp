@@ -23,24 +23,25 @@ constexpr double kCommunicationShare = 0.1;  // the plugin's threshold, of the s
 constexpr double kSlowShare = 0.05;          // of the step: what the others wait for one rank
 constexpr double kLineShare = 0.3;           // of the difference, before a line is named for it
 
-double per_step(const StepThread& story, double ns) {
-  return ns / static_cast<double>(std::max<std::size_t>(1, story.steps.size()));
+double per_step(const StepThread& step_thread, double ns) {
+  return ns / static_cast<double>(std::max<std::size_t>(1, step_thread.steps.size()));
 }
 
 /// What a step takes without its collectives.
-double own_ns(const StepThread& story) {
+double own_ns(const StepThread& step_thread) {
   double ns = 0;
-  for (const TimedStep& step : story.steps)
-    ns += static_cast<double>(step.length_ns() - collective_ns(story, step.start_ns, step.end_ns));
-  return per_step(story, ns);
+  for (const TimedStep& step : step_thread.steps)
+    ns += static_cast<double>(step.length_ns() -
+                              collective_ns(step_thread, step.start_ns, step.end_ns));
+  return per_step(step_thread, ns);
 }
 
 using Line = std::tuple<std::string, std::string, int, int>;  // file, function, from, to
-std::map<Line, double> lines_of(const StepThread& story) {
+std::map<Line, double> lines_of(const StepThread& step_thread) {
   std::map<Line, double> lines;
-  for (const LineTime& line : line_times(story, stack_facts(story)))
+  for (const LineTime& line : line_times(step_thread, stack_facts(step_thread)))
     lines[{line.file, line.function, line.line, line.last_line}] +=
-        per_step(story, static_cast<double>(line.ns));
+        per_step(step_thread, static_cast<double>(line.ns));
   return lines;
 }
 
@@ -53,8 +54,8 @@ struct Difference {
 Difference largest_difference(std::span<const RuleInput> others, const StepThread& slow) {
   std::map<Line, double> usual;
   for (const RuleInput& other : others) {
-    if (&other.story == &slow) continue;
-    for (const auto& [line, ns] : lines_of(other.story))
+    if (&other.step_thread == &slow) continue;
+    for (const auto& [line, ns] : lines_of(other.step_thread))
       usual[line] += ns / static_cast<double>(others.size() - 1);
   }
   Difference largest;
@@ -111,9 +112,10 @@ std::string amount_of(const CollectiveRow& row) {
 void communication(const RuleInput& subject, AdviceList* found) {
   const Steps& steps = subject.analysis.steps;
   const double ns = steps.mean_ns[static_cast<std::size_t>(Category::kCommunication)];
-  if (subject.analysis.gpu.collectives.empty() || subject.story.is_synthetic) return;
-  const double talking = ns * static_cast<double>(subject.story.steps.size());
-  if (talking <= kCommunicationShare * static_cast<double>(subject.story.total_step_ns())) return;
+  if (subject.analysis.gpu.collectives.empty() || subject.step_thread.is_synthetic) return;
+  const double talking = ns * static_cast<double>(subject.step_thread.steps.size());
+  if (talking <= kCommunicationShare * static_cast<double>(subject.step_thread.total_step_ns()))
+    return;
   const auto& rows = subject.analysis.gpu.collectives;
   const auto largest = std::max_element(
       rows.begin(), rows.end(), [](const CollectiveRow& a, const CollectiveRow& b) {
@@ -146,9 +148,9 @@ void slow_rank(std::span<const RuleInput> subjects, AdviceList* found) {
   std::vector<double> own;
   bool talks = subjects.size() >= 2;
   for (const RuleInput& subject : subjects) {
-    talks = talks && !subject.story.collectives.empty() && !subject.story.is_synthetic &&
-            !subject.story.steps.empty();
-    own.push_back(own_ns(subject.story));
+    talks = talks && !subject.step_thread.collectives.empty() &&
+            !subject.step_thread.is_synthetic && !subject.step_thread.steps.empty();
+    own.push_back(own_ns(subject.step_thread));
   }
   if (!talks) return;
   const auto slowest = std::max_element(own.begin(), own.end());
@@ -158,9 +160,10 @@ void slow_rank(std::span<const RuleInput> subjects, AdviceList* found) {
   const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
   std::nth_element(others.begin(), middle, others.end());
   const double more = *slowest - *middle;
-  const double step_ns = per_step(slow.story, static_cast<double>(slow.story.total_step_ns()));
+  const double step_ns =
+      per_step(slow.step_thread, static_cast<double>(slow.step_thread.total_step_ns()));
   if (more < kSlowShare * step_ns) return;
-  const Difference difference = largest_difference(subjects, slow.story);
+  const Difference difference = largest_difference(subjects, slow.step_thread);
   SourceLocation where;
   if (difference.ns >= kLineShare * more) {
     const auto& [file, function, from, to] = difference.line;

@@ -51,28 +51,28 @@ bool makes_copies(const std::string& name) {
 
 class RepeatsByLine {
  public:
-  explicit RepeatsByLine(const StepThread& story) : story_(story) {}
+  explicit RepeatsByLine(const StepThread& step_thread) : step_thread_(step_thread) {}
   std::map<Key, Repeats> find();
 
  private:
   void add_memory(const OpRun& run, Repeats* sums);
 
-  const StepThread& story_;
+  const StepThread& step_thread_;
   std::size_t step_ = 0;
 };
 
 /// Blocks taken in a run, and what of it was given back within the step. Where most of it goes at
 /// once, before the next operator, that time belongs to the run as well.
 void RepeatsByLine::add_memory(const OpRun& run, Repeats* sums) {
-  const auto& blocks = story_.blocks;
+  const auto& blocks = step_thread_.blocks;
   auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const MemoryBlockEvent& block) {
     return block.ts_ns < run.start_ns;
   });
   std::unordered_map<std::uint64_t, std::int64_t> held;
   double taken = 0, returned = 0, at_once = 0;
-  const std::uint64_t step_end_ns = story_.steps[step_].end_ns;
+  const std::uint64_t step_end_ns = step_thread_.steps[step_].end_ns;
   const std::uint64_t next_ns =
-      run.last + 1 < story_.ops.size() ? story_.ops[run.last + 1].start_ns : run.end_ns;
+      run.last + 1 < step_thread_.ops.size() ? step_thread_.ops[run.last + 1].start_ns : run.end_ns;
   for (; at != blocks.end() && at->ts_ns < std::max(step_end_ns, next_ns); ++at) {
     if (at->bytes > 0) {
       if (at->ts_ns > run.end_ns) continue;
@@ -94,20 +94,21 @@ void RepeatsByLine::add_memory(const OpRun& run, Repeats* sums) {
 }
 
 std::map<Key, Repeats> RepeatsByLine::find() {
-  const std::vector<StackFacts> facts = stack_facts(story_);
+  const std::vector<StackFacts> facts = stack_facts(step_thread_);
   std::map<Key, Repeats> found;
-  for (const OpRun& run : find_runs(story_, facts)) {
-    const StepThreadOp& op = story_.ops[run.first];
+  for (const OpRun& run : find_runs(step_thread_, facts)) {
+    const StepThreadOp& op = step_thread_.ops[run.first];
     Repeats& sums = found[{run.line, op.name, op.inputs}];
-    const std::uint64_t ns = overlap_with_steps(story_, &step_, run.start_ns, run.end_ns);
+    const std::uint64_t ns = overlap_with_steps(step_thread_, &step_, run.start_ns, run.end_ns);
     ++sums.runs;
     sums.operators += run.length();
     sums.ns += ns;
     sums.steps.insert(step_);
-    const StackFrame& last = story_.places.frames[facts[story_.ops[run.last].stack].user];
-    sums.first_line = story_.places.frames[run.line].line;
+    const StackFrame& last =
+        step_thread_.places.frames[facts[step_thread_.ops[run.last].stack].user];
+    sums.first_line = step_thread_.places.frames[run.line].line;
     sums.last_line = std::max(sums.last_line, last.line);
-    if (step_ < story_.steps.size()) add_memory(run, &sums);
+    if (step_ < step_thread_.steps.size()) add_memory(run, &sums);
   }
   return found;
 }
@@ -117,7 +118,7 @@ enum class Verdict { kNone, kRepeated, kChurn, kTiny };
 /// Kernels launched from a line: their number and time.
 std::pair<double, double> kernels_of(const RuleInput& subject, FrameId line) {
   double count = 0, ns = 0;
-  const std::string where = subject.story.places.frames[line].location_text();
+  const std::string where = subject.step_thread.places.frames[line].location_text();
   for (const KernelRow& kernel : subject.analysis.gpu.kernels) {
     if (kernel.line == 0 ||
         subject.analysis.stack_table.frames[kernel.line].location_text() != where)
@@ -129,13 +130,14 @@ std::pair<double, double> kernels_of(const RuleInput& subject, FrameId line) {
 }
 
 Verdict judge(const RuleInput& subject, const Key& key, const Repeats& sums) {
-  const StepThread& story = subject.story;
-  const double steps = static_cast<double>(story.steps.size());
-  if (sums.runs < kMinRuns && !story.is_synthetic) return Verdict::kNone;
+  const StepThread& step_thread = subject.step_thread;
+  const double steps = static_cast<double>(step_thread.steps.size());
+  if (sums.runs < kMinRuns && !step_thread.is_synthetic) return Verdict::kNone;
   const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
   const double device_ns = std::max(static_cast<double>(sums.ns), kernel_ns);
-  if (device_ns < kRepeatShare * static_cast<double>(story.total_step_ns())) return Verdict::kNone;
-  if (makes_copies(story.names[key.name])) {
+  if (device_ns < kRepeatShare * static_cast<double>(step_thread.total_step_ns()))
+    return Verdict::kNone;
+  if (makes_copies(step_thread.names[key.name])) {
     const bool churns =
         sums.taken_bytes / steps >= kChurnBytes && sums.returned_bytes >= sums.taken_bytes / 2;
     if (churns) return Verdict::kChurn;
@@ -147,11 +149,11 @@ Verdict judge(const RuleInput& subject, const Key& key, const Repeats& sums) {
 
 Advice advice_of(const RuleInput& subject, std::string_view rule, const Key& key,
                  const Repeats& sums) {
-  const StepThread& story = subject.story;
-  SourceLocation where = location_of(story, key.line);
+  const StepThread& step_thread = subject.step_thread;
+  SourceLocation where = location_of(step_thread, key.line);
   where.last_line = std::max(where.line, sums.last_line);
   Advice advice = make_advice(subject, rule, where, static_cast<double>(sums.ns));
-  const double steps = static_cast<double>(story.steps.size());
+  const double steps = static_cast<double>(step_thread.steps.size());
   advice.figures = {{"operators_per_run", sums.length()},
                     {"runs_per_step", static_cast<double>(sums.runs) / steps},
                     {"steps", static_cast<double>(sums.steps.size())},
@@ -164,11 +166,11 @@ Advice advice_of(const RuleInput& subject, std::string_view rule, const Key& key
 template <typename Tell>
 void each(const RuleInput& subject, Verdict wanted, std::string_view rule, AdviceList* found,
           const Tell& tell) {
-  if (subject.story.total_step_ns() == 0) return;
-  for (const auto& [key, sums] : RepeatsByLine(subject.story).find()) {
+  if (subject.step_thread.total_step_ns() == 0) return;
+  for (const auto& [key, sums] : RepeatsByLine(subject.step_thread).find()) {
     if (judge(subject, key, sums) != wanted) continue;
     Advice advice = advice_of(subject, rule, key, sums);
-    tell(subject.story.names[key.name], key, sums, &advice);
+    tell(subject.step_thread.names[key.name], key, sums, &advice);
     found->push_back(std::move(advice));
   }
 }
@@ -193,7 +195,7 @@ void repeated_work(const RuleInput& subject, AdviceList* found) {
 void allocation_churn(const RuleInput& subject, AdviceList* found) {
   each(subject, Verdict::kChurn, kAllocationChurn, found,
        [&](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
-         const double steps = static_cast<double>(subject.story.steps.size());
+         const double steps = static_cast<double>(subject.step_thread.steps.size());
          advice->finding = fmt::format(
              "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the "
              "copying.",

@@ -22,47 +22,47 @@ constexpr std::uint64_t kBetweenNs = 20'000'000;
 /// By samples: a thread that lost its processor leaves none.
 constexpr double kSampledWaiting = 0.25, kSampledRunning = 0.5;
 
-/// Whether what is told of a stretch is more than where it happened to be.
-bool is_known(const StepThread& story, const HostActivity& told) {
-  if (told.kind == HostActivityKind::kUnknown || told.file.empty()) return false;
-  if (story.samples.empty() || told.line_source == "the program's text") return true;
+/// Whether what is notified of a stretch is more than where it happened to be.
+bool is_known(const StepThread& step_thread, const HostActivity& reported) {
+  if (reported.kind == HostActivityKind::kUnknown || reported.file.empty()) return false;
+  if (step_thread.samples.empty() || reported.line_source == "the program's text") return true;
   // No usual step does these: however busy the machine was, that is why.
-  if (told.kind == HostActivityKind::kSaving || told.kind == HostActivityKind::kEvaluation)
+  if (reported.kind == HostActivityKind::kSaving || reported.kind == HostActivityKind::kEvaluation)
     return true;
   const bool sleeps =
-      told.kind == HostActivityKind::kWaiting || told.kind == HostActivityKind::kGilWait;
-  return told.sampled_share >= (sleeps ? kSampledWaiting : kSampledRunning);
+      reported.kind == HostActivityKind::kWaiting || reported.kind == HostActivityKind::kGilWait;
+  return reported.sampled_share >= (sleeps ? kSampledWaiting : kSampledRunning);
 }
 
-std::string activity_name(const HostActivity& told) {
-  return told.what.empty() ? std::string() : fmt::format(" ({})", told.what);
+std::string activity_name(const HostActivity& reported) {
+  return reported.what.empty() ? std::string() : fmt::format(" ({})", reported.what);
 }
 
 /// What goes on meanwhile: half a sentence.
-std::string activity_sentence(const HostActivity& told) {
-  switch (told.kind) {
+std::string activity_message(const HostActivity& reported) {
+  switch (reported.kind) {
     case HostActivityKind::kSaving:
-      return "something is saved" + activity_name(told);
+      return "something is saved" + activity_name(reported);
     case HostActivityKind::kEvaluation:
-      return "an evaluation runs" + activity_name(told);
+      return "an evaluation runs" + activity_name(reported);
     case HostActivityKind::kLoading:
-      return "data are loaded" + activity_name(told);
+      return "data are loaded" + activity_name(reported);
     case HostActivityKind::kWaiting:
-      return "the thread waits" + activity_name(told);
+      return "the thread waits" + activity_name(reported);
     case HostActivityKind::kGilWait:
       return "the thread waits for Python's lock (GIL), while another thread runs this line";
     case HostActivityKind::kImport:
       return "modules are imported";
     case HostActivityKind::kCompile:
-      return "code is compiled" + activity_name(told);
+      return "code is compiled" + activity_name(reported);
     case HostActivityKind::kCudaInit:
       return "CUDA is initialised";
     case HostActivityKind::kGpuWait:
-      return "the thread waits for the GPU" + activity_name(told);
+      return "the thread waits for the GPU" + activity_name(reported);
     case HostActivityKind::kOperators:
-      return "operators run, most of that time " + told.what;
+      return "operators run, most of that time " + reported.what;
     default:
-      return "the program's own code runs" + activity_name(told);
+      return "the program's own code runs" + activity_name(reported);
   }
 }
 
@@ -103,15 +103,15 @@ void add_figures(const SlowSpot& stretch, Advice* advice) {
 }
 
 /// Words that last as long as the program: advice holds a view.
-std::string_view line_by_of(const HostActivity& told) {
+std::string_view line_by_of(const HostActivity& reported) {
   constexpr std::array<std::string_view, 4> kWords = {
       "samples", "the program's text", "operators around it", "samples of another thread"};
-  const auto found = std::find(kWords.begin(), kWords.end(), told.line_source);
+  const auto found = std::find(kWords.begin(), kWords.end(), reported.line_source);
   return found == kWords.end() ? std::string_view() : *found;
 }
 
-SourceLocation where_of(const HostActivity& told) {
-  return {told.file, told.function, told.line, told.last_line};
+SourceLocation where_of(const HostActivity& reported) {
+  return {reported.file, reported.function, reported.line, reported.last_line};
 }
 
 std::string step_numbers(const SlowSpot& stretch) {
@@ -125,26 +125,29 @@ std::string step_numbers(const SlowSpot& stretch) {
 }  // namespace
 
 void step_stalls(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
+  const StepThread& step_thread = subject.step_thread;
   const WallTime& wall = subject.analysis.wall;
-  const auto steps_ns = static_cast<double>(story.total_step_ns());
-  if (story.is_synthetic || story.steps.empty()) return;
+  const auto steps_ns = static_cast<double>(step_thread.total_step_ns());
+  if (step_thread.is_synthetic || step_thread.steps.empty()) return;
   for (const SlowSpot& stretch : wall.slow_spots) {
-    const HostActivity& told = stretch.activity;
-    if (stretch.part != WallPhase::kSteps || told.kind == HostActivityKind::kGpuWait) continue;
-    if (static_cast<double>(told.ns) < kStallShare * steps_ns || !is_known(story, told)) continue;
-    Advice advice = make_advice(subject, kStepStalls, where_of(told), static_cast<double>(told.ns));
+    const HostActivity& reported = stretch.activity;
+    if (stretch.part != WallPhase::kSteps || reported.kind == HostActivityKind::kGpuWait) continue;
+    if (static_cast<double>(reported.ns) < kStallShare * steps_ns ||
+        !is_known(step_thread, reported))
+      continue;
+    Advice advice =
+        make_advice(subject, kStepStalls, where_of(reported), static_cast<double>(reported.ns));
     advice.finding = fmt::format(
         "In {} of {} steps ({}) {}: {} in all, {} the longest. A usual step takes {}, and the "
         "median does not show it.",
-        stretch.count, story.steps.size(), step_numbers(stretch), activity_sentence(told),
-        format_time(static_cast<double>(told.ns)),
+        stretch.count, step_thread.steps.size(), step_numbers(stretch), activity_message(reported),
+        format_time(static_cast<double>(reported.ns)),
         format_time(static_cast<double>(stretch.longest_ns)),
         format_time(static_cast<double>(wall.usual_step_ns)));
-    advice.suggestion = suggestion_for(told.kind);
+    advice.suggestion = suggestion_for(reported.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"median_step_ns", static_cast<double>(wall.usual_step_ns)});
-    advice.line_source = line_by_of(told);
+    advice.line_source = line_by_of(reported);
     found->push_back(std::move(advice));
   }
 }
@@ -157,26 +160,26 @@ void between_steps(const RuleInput& subject, AdviceList* found) {
     if (row.part == WallPhase::kBetween) between_ns = row.ns;
   }
   all_ns += between_ns;
-  if (between_ns == 0 || subject.story.is_synthetic) return;
+  if (between_ns == 0 || subject.step_thread.is_synthetic) return;
   for (const SlowSpot& stretch : wall.slow_spots) {
-    const HostActivity& told = stretch.activity;
-    if (stretch.part != WallPhase::kBetween || told.ns < kBetweenNs) continue;
-    if (static_cast<double>(told.ns) < kPausesShare * static_cast<double>(all_ns)) continue;
-    if (told.kind == HostActivityKind::kUnknown || told.file.empty()) continue;
+    const HostActivity& reported = stretch.activity;
+    if (stretch.part != WallPhase::kBetween || reported.ns < kBetweenNs) continue;
+    if (static_cast<double>(reported.ns) < kPausesShare * static_cast<double>(all_ns)) continue;
+    if (reported.kind == HostActivityKind::kUnknown || reported.file.empty()) continue;
     Advice advice =
-        make_advice(subject, kBetweenSteps, where_of(told), static_cast<double>(told.ns));
-    advice.share = static_cast<double>(told.ns) / static_cast<double>(all_ns);
+        make_advice(subject, kBetweenSteps, where_of(reported), static_cast<double>(reported.ns));
+    advice.share = static_cast<double>(reported.ns) / static_cast<double>(all_ns);
     advice.share_base = "time from the first to the last step";
     advice.finding = fmt::format(
         "Between steps, {} time{} (after step {}), {}: {} in all, {} the longest. It is in no "
         "step.",
         stretch.count, stretch.count == 1 ? "" : "s", step_numbers(stretch),
-        activity_sentence(told), format_time(static_cast<double>(told.ns)),
+        activity_message(reported), format_time(static_cast<double>(reported.ns)),
         format_time(static_cast<double>(stretch.longest_ns)));
-    advice.suggestion = suggestion_for(told.kind);
+    advice.suggestion = suggestion_for(reported.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"between_steps_ns", static_cast<double>(between_ns)});
-    advice.line_source = line_by_of(told);
+    advice.line_source = line_by_of(reported);
     found->push_back(std::move(advice));
   }
 }

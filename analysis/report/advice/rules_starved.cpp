@@ -23,11 +23,11 @@ struct Shares {
 };
 
 /// What samples say of the stepping thread inside of steps.
-Shares in_steps(const StepThread& story) {
+Shares in_steps(const StepThread& step_thread) {
   Shares shares;
   std::size_t step = 0;
-  for (const ThreadSample& sample : story.samples) {
-    if (overlap_with_steps(story, &step, sample.ts_ns, sample.ts_ns + 1) == 0) continue;
+  for (const ThreadSample& sample : step_thread.samples) {
+    if (overlap_with_steps(step_thread, &step, sample.ts_ns, sample.ts_ns + 1) == 0) continue;
     (sample.blocked ? shares.blocked_ns : shares.cpu_ns) += static_cast<double>(sample.weight_ns);
   }
   return shares;
@@ -36,17 +36,19 @@ Shares in_steps(const StepThread& story) {
 }  // namespace
 
 void host_starved(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
+  const StepThread& step_thread = subject.step_thread;
   const auto& facts = subject.analysis.meta.facts;
   const auto processors = facts.find("host.processors");
-  if (story.is_synthetic || story.total_step_ns() < kMinNs || processors == facts.end()) return;
+  if (step_thread.is_synthetic || step_thread.total_step_ns() < kMinNs || processors == facts.end())
+    return;
   const double count = std::atof(processors->second.c_str());
   if (count < 1) return;
-  const double wall_ns = static_cast<double>(story.total_step_ns());
-  const Shares shares = in_steps(story);
+  const double wall_ns = static_cast<double>(step_thread.total_step_ns());
+  const Shares shares = in_steps(step_thread);
   double others_ns = shares.cpu_ns;
   for (const ThreadRow& thread : subject.analysis.host.threads)
-    if (thread.tid != story.steps.front().tid) others_ns += static_cast<double>(thread.cpu_ns);
+    if (thread.tid != step_thread.steps.front().tid)
+      others_ns += static_cast<double>(thread.cpu_ns);
   const double starved_ns = wall_ns - shares.cpu_ns - shares.blocked_ns;
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
   Advice advice = make_advice(subject, kHostStarved, step_loop_location(subject), starved_ns);

@@ -16,8 +16,8 @@
 namespace gpuprof::report::advice {
 namespace {
 
-/// A line that waits in half of the steps is told whatever it takes: what the GPU does not get to
-/// do meanwhile costs more than the wait.
+/// A line that waits in half of the steps is reported whatever it takes: what the GPU does not get
+/// to do meanwhile costs more than the wait.
 constexpr double kStepsShare = 0.5;
 /// Others from this share of the step on: rare ones, and waits inside of packages, which the
 /// program cannot take out.
@@ -38,14 +38,15 @@ struct Waits {
 
 class WaitsByLine {
  public:
-  explicit WaitsByLine(const StepThread& story) : story_(story), facts_(stack_facts(story)) {}
+  explicit WaitsByLine(const StepThread& step_thread)
+      : step_thread_(step_thread), facts_(stack_facts(step_thread)) {}
 
   std::map<FrameId, Waits> find() {
-    for (const StepThreadOp& op : story_.ops)
+    for (const StepThreadOp& op : step_thread_.ops)
       if (op.wait_ops != 0 && op.kind != StepThreadOpKind::kLoader)
         add(op.start_ns, op.end_ns, op.wait_ns, op.name, op.stack);
     at_ = 0;
-    for (const GpuWait& wait : story_.waits)
+    for (const GpuWait& wait : step_thread_.waits)
       add(wait.start_ns, wait.end_ns, wait.end_ns - wait.start_ns, wait.name, wait.stack);
     add_partners();
     return std::move(lines_);
@@ -54,7 +55,7 @@ class WaitsByLine {
  private:
   void add(std::uint64_t start_ns, std::uint64_t end_ns, std::uint64_t wait_ns, std::uint32_t name,
            std::uint32_t stack) {
-    const std::uint64_t ns = overlap_with_steps(story_, &at_, start_ns, end_ns);
+    const std::uint64_t ns = overlap_with_steps(step_thread_, &at_, start_ns, end_ns);
     if (ns == 0 || facts_[stack].user == 0) return;
     Waits& line = lines_[facts_[stack].user];
     line.ns += static_cast<double>(ns);
@@ -69,15 +70,15 @@ class WaitsByLine {
   /// What else a line does that waits: `outputs.mean().item()`.
   void add_partners() {
     std::size_t at = 0;
-    for (const StepThreadOp& op : story_.ops) {
+    for (const StepThreadOp& op : step_thread_.ops) {
       const auto line = lines_.find(facts_[op.stack].user);
       if (line == lines_.end() || op.wait_ops != 0 || !facts_[op.stack].is_innermost) continue;
       line->second.ns +=
-          static_cast<double>(overlap_with_steps(story_, &at, op.start_ns, op.end_ns));
+          static_cast<double>(overlap_with_steps(step_thread_, &at, op.start_ns, op.end_ns));
     }
   }
 
-  const StepThread& story_;
+  const StepThread& step_thread_;
   std::vector<StackFacts> facts_;
   std::map<FrameId, Waits> lines_;
   std::size_t at_ = 0;
@@ -99,17 +100,17 @@ std::map<std::string, CopyRow> pageable_lines(const ProcessReport& analysis) {
   return lines;
 }
 
-std::vector<Figure> figures_of(const StepThread& story, const Waits& waits) {
-  const double steps = static_cast<double>(story.steps.size());
+std::vector<Figure> figures_of(const StepThread& step_thread, const Waits& waits) {
+  const double steps = static_cast<double>(step_thread.steps.size());
   return {{"waits_per_step", static_cast<double>(waits.count) / steps},
           {"steps", static_cast<double>(waits.steps.size())},
           {"wait_ns_per_step", waits.wait_ns / steps},
           {"mean_ns", waits.ns / static_cast<double>(waits.count)}};
 }
 
-bool is_worth_telling(const StepThread& story, const Waits& waits) {
-  const double steps = static_cast<double>(story.steps.size());
-  if (waits.ns >= kWaitShare * static_cast<double>(story.total_step_ns())) return true;
+bool is_worth_telling(const StepThread& step_thread, const Waits& waits) {
+  const double steps = static_cast<double>(step_thread.steps.size());
+  if (waits.ns >= kWaitShare * static_cast<double>(step_thread.total_step_ns())) return true;
   return waits.direct && static_cast<double>(waits.steps.size()) >= kStepsShare * steps;
 }
 
@@ -131,20 +132,21 @@ std::string change_for(const std::string& name) {
 }  // namespace
 
 void sync_in_loop(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
-  if (story.total_step_ns() == 0 || story.is_synthetic) return;
+  const StepThread& step_thread = subject.step_thread;
+  if (step_thread.total_step_ns() == 0 || step_thread.is_synthetic) return;
   const auto pageable = pageable_lines(subject.analysis);
-  for (const auto& [frame, waits] : WaitsByLine(story).find()) {
-    if (pageable.contains(story.places.frames[frame].location_text())) continue;
-    if (!is_worth_telling(story, waits)) continue;
-    const std::string& name = story.names[waits.name];
-    Advice advice = make_advice(subject, kSyncInLoop, location_of(story, frame), waits.ns);
+  for (const auto& [frame, waits] : WaitsByLine(step_thread).find()) {
+    if (pageable.contains(step_thread.places.frames[frame].location_text())) continue;
+    if (!is_worth_telling(step_thread, waits)) continue;
+    const std::string& name = step_thread.names[waits.name];
+    Advice advice = make_advice(subject, kSyncInLoop, location_of(step_thread, frame), waits.ns);
     advice.finding = fmt::format(
         "{} waits for the GPU {} times a step, {} each: until all work before it is done the host "
         "launches nothing, "
         "and then the GPU waits for the host.",
         name,
-        format_count(static_cast<double>(waits.count) / static_cast<double>(story.steps.size())),
+        format_count(static_cast<double>(waits.count) /
+                     static_cast<double>(step_thread.steps.size())),
         format_time(waits.ns / static_cast<double>(waits.count)));
     for (const GpuSummary& gpu : subject.analysis.steps.gpus)
       if (gpu.utilisation_in_steps >= kBusy)
@@ -152,22 +154,22 @@ void sync_in_loop(const RuleInput& subject, AdviceList* found) {
             " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
             gpu.device, format_share(gpu.utilisation_in_steps));
     advice.suggestion = change_for(name);
-    advice.figures = figures_of(story, waits);
+    advice.figures = figures_of(step_thread, waits);
     found->push_back(std::move(advice));
   }
 }
 
 void pageable_copy(const RuleInput& subject, AdviceList* found) {
-  const StepThread& story = subject.story;
-  if (story.total_step_ns() == 0) return;
+  const StepThread& step_thread = subject.step_thread;
+  if (step_thread.total_step_ns() == 0) return;
   const auto pageable = pageable_lines(subject.analysis);
   if (pageable.empty()) return;
-  for (const auto& [frame, waits] : WaitsByLine(story).find()) {
-    const auto copies = pageable.find(story.places.frames[frame].location_text());
+  for (const auto& [frame, waits] : WaitsByLine(step_thread).find()) {
+    const auto copies = pageable.find(step_thread.places.frames[frame].location_text());
     if (copies == pageable.end()) continue;
-    if (waits.ns < kCopyShare * static_cast<double>(story.total_step_ns())) continue;
-    Advice advice = make_advice(subject, kPageableCopy, location_of(story, frame), waits.ns);
-    const double steps = static_cast<double>(story.steps.size());
+    if (waits.ns < kCopyShare * static_cast<double>(step_thread.total_step_ns())) continue;
+    Advice advice = make_advice(subject, kPageableCopy, location_of(step_thread, frame), waits.ns);
+    const double steps = static_cast<double>(step_thread.steps.size());
     advice.finding = fmt::format(
         "{} a step are copied to the GPU from pageable memory: the driver copies them once more on "
         "the host, and the "
@@ -177,7 +179,7 @@ void pageable_copy(const RuleInput& subject, AdviceList* found) {
     advice.suggestion =
         "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, "
         "non_blocking=True).";
-    advice.figures = figures_of(story, waits);
+    advice.figures = figures_of(step_thread, waits);
     advice.figures.push_back({"bytes_per_step", static_cast<double>(copies->second.bytes) / steps});
     found->push_back(std::move(advice));
   }

@@ -19,15 +19,15 @@ std::uint32_t FlameAggregator::under(FlameTree& tree, std::uint32_t node, StackR
   return node;
 }
 
-void FlameAggregator::samples(const Timeline& t, const exporter::Prescan& survey) {
+void FlameAggregator::samples(const Timeline& t, const exporter::Prescan& prescan) {
   all_.samples_are_ns = true;
   for (const SampleTotals& s : t.samples) {
     const std::uint32_t tid = t.threads[s.thread];
-    const auto known = survey.threads.find(tid);
-    const bool named = known != survey.threads.end() && !known->second.name.empty();
-    const std::string name = named                      ? known->second.name
-                             : tid == survey.main_tid() ? "main"
-                                                        : std::to_string(tid);
+    const auto known = prescan.threads.find(tid);
+    const bool named = known != prescan.threads.end() && !known->second.name.empty();
+    const std::string name = named                       ? known->second.name
+                             : tid == prescan.main_tid() ? "main"
+                                                         : std::to_string(tid);
     const std::uint32_t thread = all_.samples.child(0, name, FlameKind::kThread);
     all_.samples.add(under(all_.samples, thread, s.stack), s.cpu_ns, s.off_cpu_ns);
   }
@@ -66,8 +66,8 @@ void FlameAggregator::gpu(const Timeline& t) {
   }
 }
 
-void FlameAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
-  samples(t, survey);
+void FlameAggregator::add(const Timeline& t, const exporter::Prescan& prescan) {
+  samples(t, prescan);
   gpu(t);
 }
 

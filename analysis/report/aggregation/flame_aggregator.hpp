@@ -14,12 +14,12 @@ class FlameAggregator {
  public:
   explicit FlameAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
-  /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Prescan& survey);
+  /// @param prescan Of the same window.
+  void add(const Timeline& timeline, const exporter::Prescan& prescan);
   Flames take();
 
  private:
-  void samples(const Timeline& t, const exporter::Prescan& survey);
+  void samples(const Timeline& t, const exporter::Prescan& prescan);
   void gpu(const Timeline& t);
   std::uint32_t under(FlameTree& tree, std::uint32_t node, StackRef stack) const;
 

@@ -9,12 +9,12 @@
 
 namespace gpuprof::report {
 
-void HostAggregator::threads(const Timeline& t, const exporter::Prescan& survey) {
+void HostAggregator::threads(const Timeline& t, const exporter::Prescan& prescan) {
   for (const std::uint32_t tid : t.threads) threads_[tid].tid = tid;
   for (auto& [tid, row] : threads_) {
-    if (const auto known = survey.threads.find(tid); known != survey.threads.end())
+    if (const auto known = prescan.threads.find(tid); known != prescan.threads.end())
       if (!known->second.name.empty()) row.name = known->second.name;
-    row.main = row.main || tid == survey.main_tid();
+    row.main = row.main || tid == prescan.main_tid();
   }
   for (const SampleTotals& s : t.samples) {
     ThreadRow& row = threads_[t.threads[s.thread]];
@@ -119,9 +119,9 @@ void HostAggregator::modules(const Timeline& t) {
       modules_[t.host[g.owner].module].self_device_ns += g.length_ns();
 }
 
-void HostAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
-  all_.sample_period_ns = survey.sample_period_ns;
-  threads(t, survey);
+void HostAggregator::add(const Timeline& t, const exporter::Prescan& prescan) {
+  all_.sample_period_ns = prescan.sample_period_ns;
+  threads(t, prescan);
   samples(t);
   operators(t);
   modules(t);

@@ -18,8 +18,8 @@ class HostAggregator {
  public:
   explicit HostAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
-  /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Prescan& survey);
+  /// @param prescan Of the same window.
+  void add(const Timeline& timeline, const exporter::Prescan& prescan);
   HostTables take();
 
  private:
@@ -29,7 +29,7 @@ class HostAggregator {
   };
   using SiteKey = std::uint64_t;  // line and name
 
-  void threads(const Timeline& t, const exporter::Prescan& survey);
+  void threads(const Timeline& t, const exporter::Prescan& prescan);
   void samples(const Timeline& t);
   void operators(const Timeline& t);
   void modules(const Timeline& t);

@@ -243,14 +243,14 @@ void StepAggregator::one_gpu(const Timeline& t, const std::vector<StepRow>& step
   }
 }
 
-void StepAggregator::gpus(const Timeline& t, const exporter::Prescan& survey,
+void StepAggregator::gpus(const Timeline& t, const exporter::Prescan& prescan,
                           const std::vector<StepRow>& steps, Interval span) {
   for (const GpuEvent& g : t.gpu) gpus_[d_.gpu[g.key].device].summary.device = d_.gpu[g.key].device;
   for (auto& [number, gpu] : gpus_) {
     one_gpu(t, steps, span, gpu);
-    const auto found = survey.devices.find(number);
-    if (found == survey.devices.end()) continue;
-    gpu.summary.name = survey.names.text(found->second.name);
+    const auto found = prescan.devices.find(number);
+    if (found == prescan.devices.end()) continue;
+    gpu.summary.name = prescan.names.text(found->second.name);
     gpu.summary.memory_bytes = found->second.total_memory_bytes;
     gpu.summary.compute_major = found->second.compute_major;
     gpu.summary.compute_minor = found->second.compute_minor;
@@ -258,7 +258,7 @@ void StepAggregator::gpus(const Timeline& t, const exporter::Prescan& survey,
   }
 }
 
-void StepAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
+void StepAggregator::add(const Timeline& t, const exporter::Prescan& prescan) {
   std::vector<StepRow> steps = step_rows(t);
   if (all_.source.empty() && !steps.empty())
     all_.source = name_of(static_cast<exporter::StepOrigin>(t.steps[0].source));
@@ -271,11 +271,11 @@ void StepAggregator::add(const Timeline& t, const exporter::Prescan& survey) {
   break_down(t, steps);
   count(t, steps);
   const Interval span = counted_span(steps);
-  gpus(t, survey, steps, span);
+  gpus(t, prescan, steps, span);
   memory(t, steps);
   all_.span_ns += span.end_ns - span.start_ns;
   for (StepRow& step : steps)
-    for (const auto& [reason, loss] : survey.losses)
+    for (const auto& [reason, loss] : prescan.losses)
       if (loss.in_window != 0 && loss.first_ns < step.end_ns && loss.last_ns >= step.start_ns)
         step.lost_records += loss.in_window;
   all_.steps.insert(all_.steps.end(), steps.begin(), steps.end());

@@ -25,8 +25,8 @@ class StepAggregator {
  public:
   explicit StepAggregator(const Dictionary& dictionary) : d_(dictionary) {}
 
-  /// @param survey Of the same window.
-  void add(const Timeline& timeline, const exporter::Prescan& survey);
+  /// @param prescan Of the same window.
+  void add(const Timeline& timeline, const exporter::Prescan& prescan);
   Steps take();
 
  private:
@@ -39,7 +39,7 @@ class StepAggregator {
   void break_down(const Timeline& t, std::vector<StepRow>& steps) const;
   void count(const Timeline& t, std::vector<StepRow>& steps) const;
   void memory(const Timeline& t, std::vector<StepRow>& steps);
-  void gpus(const Timeline& t, const exporter::Prescan& survey, const std::vector<StepRow>& steps,
+  void gpus(const Timeline& t, const exporter::Prescan& prescan, const std::vector<StepRow>& steps,
             Interval span);
   void one_gpu(const Timeline& t, const std::vector<StepRow>& steps, Interval span,
                GpuAggregate& gpu) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which steps at a program's begin are told apart from the others: compilation, lazy loading,
+// Which steps at a program's begin are distinguished from the others: compilation, lazy loading,
 // choice of algorithms, caches and allocators.
 //
 // Context:  cli

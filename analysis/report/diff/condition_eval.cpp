@@ -29,8 +29,9 @@ struct Measured {
 };
 
 std::string process_text(const ProcessDiff& process) {
-  const StepProfile& side = process.after;
-  return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
+  const StepProfile& profile = process.after;
+  return profile.rank >= 0 ? fmt::format("rank {}", profile.rank)
+                           : fmt::format("process {}", profile.pid);
 }
 
 Measured of_change(const Change& change, Presence presence, bool on_host) {
@@ -174,20 +175,20 @@ support::Result<bool> repeated(const Condition& condition, const ProcessDiff& pr
   return true;
 }
 
-std::string sentence_of(const Condition& condition, const Measured& m, const ProcessDiff& process,
-                        const Diff& diff) {
-  std::string sentence = fmt::format("--fail-if {} holds", in_quotes(condition.text));
-  if (diff.pairs() > 1) sentence += fmt::format(" in all {} pairs", diff.pairs());
-  if (diff.processes.size() > 1) sentence += " for " + process_text(process);
-  sentence += condition.metric == "changes"
-                  ? fmt::format(": {:.0f}", m.after)
-                  : fmt::format(": {} before, {} after ({})", format_value(m.before, m.unit),
-                                format_value(m.after, m.unit), format_change(m.before, m.after));
+std::string message_of(const Condition& condition, const Measured& m, const ProcessDiff& process,
+                       const Diff& diff) {
+  std::string message = fmt::format("--fail-if {} holds", in_quotes(condition.text));
+  if (diff.pairs() > 1) message += fmt::format(" in all {} pairs", diff.pairs());
+  if (diff.processes.size() > 1) message += " for " + process_text(process);
+  message += condition.metric == "changes"
+                 ? fmt::format(": {:.0f}", m.after)
+                 : fmt::format(": {} before, {} after ({})", format_value(m.before, m.unit),
+                               format_value(m.after, m.unit), format_change(m.before, m.after));
   const bool host_time = m.on_host && process.host.known;
   if (host_time && std::abs(process.host.factor - 1) >= 0.03)
-    sentence +=
+    message +=
         fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
-  return sentence;
+  return message;
 }
 
 /// The sentence for one process; empty: it does not hold.
@@ -200,25 +201,25 @@ support::Result<std::string> holds_for(const Condition& condition, const Process
                  kExitCannotCompare);
   GPUPROF_TRY(again, repeated(condition, process, diff));
   if (!is_true(condition, measured) || !again) return std::string();
-  return sentence_of(condition, measured, process, diff);
+  return message_of(condition, measured, process, diff);
 }
 
 }  // namespace
 
 support::Result<std::vector<std::string>> evaluate_condition(const Condition& condition,
                                                              const Diff& diff) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   std::optional<support::Error> problem;
   for (const ProcessDiff& process : diff.processes) {
-    auto sentence = holds_for(condition, process, diff);
-    if (!sentence)
-      problem = sentence.error();
-    else if (!sentence.value().empty())
-      sentences.push_back(sentence.take());
+    auto message = holds_for(condition, process, diff);
+    if (!message)
+      problem = message.error();
+    else if (!message.value().empty())
+      messages.push_back(message.take());
   }
   // A name may be in one rank only.
-  if (sentences.empty() && problem) return *problem;
-  return sentences;
+  if (messages.empty() && problem) return *problem;
+  return messages;
 }
 
 }  // namespace gpuprof::report::diff

@@ -19,18 +19,18 @@ namespace {
 using support::error;
 
 struct Read {
-  StepProfile side;
+  StepProfile profile;
   const DiffInput* input;
   const spool::ProcessEntry* process;
 };
 
-bool is_chosen(const spool::SessionView& session, const spool::ProcessEntry& process) {
+bool is_selected(const spool::SessionView& session, const spool::ProcessEntry& process) {
   return session.selected.empty() || std::find(session.selected.begin(), session.selected.end(),
                                                process.pid) != session.selected.end();
 }
 
-bool has_gpu(const StepProfile& side) {
-  return std::any_of(side.names.begin(), side.names.end(),
+bool has_gpu(const StepProfile& profile) {
+  return std::any_of(profile.names.begin(), profile.names.end(),
                      [](const NameRow& row) { return row.kind >= NameKind::kKernel; });
 }
 
@@ -38,16 +38,16 @@ support::Result<std::vector<Read>> read_all(const DiffInput& input, const DiffOp
   std::vector<Read> all;
   bool other_ranks = false;
   for (const spool::ProcessEntry& process : input.session.processes) {
-    if (!is_chosen(input.session, process)) continue;
-    GPUPROF_TRY(
-        side, read_step_profile(input.session, process, input.windows, {false, options.progress}));
-    side.given_name = input.named;
-    if (side.names.empty() && side.steps == 0) continue;
-    if (options.rank && side.rank != static_cast<std::int64_t>(*options.rank)) {
+    if (!is_selected(input.session, process)) continue;
+    GPUPROF_TRY(profile, read_step_profile(input.session, process, input.windows,
+                                           {false, options.progress}));
+    profile.given_name = input.named;
+    if (profile.names.empty() && profile.steps == 0) continue;
+    if (options.rank && profile.rank != static_cast<std::int64_t>(*options.rank)) {
       other_ranks = true;
       continue;
     }
-    all.push_back({std::move(side), &input, &process});
+    all.push_back({std::move(profile), &input, &process});
   }
   if (other_ranks && all.empty())
     return error(
@@ -59,7 +59,7 @@ support::Result<std::vector<Read>> read_all(const DiffInput& input, const DiffOp
                              support::in_quotes(input.named)),
                  kExitCannotCompare);
   std::stable_sort(all.begin(), all.end(),
-                   [](const Read& a, const Read& b) { return a.side.rank < b.side.rank; });
+                   [](const Read& a, const Read& b) { return a.profile.rank < b.profile.rank; });
   return all;
 }
 
@@ -68,7 +68,7 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
                                       const std::vector<Read>& after) {
   const auto any = [](const std::vector<Read>& reads, bool simulated) {
     return std::any_of(reads.begin(), reads.end(), [&](const Read& read) {
-      return has_gpu(read.side) && read.side.simulated == simulated;
+      return has_gpu(read.profile) && read.profile.simulated == simulated;
     });
   };
   const bool simulated = any(before, true) || any(after, true);
@@ -84,31 +84,32 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
   return {};
 }
 
-std::string called(const StepProfile& side) {
-  return side.rank >= 0 ? fmt::format("rank {}", side.rank) : fmt::format("process {}", side.pid);
+std::string called(const StepProfile& profile) {
+  return profile.rank >= 0 ? fmt::format("rank {}", profile.rank)
+                           : fmt::format("process {}", profile.pid);
 }
 
 /// Index of the counterpart of `read`, or the number of all.
 std::size_t counterpart(const std::vector<Read>& before, std::size_t at,
                         const std::vector<Read>& after) {
   if (before.size() == 1 && after.size() == 1) return 0;
-  const StepProfile& side = before[at].side;
-  for (std::size_t i = 0; side.rank >= 0 && i < after.size(); ++i)
-    if (after[i].side.rank == side.rank) return i;
-  const bool by_place = side.rank < 0 && at < after.size() && after[at].side.rank < 0;
+  const StepProfile& profile = before[at].profile;
+  for (std::size_t i = 0; profile.rank >= 0 && i < after.size(); ++i)
+    if (after[i].profile.rank == profile.rank) return i;
+  const bool by_place = profile.rank < 0 && at < after.size() && after[at].profile.rank < 0;
   return by_place ? at : after.size();
 }
 
 support::Result<ProcessDiff> compare_two(Read& before, Read& after, const DiffOptions& options) {
-  if (before.side.has_steps != after.side.has_steps) {
-    Read& stepped = before.side.has_steps ? before : after;
+  if (before.profile.has_steps != after.profile.has_steps) {
+    Read& stepped = before.profile.has_steps ? before : after;
     GPUPROF_TRY(sliced, read_step_profile(stepped.input->session, *stepped.process,
                                           stepped.input->windows, {true, options.progress}));
     sliced.given_name = stepped.input->named;
-    sliced.steps = stepped.side.steps;
-    stepped.side = std::move(sliced);
+    sliced.steps = stepped.profile.steps;
+    stepped.profile = std::move(sliced);
   }
-  return compare(std::move(before.side), std::move(after.side), options.limits);
+  return compare(std::move(before.profile), std::move(after.profile), options.limits);
 }
 
 }  // namespace
@@ -129,16 +130,17 @@ support::Result<Diff> make_diff(const DiffInput& before, const DiffInput& after,
   for (std::size_t i = 0; i < old_ones.size(); ++i) {
     const std::size_t other = counterpart(old_ones, i, new_ones);
     if (other == new_ones.size()) {
-      alone_before.push_back(called(old_ones[i].side));
+      alone_before.push_back(called(old_ones[i].profile));
       continue;
     }
     compared[other] = true;
-    diff.simulated = diff.simulated || (old_ones[i].side.simulated && has_gpu(old_ones[i].side));
+    diff.simulated =
+        diff.simulated || (old_ones[i].profile.simulated && has_gpu(old_ones[i].profile));
     GPUPROF_TRY(process, compare_two(old_ones[i], new_ones[other], options));
     diff.processes.push_back(std::move(process));
   }
   for (std::size_t i = 0; i < new_ones.size(); ++i)
-    if (!compared[i]) alone_after.push_back(called(new_ones[i].side));
+    if (!compared[i]) alone_after.push_back(called(new_ones[i].profile));
   if (diff.processes.empty())
     return error(
         fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",

@@ -18,19 +18,19 @@
 namespace gpuprof::report::diff {
 namespace {
 
-std::string verdict(std::size_t claims) {
-  if (claims == 0) return "No significant change";
-  return support::count_with_unit(claims, "significant change", "significant changes");
+std::string verdict(std::size_t findings) {
+  if (findings == 0) return "No significant change";
+  return support::count_with_unit(findings, "significant change", "significant changes");
 }
 
 void write_common(DiffSectionContext& part) {
   part.json.array();
-  for (const std::string& sentence :
+  for (const std::string& message :
        common_shift_messages(part.process.host, "operators", part.diff.limits))
-    part.json.text(sentence);
-  for (const std::string& sentence :
+    part.json.text(message);
+  for (const std::string& message :
        common_shift_messages(part.process.gpu, "kernels and copies", part.diff.limits))
-    part.json.text(sentence);
+    part.json.text(message);
   part.json.end_array();
 }
 
@@ -57,8 +57,8 @@ void write_process(PageJson& json, const Diff& diff, const ProcessDiff& process,
   member(part, "seen_once", write_unconfirmed);
   member(part, "common", write_common);
   json.key("notes").array();
-  for (const auto* sentences : {&process.caveats, &process.notes})
-    for (const std::string& sentence : *sentences) json.text(sentence);
+  for (const auto* messages : {&process.caveats, &process.notes})
+    for (const std::string& message : *messages) json.text(message);
   json.end_array();
   member(part, "curves", write_curves);
   member(part, "metrics", write_metrics);

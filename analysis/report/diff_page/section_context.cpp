@@ -42,34 +42,34 @@ void fixed_rows(PageJson& json, const StepProfile& before, const StepProfile& af
   const auto row = [&](std::string_view what, const auto& of) {
     fact_row(json, what, of(before), of(after));
   };
-  row("Recording", [](const StepProfile& side) { return side.given_name; });
-  row("Program", [](const StepProfile& side) { return side.program; });
-  row("Command", [](const StepProfile& side) { return side.command; });
-  row("Host", [](const StepProfile& side) { return side.host; });
-  row("Process number", [](const StepProfile& side) { return fmt::format("{}", side.pid); });
-  row("Rank", [](const StepProfile& side) { return number_or_none(side.rank); });
-  row("Ranks in the job", [](const StepProfile& side) {
-    return side.world_size == 0 ? "none" : fmt::format("{}", side.world_size);
+  row("Recording", [](const StepProfile& profile) { return profile.given_name; });
+  row("Program", [](const StepProfile& profile) { return profile.program; });
+  row("Command", [](const StepProfile& profile) { return profile.command; });
+  row("Host", [](const StepProfile& profile) { return profile.host; });
+  row("Process number", [](const StepProfile& profile) { return fmt::format("{}", profile.pid); });
+  row("Rank", [](const StepProfile& profile) { return number_or_none(profile.rank); });
+  row("Ranks in the job", [](const StepProfile& profile) {
+    return profile.world_size == 0 ? "none" : fmt::format("{}", profile.world_size);
   });
-  row("GPUs in use", [](const StepProfile& side) {
-    return side.gpus.empty() ? "none" : support::join(side.gpus, ", ");
+  row("GPUs in use", [](const StepProfile& profile) {
+    return profile.gpus.empty() ? "none" : support::join(profile.gpus, ", ");
   });
-  row("Simulated GPU", [](const StepProfile& side) { return side.simulated ? "yes" : "no"; });
-  row("Steps", [](const StepProfile& side) { return fmt::format("{}", side.steps); });
-  row("Left out as warm-up", [](const StepProfile& side) {
-    return fmt::format("{}", std::min(side.steps, side.warm_up * side.steps_per_cell));
+  row("Simulated GPU", [](const StepProfile& profile) { return profile.simulated ? "yes" : "no"; });
+  row("Steps", [](const StepProfile& profile) { return fmt::format("{}", profile.steps); });
+  row("Left out as warm-up", [](const StepProfile& profile) {
+    return fmt::format("{}", std::min(profile.steps, profile.warm_up * profile.steps_per_cell));
   });
   row("Recorded time",
-      [](const StepProfile& side) { return support::human_duration(side.recorded_ns); });
+      [](const StepProfile& profile) { return support::human_duration(profile.recorded_ns); });
 }
 
-std::string fact(const StepProfile& side, const std::string& key) {
-  const auto at = side.facts.find(key);
-  return at == side.facts.end() ? "" : at->second;
+std::string fact(const StepProfile& profile, const std::string& key) {
+  const auto at = profile.facts.find(key);
+  return at == profile.facts.end() ? "" : at->second;
 }
 
-void group(PageJson& json, std::string_view title, const std::vector<std::string>& sentences) {
-  json.object().key("title").text(title).key("sentences").texts(sentences).end_object();
+void group(PageJson& json, std::string_view title, const std::vector<std::string>& messages) {
+  json.object().key("title").text(title).key("sentences").texts(messages).end_object();
 }
 
 /// What is there, but cannot be held against noise or against anything.
@@ -82,8 +82,8 @@ std::vector<std::string> undetectable_messages(const DiffSectionContext& part) {
   };
   const auto say = [&](const CommonShift& common, std::string_view what, bool on_gpu) {
     if (is_undetectable(common))
-      for (const std::string& sentence : common_shift_messages(common, what, part.diff.limits))
-        out.push_back(sentence);
+      for (const std::string& message : common_shift_messages(common, what, part.diff.limits))
+        out.push_back(message);
     else if (!common.known && has(on_gpu))
       out.push_back(fmt::format(
           "Of {} too few are large enough to tell from them what the machine did: {}", what,
@@ -148,8 +148,8 @@ void write_environment(DiffSectionContext& part) {
   page::begin_table(part.json, "environment", "How both were recorded", kColumns, "");
   fixed_rows(part.json, before, after);
   std::set<std::string> keys;
-  for (const StepProfile* side : {&before, &after})
-    for (const auto& [key, value] : side->facts) keys.insert(key);
+  for (const StepProfile* profile : {&before, &after})
+    for (const auto& [key, value] : profile->facts) keys.insert(key);
   for (const std::string& key : keys) fact_row(part.json, key, fact(before, key), fact(after, key));
   page::end_table(part.json, 0);
 }
@@ -157,9 +157,9 @@ void write_environment(DiffSectionContext& part) {
 void write_limits(DiffSectionContext& part) {
   const ProcessDiff& process = part.process;
   std::vector<std::string> compared = part.diff.notes;
-  for (const auto& sentences :
+  for (const auto& messages :
        {process.caveats, undetectable_messages(part), unpaired_messages(process)})
-    compared.insert(compared.end(), sentences.begin(), sentences.end());
+    compared.insert(compared.end(), messages.begin(), messages.end());
   part.json.array();
   group(part.json, "Not compared, or not as well as could be", compared);
   const auto with_reading = [](std::vector<std::string> missing, const ImportSummary& reading) {

@@ -34,7 +34,7 @@ constexpr std::array kColumns{PageColumn{"name", "Name", "name"},
 
 /// Which of a row's times a table is made of.
 struct Choice {
-  std::string_view key, title, told;  // told: of every row; empty: as the row says
+  std::string_view key, title, reported;  // told: of every row; empty: as the row says
   const Change& (*change)(const NameDiff& row);
   bool (*has)(const NameDiff& row);
 };
@@ -65,7 +65,7 @@ void write_row(DiffSectionContext& part, const NameDiff& row, const Choice& choi
   const bool both = change.before > 0 && change.after > 0;
   PageJson& json = part.json;
   json.array().text(row.name).text(name_of(row.kind));
-  if (choice.told.empty())
+  if (choice.reported.empty())
     write_claimed(json, row);
   else
     write_claimed(json, change);
@@ -77,7 +77,7 @@ void write_row(DiffSectionContext& part, const NameDiff& row, const Choice& choi
   write_share(json, change.after_spread, change.after > 0);
   json.number(change.share_before).number(change.share_after);
   json.number(row.calls_before).number(row.calls_after);
-  json.text(choice.told.empty() ? primary_quantity(row) : choice.told).end_array();
+  json.text(choice.reported.empty() ? primary_quantity(row) : choice.reported).end_array();
 }
 
 void write_table(DiffSectionContext& part, std::string_view key, const Choice& choice,
@@ -95,7 +95,7 @@ void write_table(DiffSectionContext& part, std::string_view key, const Choice& c
     }
   }
   page::end_table(part.json, left);
-  if (left != 0 && choice.told.empty())
+  if (left != 0 && choice.reported.empty())
     part.left_out.push_back(fmt::format(
         "{} of the {}: those with the least time; gpuprof diff --json lists them all", left, key));
 }

@@ -28,31 +28,31 @@ void write_value(PageJson& json, double value, Unit unit) {
     json.number(value);
 }
 
-void write_curve(PageJson& json, const StepProfile& side) {
-  json.object().key("of").number(side.steps_per_cell);
-  json.key("warm_up").number(static_cast<std::uint64_t>(side.warm_up)).key("us").array();
-  if (side.has_steps)
-    for (const double ns : side.of(StepMeasure::kLength)) json.us(ns);
+void write_curve(PageJson& json, const StepProfile& profile) {
+  json.object().key("of").number(profile.steps_per_cell);
+  json.key("warm_up").number(static_cast<std::uint64_t>(profile.warm_up)).key("us").array();
+  if (profile.has_steps)
+    for (const double ns : profile.of(StepMeasure::kLength)) json.us(ns);
   json.end_array().end_object();
 }
 
-/// @param what Of those for which there is no room.
-void write_list(DiffSectionContext& part, const std::vector<CheckResult>& claims,
+/// @param what Of those for which there is no component.
+void write_list(DiffSectionContext& part, const std::vector<CheckResult>& findings,
                 std::string_view what) {
   PageJson& json = part.json;
-  const std::size_t shown = std::min(claims.size(), part.rows);
+  const std::size_t shown = std::min(findings.size(), part.rows);
   json.array();
   for (std::size_t i = 0; i < shown; ++i) {
-    const CheckResult& claim = claims[i];
-    json.object().key("what").text(claim.subject).key("name").text(claim.name);
-    json.key("change").text(claim.change).key("more").flag(claim.is_increase);
-    json.key("sentence").text(claim.sentence).key("details").texts(claim.details);
-    json.key("evidence").texts(claim.evidence).end_object();
+    const CheckResult& finding = findings[i];
+    json.object().key("what").text(finding.subject).key("name").text(finding.name);
+    json.key("change").text(finding.change).key("more").flag(finding.is_increase);
+    json.key("sentence").text(finding.message).key("details").texts(finding.details);
+    json.key("evidence").texts(finding.evidence).end_object();
   }
   json.end_array();
-  if (claims.size() > shown)
-    part.left_out.push_back(
-        fmt::format("{} of the {} in words; they are in the tables", claims.size() - shown, what));
+  if (findings.size() > shown)
+    part.left_out.push_back(fmt::format("{} of the {} in words; they are in the tables",
+                                        findings.size() - shown, what));
 }
 
 }  // namespace
@@ -126,8 +126,8 @@ void write_metrics(DiffSectionContext& part) {
 
 void write_curves(DiffSectionContext& part) {
   part.json.array();
-  for (const StepProfile* side : {&part.process.before, &part.process.after})
-    write_curve(part.json, *side);
+  for (const StepProfile* profile : {&part.process.before, &part.process.after})
+    write_curve(part.json, *profile);
   part.json.end_array();
 }
 

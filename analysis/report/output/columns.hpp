@@ -39,19 +39,19 @@ class Columns {
 ///
 /// @param told told(row): a const Told&
 template <typename Row, typename Get>
-void add_activity_columns(Columns<Row>& c, Get told) {
+void add_activity_columns(Columns<Row>& c, Get reported) {
   c.add("doing", "Doing", Unit::kText,
-        [told](const Row& r) {
-          return told(r).ns == 0 ? std::string() : std::string(key_of(told(r).kind));
+        [reported](const Row& r) {
+          return reported(r).ns == 0 ? std::string() : std::string(key_of(reported(r).kind));
         })
-      .add("what", "What", Unit::kText, [told](const Row& r) { return told(r).what; })
+      .add("what", "What", Unit::kText, [reported](const Row& r) { return reported(r).what; })
       .add(
-          "function", "Function", Unit::kText, [told](const Row& r) { return told(r).function; },
-          false)
+          "function", "Function", Unit::kText,
+          [reported](const Row& r) { return reported(r).function; }, false)
       .add(
-          "line_by", "Line by", Unit::kText, [told](const Row& r) { return told(r).line_source; },
-          false)
-      .add("line", "Line", Unit::kText, [told](const Row& r) { return told(r).place(); });
+          "line_by", "Line by", Unit::kText,
+          [reported](const Row& r) { return reported(r).line_source; }, false)
+      .add("line", "Line", Unit::kText, [reported](const Row& r) { return reported(r).place(); });
 }
 
 }  // namespace gpuprof::report

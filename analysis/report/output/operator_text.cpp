@@ -152,8 +152,8 @@ std::vector<TextColumn> columns_of(const ProcessReport& a, const std::vector<Ope
   return columns;
 }
 
-support::Result<std::vector<TextColumn>> chosen(std::vector<TextColumn> all,
-                                                const std::vector<std::string>& wanted) {
+support::Result<std::vector<TextColumn>> selected(std::vector<TextColumn> all,
+                                                  const std::vector<std::string>& wanted) {
   if (wanted.empty()) return all;
   std::vector<TextColumn> some;
   std::vector<std::string> keys;
@@ -277,7 +277,7 @@ support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string
 support::Result<std::string> operator_text(ProcessReport& a, const OperatorTextOptions& options) {
   std::vector<OperatorRow> rows = group(a.operators.rows, options.grouping, a.stack_table);
   if (!options.sort_by.empty()) GPUPROF_CHECK(sort_operators(rows, options.sort_by));
-  GPUPROF_TRY(columns, chosen(columns_of(a, rows, options.grouping), options.columns));
+  GPUPROF_TRY(columns, selected(columns_of(a, rows, options.grouping), options.columns));
   const Totals totals{a.operators.self_cpu_ns, a.operators.self_device_ns};
   const std::string rule =
       line(columns, [](const TextColumn& c) { return std::string(c.width, '-'); });

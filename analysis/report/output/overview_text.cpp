@@ -246,13 +246,13 @@ std::string overview_text(Report& report, std::size_t width) {
             lines(a, width) + memory(a);
     if (!a.meta.missing.empty()) {
       text += "\nWhat is missing here\n";
-      for (const std::string& sentence : a.meta.missing) text += wrapped(sentence, "  - ", width);
+      for (const std::string& message : a.meta.missing) text += wrapped(message, "  - ", width);
     }
     if (&a != &report.processes.back()) text += "\n" + std::string(width, '=') + "\n\n";
   }
   if (!report.import_summary.messages.empty()) text += "\nLeft out or mended in reading\n";
-  for (const std::string& sentence : report.import_summary.messages)
-    text += wrapped(support::escape_control_characters(sentence), "  - ", width);
+  for (const std::string& message : report.import_summary.messages)
+    text += wrapped(support::escape_control_characters(message), "  - ", width);
   return text;
 }
 

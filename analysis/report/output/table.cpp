@@ -135,20 +135,20 @@ support::Result<void> sort_table(Table& table, std::string_view key) {
 }
 
 support::Result<void> select_columns(Table& table, const std::vector<std::string>& keys) {
-  Table chosen;
-  chosen.name = table.name;
+  Table selected;
+  selected.name = table.name;
   std::vector<std::size_t> from;
   for (const std::string& key : keys) {
     GPUPROF_TRY(column, find_column(table, key));
     from.push_back(column);
-    chosen.columns.push_back(table.columns[column]);
-    chosen.columns.back().format_cell = true;
+    selected.columns.push_back(table.columns[column]);
+    selected.columns.back().format_cell = true;
   }
   for (const auto& row : table.rows) {
-    auto& made = chosen.rows.emplace_back();
+    auto& made = selected.rows.emplace_back();
     for (const std::size_t at : from) made.push_back(row[at]);
   }
-  table = std::move(chosen);
+  table = std::move(selected);
   return {};
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLines = 3;
 constexpr double kMinShare = 0.002;
 /// Less is no line: borders of neighbouring steps, which files round.
-constexpr double kShownShare = 0.0005;
+constexpr double kPrintedShare = 0.0005;
 
 std::string title_text(const WallTimeRow& row) {
   const bool several = row.part == WallPhase::kWarmUp && row.count > 1;
@@ -78,7 +78,7 @@ std::string wall_time_text(const ProcessReport& a, std::size_t width) {
   std::string text = "\nWall time (all of it: --by wall; by line: --by stretch)\n";
   for (const WallTimeRow& row : wall.rows) {
     const auto ns = static_cast<double>(row.ns);
-    if (row.part != WallPhase::kSteps && ns < kShownShare * all) continue;
+    if (row.part != WallPhase::kSteps && ns < kPrintedShare * all) continue;
     text += fitted(fmt::format("  {:<22} {:>10}  {:>5.1f}%  {}", title_text(row), format_time(ns),
                                percent_of(ns, all), row_count_text(row)),
                    width);

@@ -23,7 +23,7 @@ namespace gpuprof::report::page {
 
 /// What is slow, where, and what to try: one entry of the page's list.
 struct PageAdvice {
-  std::string rule, title, sentence, change;
+  std::string rule, title, message, change;
   std::string file, function;
   int line = 0, last_line = 0;         // 0: not known; somewhere from `line` to `last_line`
   std::optional<double> share;         // of a step, 0..1

@@ -57,7 +57,7 @@ PageAdvice make_page_advice(const advice::Advice& one, const Report& report) {
   const advice::Rule* rule = advice::find_rule(one.rule);
   out.rule = one.rule;
   out.title = rule != nullptr ? std::string(rule->title) : out.rule;
-  out.sentence = one.finding;
+  out.message = one.finding;
   out.change = one.suggestion;
   out.file = one.where.file;
   out.line = one.where.line;

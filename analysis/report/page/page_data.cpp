@@ -21,7 +21,7 @@ void write_advice(PageJson& json, const std::vector<PageAdvice>& advice) {
   json.array();
   for (const PageAdvice& one : advice) {
     json.object().key("rule").text(one.rule).key("title").text(one.title);
-    json.key("sentence").text(one.sentence).key("change").text(one.change);
+    json.key("sentence").text(one.message).key("change").text(one.change);
     json.key("file").text(one.file).key("line").number(one.line);
     json.key("last_line").number(one.last_line).key("function").text(one.function).key("share");
     if (one.share)

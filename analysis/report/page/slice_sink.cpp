@@ -103,7 +103,7 @@ void SliceSink::on(const exporter::ResolvedSync& shown) {
 }
 
 void SliceSink::on(const exporter::ModuleCall& call) {
-  const std::string path = survey_.modules.name(call.path, survey_.names);
+  const std::string path = prescan_.modules.name(call.path, prescan_.names);
   keep({Group::kThread, call.tid, 0}, SliceKind::kModule, call.start_ns, call.end_ns, path);
 }
 
@@ -119,8 +119,8 @@ std::string SliceSink::title(const TrackKey& key) const {
     case Group::kThread:
       break;
   }
-  const auto thread = survey_.threads.find(static_cast<std::uint32_t>(which));
-  if (thread == survey_.threads.end() || thread->second.name.empty())
+  const auto thread = prescan_.threads.find(static_cast<std::uint32_t>(which));
+  if (thread == prescan_.threads.end() || thread->second.name.empty())
     return fmt::format("Thread {}", which);
   return fmt::format("Thread {} ({})", thread->second.name, which);
 }
@@ -136,7 +136,7 @@ void SliceSink::place(Slice& slice, std::vector<KeptEvent>::const_iterator first
     row = std::min(row, kMaxRows - 1);
     if (row >= free_from.size()) free_from.resize(row + 1);
     free_from[row] = std::max(free_from[row], e->end_ns);
-    slice.events.push_back({static_cast<std::int64_t>(e->start_ns - survey_.window.start_ns),
+    slice.events.push_back({static_cast<std::int64_t>(e->start_ns - prescan_.window.start_ns),
                             e->end_ns - e->start_ns,
                             static_cast<std::uint32_t>(slice.tracks.size()), row, e->name,
                             e->detail, e->flow, e->kind});
@@ -151,7 +151,7 @@ void SliceSink::finish(Slice& slice) {
     return std::tie(a.track, a.start_ns, b.end_ns, a.kind) <
            std::tie(b.track, b.start_ns, a.end_ns, b.kind);
   });
-  std::uint64_t end_ns = std::min(survey_.window.end_ns, cut_ns_);
+  std::uint64_t end_ns = std::min(prescan_.window.end_ns, cut_ns_);
   for (auto first = kept_.cbegin(); first != kept_.cend();) {
     const auto last = std::find_if(first, kept_.cend(),
                                    [first](const KeptEvent& e) { return e.track != first->track; });
@@ -161,7 +161,7 @@ void SliceSink::finish(Slice& slice) {
     place(slice, first, last);
     first = last;
   }
-  slice.length_ns = end_ns - survey_.window.start_ns;
+  slice.length_ns = end_ns - prescan_.window.start_ns;
   std::sort(slice.events.begin(), slice.events.end(), [](const SliceEvent& a, const SliceEvent& b) {
     return std::tie(a.track, a.row, a.start_ns) < std::tie(b.track, b.row, b.start_ns);
   });
@@ -169,7 +169,7 @@ void SliceSink::finish(Slice& slice) {
     slice.note = fmt::format(
         "The first {} of it: {} events that begin later are not in this page. gpuprof export gives "
         "a file with all of them.",
-        support::human_duration(cut_ns_ - survey_.window.start_ns), left_out_);
+        support::human_duration(cut_ns_ - prescan_.window.start_ns), left_out_);
   }
 }
 

@@ -35,8 +35,8 @@ class SliceStrings {
 
 class SliceSink final : public exporter::ResolvedSink {
  public:
-  SliceSink(const exporter::Prescan& survey, SliceStrings& texts, std::size_t limit)
-      : survey_(survey), texts_(texts), limit_(limit) {}
+  SliceSink(const exporter::Prescan& prescan, SliceStrings& texts, std::size_t limit)
+      : prescan_(prescan), texts_(texts), limit_(limit) {}
 
   using exporter::ResolvedSink::on;
   void on(const exporter::ResolvedStep& shown) override;
@@ -71,7 +71,7 @@ class SliceSink final : public exporter::ResolvedSink {
   void place(Slice& slice, std::vector<KeptEvent>::const_iterator first,
              std::vector<KeptEvent>::const_iterator last) const;
 
-  const exporter::Prescan& survey_;
+  const exporter::Prescan& prescan_;
   SliceStrings& texts_;
   const std::size_t limit_;
   std::vector<KeptEvent> kept_;

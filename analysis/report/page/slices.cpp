@@ -39,7 +39,7 @@ support::Result<PageTimeline> collect_slices(const spool::SessionView& session,
     // A file of the stretch alone: only its part of the spool is read.
     const exporter::FileRequest request{session, stretch.window, process, {}, {}, true, 0, {}};
     GPUPROF_TRY(shown, exporter::EventResolver::open(request));
-    SliceSink sink(shown->survey(), texts, limits.events);
+    SliceSink sink(shown->prescan(), texts, limits.events);
     GPUPROF_CHECK(shown->replay(sink));
     Slice slice;
     slice.title = stretch.title;

@@ -24,7 +24,7 @@ struct StepThreadOp {
   std::uint64_t wait_ns = 0;   // of it, in calls that wait for a GPU
   std::uint32_t wait_ops = 0;  // how many such calls
   std::int64_t sequence = -1;
-  std::uint32_t name = 0, inputs = 0, stack = 0;  // of Story; inputs: equal ids, equal inputs
+  std::uint32_t name = 0, inputs = 0, stack = 0;  // of Step thread; inputs: equal ids, equal inputs
   StepThreadOpKind kind = StepThreadOpKind::kPlain;
 };
 
@@ -94,7 +94,7 @@ struct StepThread {
 };
 
 /// What of [start, end) lies in steps. `at` is where to look first and moves on with the times.
-std::uint64_t overlap_with_steps(const StepThread& story, std::size_t* at, std::uint64_t start_ns,
-                                 std::uint64_t end_ns);
+std::uint64_t overlap_with_steps(const StepThread& step_thread, std::size_t* at,
+                                 std::uint64_t start_ns, std::uint64_t end_ns);
 
 }  // namespace gpuprof::report::advice

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From shown events to the story of the thread that steps.
+// From shown events to the step thread of the thread that steps.
 //
 // Context:  cli
 #include "analysis/report/step_thread/step_thread_builder.hpp"
@@ -53,12 +53,14 @@ bool covers(const StepThreadOp& outer, const StepThreadOp& inner) {
 
 }  // namespace
 
-std::uint64_t overlap_with_steps(const StepThread& story, std::size_t* at, std::uint64_t start_ns,
-                                 std::uint64_t end_ns) {
-  while (*at < story.steps.size() && story.steps[*at].end_ns <= start_ns) ++*at;
+std::uint64_t overlap_with_steps(const StepThread& step_thread, std::size_t* at,
+                                 std::uint64_t start_ns, std::uint64_t end_ns) {
+  while (*at < step_thread.steps.size() && step_thread.steps[*at].end_ns <= start_ns) ++*at;
   std::uint64_t sum = 0;
-  for (std::size_t i = *at; i < story.steps.size() && story.steps[i].start_ns < end_ns; ++i)
-    sum += std::min(end_ns, story.steps[i].end_ns) - std::max(start_ns, story.steps[i].start_ns);
+  for (std::size_t i = *at; i < step_thread.steps.size() && step_thread.steps[i].start_ns < end_ns;
+       ++i)
+    sum += std::min(end_ns, step_thread.steps[i].end_ns) -
+           std::max(start_ns, step_thread.steps[i].start_ns);
   return sum;
 }
 
@@ -67,29 +69,29 @@ void StepThreadBuilder::begin(exporter::EventResolver& shown) {
   stack_ids_.clear();
   seen_.clear();
   locks_.clear();
-  find_long_steps(shown.survey().steps);
-  const model::Window& window = shown.survey().window;
-  if (story_.start_real_ns == 0) story_.start_real_ns = window.stamp_real_ns;
+  find_long_steps(shown.prescan().steps);
+  const model::Window& window = shown.prescan().window;
+  if (step_thread_.start_real_ns == 0) step_thread_.start_real_ns = window.stamp_real_ns;
   first_ns_ = std::min(first_ns_, window.start_ns);
   last_ns_ = std::max(last_ns_, window.end_ns);
-  if (!shown.survey().steps.empty()) return;
-  tids_.insert(shown.survey().main_tid());
+  if (!shown.prescan().steps.empty()) return;
+  tids_.insert(shown.prescan().main_tid());
 }
 
 void StepThreadBuilder::on(const exporter::ResolvedStep& e) {
   tids_.insert(e.event.tid);
   if (wanted_ && (e.event.label < wanted_->first || e.event.label > wanted_->second)) return;
-  story_.steps.push_back({e.event.start_ns, e.event.end_ns, e.event.tid, e.event.label});
-  if (story_.loop.empty()) story_.loop = e.where;
+  step_thread_.steps.push_back({e.event.start_ns, e.event.end_ns, e.event.tid, e.event.label});
+  if (step_thread_.loop.empty()) step_thread_.loop = e.where;
 }
 
 void StepThreadBuilder::on(const exporter::ResolvedOperator& e) {
   const StepThreadOpKind kind = kind_of(e);
   if (e.kind == exporter::OpKind::kKnownCollective || e.kind == exporter::OpKind::kCollectiveRecord)
-    story_.collectives.push_back({e.interval.start_ns, e.interval.end_ns});
+    step_thread_.collectives.push_back({e.interval.start_ns, e.interval.end_ns});
   if (!on_step_thread(e.event.tid)) {
     if (kind == StepThreadOpKind::kEvaluate || is_node(e))
-      story_.backward.push_back({e.interval.start_ns, e.interval.end_ns, e.event.sequence});
+      step_thread_.backward.push_back({e.interval.start_ns, e.interval.end_ns, e.event.sequence});
     return;
   }
   if (!counts(e, kind)) return;
@@ -97,7 +99,7 @@ void StepThreadBuilder::on(const exporter::ResolvedOperator& e) {
   op.start_ns = e.interval.start_ns;
   op.end_ns = e.interval.end_ns;
   // What lies inside an operator that is already there, comes late.
-  if (!story_.ops.empty() && covers(story_.ops.back(), op)) return;
+  if (!step_thread_.ops.empty() && covers(step_thread_.ops.back(), op)) return;
   op.sequence = e.event.sequence < kNoSequence ? e.event.sequence : -1;
   op.name = name_of(e.name);
   op.inputs = e.event.inputs;
@@ -107,8 +109,9 @@ void StepThreadBuilder::on(const exporter::ResolvedOperator& e) {
 }
 
 void StepThreadBuilder::add_op(const StepThreadOp& op) {
-  while (!story_.ops.empty() && covers(op, story_.ops.back())) story_.ops.pop_back();
-  story_.ops.push_back(op);
+  while (!step_thread_.ops.empty() && covers(op, step_thread_.ops.back()))
+    step_thread_.ops.pop_back();
+  step_thread_.ops.push_back(op);
 }
 
 void StepThreadBuilder::on(const exporter::ResolvedApiCall& e) {
@@ -121,19 +124,20 @@ void StepThreadBuilder::on(const exporter::ResolvedApiCall& e) {
 void StepThreadBuilder::on(const exporter::ResolvedSample& e) {
   ThreadSample sample{e.event.ts_ns, e.event.weight_ns, 0, e.event.state != 0, false, e.event.tid};
   if (on_step_thread(e.event.tid)) {
-    if (story_.samples.size() >= kMaxSamples) return;
+    if (step_thread_.samples.size() >= kMaxSamples) return;
     sample.stack = stack_of(e.frames);
     sample.waits_for_gil =
         sample.blocked && (waits_for_interpreter(e.frames) ||
                            std::any_of(e.frames.begin(), e.frames.end(),
                                        [this](auto frame) { return wants_lock(frame); }));
-    story_.samples.push_back(sample);
+    step_thread_.samples.push_back(sample);
     return;
   }
   // Who sleeps may have the lock in its hands.
-  if (story_.other_thread_samples.size() >= kMaxOthers || !in_long_step(e.event.ts_ns)) return;
+  if (step_thread_.other_thread_samples.size() >= kMaxOthers || !in_long_step(e.event.ts_ns))
+    return;
   sample.stack = stack_of(e.frames);
-  if (sample.stack != 0) story_.other_thread_samples.push_back(sample);
+  if (sample.stack != 0) step_thread_.other_thread_samples.push_back(sample);
 }
 
 /// Whether a frame of a waiting thread is where CPython waits for the GIL.
@@ -187,17 +191,17 @@ bool StepThreadBuilder::in_long_step(std::uint64_t ts_ns) {
 }
 
 void StepThreadBuilder::on(const exporter::ResolvedOverhead& e) {
-  story_.overheads.push_back({e.event.start_ns, e.event.end_ns, name_of(e.name)});
+  step_thread_.overheads.push_back({e.event.start_ns, e.event.end_ns, name_of(e.name)});
 }
 
 void StepThreadBuilder::on(const model::Allocation& e) {
-  if (on_step_thread(e.tid)) story_.blocks.push_back({e.start_ns, e.address, e.bytes});
+  if (on_step_thread(e.tid)) step_thread_.blocks.push_back({e.start_ns, e.address, e.bytes});
 }
 
 std::uint32_t StepThreadBuilder::name_of(std::string_view name) {
   const auto [found, added] =
-      names_.try_emplace(std::string(name), static_cast<std::uint32_t>(story_.names.size()));
-  if (added) story_.names.emplace_back(name);
+      names_.try_emplace(std::string(name), static_cast<std::uint32_t>(step_thread_.names.size()));
+  if (added) step_thread_.names.emplace_back(name);
   return found->second;
 }
 
@@ -208,9 +212,9 @@ FrameId StepThreadBuilder::frame_of(exporter::StackFormatter::Frame frame) {
   if (place.kind != symbols::FrameKind::kPython) return 0;
   const std::string text(shown_->stacks().name(frame));
   const auto [found, added] =
-      frames_.try_emplace(text, static_cast<FrameId>(story_.places.frames.size()));
+      frames_.try_emplace(text, static_cast<FrameId>(step_thread_.places.frames.size()));
   if (added) {
-    story_.places.frames.push_back(
+    step_thread_.places.frames.push_back(
         {text, place.name, place.file, place.line, true, is_user_code_file(place.file)});
   }
   return at->second = found->second;
@@ -226,9 +230,9 @@ std::uint32_t StepThreadBuilder::stack_of(std::span<const exporter::StackFormatt
     kept.erase(kept.begin() + kInnermost, kept.end() - kOutermost);
   if (kept.empty()) return 0;
   std::string key(reinterpret_cast<const char*>(kept.data()), kept.size() * sizeof(FrameId));
-  const auto [found, added] =
-      stacks_.try_emplace(std::move(key), static_cast<std::uint32_t>(story_.places.stacks.size()));
-  if (added) story_.places.stacks.push_back(std::move(kept));
+  const auto [found, added] = stacks_.try_emplace(
+      std::move(key), static_cast<std::uint32_t>(step_thread_.places.stacks.size()));
+  if (added) step_thread_.places.stacks.push_back(std::move(kept));
   return found->second;
 }
 
@@ -242,17 +246,17 @@ std::uint32_t StepThreadBuilder::stack_of(model::StackId stack, std::uint64_t ts
 }
 
 void StepThreadBuilder::sort_steps() {
-  auto& steps = story_.steps;
+  auto& steps = step_thread_.steps;
   std::sort(steps.begin(), steps.end(),
             [](const TimedStep& a, const TimedStep& b) { return a.start_ns < b.start_ns; });
-  if (!steps.empty() || story_.ops.empty() || wanted_) return;
-  story_.is_synthetic = true;
-  steps.push_back({std::min(first_ns_, story_.ops.front().start_ns),
-                   std::max(last_ns_, story_.ops.back().end_ns), 0});
+  if (!steps.empty() || step_thread_.ops.empty() || wanted_) return;
+  step_thread_.is_synthetic = true;
+  steps.push_back({std::min(first_ns_, step_thread_.ops.front().start_ns),
+                   std::max(last_ns_, step_thread_.ops.back().end_ns), 0});
 }
 
 void StepThreadBuilder::drop_nested() {
-  auto& ops = story_.ops;
+  auto& ops = step_thread_.ops;
   std::sort(ops.begin(), ops.end(), [](const StepThreadOp& a, const StepThreadOp& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
   });
@@ -272,19 +276,19 @@ void StepThreadBuilder::attach_waits() {
             [](const GpuWait& a, const GpuWait& b) { return a.start_ns < b.start_ns; });
   std::size_t at = 0;
   for (const GpuWait& wait : waits_) {
-    while (at < story_.ops.size() && story_.ops[at].end_ns <= wait.start_ns) ++at;
-    if (at == story_.ops.size() || story_.ops[at].start_ns > wait.start_ns) {
-      story_.waits.push_back(wait);
+    while (at < step_thread_.ops.size() && step_thread_.ops[at].end_ns <= wait.start_ns) ++at;
+    if (at == step_thread_.ops.size() || step_thread_.ops[at].start_ns > wait.start_ns) {
+      step_thread_.waits.push_back(wait);
       continue;
     }
-    story_.ops[at].wait_ns += wait.end_ns - wait.start_ns;
-    ++story_.ops[at].wait_ops;
+    step_thread_.ops[at].wait_ns += wait.end_ns - wait.start_ns;
+    ++step_thread_.ops[at].wait_ops;
   }
   waits_.clear();
 }
 
 void StepThreadBuilder::merge_collectives() {
-  auto& talks = story_.collectives;
+  auto& talks = step_thread_.collectives;
   std::sort(talks.begin(), talks.end(), [](const CollectiveSpan& a, const CollectiveSpan& b) {
     return a.start_ns < b.start_ns;
   });
@@ -303,18 +307,19 @@ StepThread StepThreadBuilder::finish(std::size_t warm_up) {
   attach_waits();
   merge_collectives();
   sort_steps();
-  const auto apart =
-      story_.steps.begin() + static_cast<std::ptrdiff_t>(std::min(warm_up, story_.steps.size()));
-  story_.warm_up.assign(story_.steps.begin(), apart);
-  story_.steps.erase(story_.steps.begin(), apart);
+  const auto apart = step_thread_.steps.begin() +
+                     static_cast<std::ptrdiff_t>(std::min(warm_up, step_thread_.steps.size()));
+  step_thread_.warm_up.assign(step_thread_.steps.begin(), apart);
+  step_thread_.steps.erase(step_thread_.steps.begin(), apart);
   const auto by_time = [](const auto& a, const auto& b) { return a.ts_ns < b.ts_ns; };
-  std::stable_sort(story_.samples.begin(), story_.samples.end(), by_time);
-  std::stable_sort(story_.other_thread_samples.begin(), story_.other_thread_samples.end(), by_time);
-  std::stable_sort(story_.blocks.begin(), story_.blocks.end(), by_time);
-  std::sort(story_.backward.begin(), story_.backward.end(),
+  std::stable_sort(step_thread_.samples.begin(), step_thread_.samples.end(), by_time);
+  std::stable_sort(step_thread_.other_thread_samples.begin(),
+                   step_thread_.other_thread_samples.end(), by_time);
+  std::stable_sort(step_thread_.blocks.begin(), step_thread_.blocks.end(), by_time);
+  std::sort(step_thread_.backward.begin(), step_thread_.backward.end(),
             [](const BackwardNode& a, const BackwardNode& b) { return a.start_ns < b.start_ns; });
   shown_ = nullptr;
-  return std::move(story_);
+  return std::move(step_thread_);
 }
 
 }  // namespace gpuprof::report::advice

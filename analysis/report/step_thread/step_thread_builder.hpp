@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers a Story from what a file shows.
+// Gathers a Step thread from what a file shows.
 //
 // Context:  cli
-// Owns:     the story until finish()
+// Owns:     the step thread until finish()
 // Promises: memory grows with outermost operators, blocks and samples of one thread, not with
 // events Not here: what rules make of it
 #pragma once
@@ -59,7 +59,7 @@ class StepThreadBuilder final : public exporter::ResolvedSink {
   bool waits_for_interpreter(std::span<const exporter::StackFormatter::Frame> frames);
 
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wanted_;
-  StepThread story_;
+  StepThread step_thread_;
   exporter::EventResolver* shown_ = nullptr;
   std::unordered_set<std::uint32_t> tids_;  // that step
   std::unordered_map<std::string, std::uint32_t> names_;

@@ -53,7 +53,7 @@ void TimelineBuilder::on(const exporter::ResolvedGpuEvent<model::Kernel>& k) {
     made.shared_bytes = k.event.static_shared_bytes + k.event.dynamic_shared_bytes;
     made.tensor_core = uses_tensor_cores(k.name);
     made.nccl = k.event.channel == model::kChannelOfCollective || is_collective_kernel(k.name);
-    const auto& devices = shown_.survey().devices;
+    const auto& devices = shown_.prescan().devices;
     if (const auto device = devices.find(k.device); device != devices.end()) {
       const exporter::Occupancy o = exporter::occupancy(device->second, k.event);
       made.blocks_per_sm = o.blocks_per_sm;

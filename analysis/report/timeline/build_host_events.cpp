@@ -14,7 +14,7 @@ namespace {
 using exporter::Nesting;
 using exporter::OpKind;
 
-constexpr std::array<std::string_view, 6> kNotTold = {  // by PyTorch's own tables neither
+constexpr std::array<std::string_view, 6> kNotReported = {  // by PyTorch's own tables neither
     "profiler::_record_function_enter",
     "profiler::_record_function_enter_new",
     "profiler::_record_function_exit",
@@ -63,7 +63,7 @@ void TimelineBuilder::python(const PythonInterval& call, Index key) {
 
 void TimelineBuilder::on(const exporter::ResolvedOperator& o) {
   if (!in_range(o.interval.start_ns) || !try_add_event()) return;
-  if (std::find(kNotTold.begin(), kNotTold.end(), o.name) != kNotTold.end()) return;
+  if (std::find(kNotReported.begin(), kNotReported.end(), o.name) != kNotReported.end()) return;
   const bool annotation = o.event.scope == model::kScopeUser;
   const bool enclosing = o.nesting == Nesting::kEnclosing;
   const Index k =
@@ -87,10 +87,10 @@ void TimelineBuilder::on(const exporter::ResolvedOperator& o) {
 }
 
 void TimelineBuilder::collective(const exporter::ResolvedOperator& o) {
-  const exporter::Prescan& survey = shown_.survey();
-  const model::InputsId recorded = survey.collectives.inputs_of(o.event.id);
+  const exporter::Prescan& prescan = shown_.prescan();
+  const model::InputsId recorded = prescan.collectives.inputs_of(o.event.id);
   const CollectiveInputs inputs =
-      collective_inputs(survey.inputs.words(recorded != 0 ? recorded : o.event.inputs));
+      collective_inputs(prescan.inputs.words(recorded != 0 ? recorded : o.event.inputs));
   timeline_.collectives.push_back({o.event.id, inputs.bytes, dictionary_.texts.id(inputs.dtype),
                                    dictionary_.texts.id(inputs.group)});
 }
@@ -174,9 +174,9 @@ void TimelineBuilder::on(const model::Allocation& a) {
 Index TimelineBuilder::module(exporter::ModulePaths::Path path) {
   if (path == 0) return kNoIndex;
   return modules_.get(path, [&] {
-    const exporter::Prescan& survey = shown_.survey();
-    const Index parent = module(survey.modules.parent(path));
-    const std::string name = survey.modules.name(path, survey.names);
+    const exporter::Prescan& prescan = shown_.prescan();
+    const Index parent = module(prescan.modules.parent(path));
+    const std::string name = prescan.modules.name(path, prescan.names);
     const std::string all =
         parent == kNoIndex ? name
                            : dictionary_.texts.text(dictionary_.modules[parent].path) + "." + name;

@@ -131,20 +131,20 @@ void find_stacks(Timeline& t, const Dictionary& d) {
 /// Totals where the records have none.
 void derive_allocated_bytes(Timeline& t) {
   struct Level {
-    bool told = false;
+    bool reported = false;
     std::int64_t now = 0, lowest = 0;
   };
   std::map<std::int32_t, Level> levels;
   for (const AllocationEvent& a : t.allocations) {
     Level& level = levels[a.device];
-    level.told = level.told || a.allocated_bytes != 0;
+    level.reported = level.reported || a.allocated_bytes != 0;
     level.now += a.bytes;
     level.lowest = std::min(level.lowest, level.now);
   }
   for (auto& [device, level] : levels) level.now = -level.lowest;
   for (AllocationEvent& a : t.allocations) {
     Level& level = levels[a.device];
-    if (level.told) continue;
+    if (level.reported) continue;
     level.now += a.bytes;
     a.allocated_bytes = static_cast<std::uint64_t>(level.now);
     a.relative = true;

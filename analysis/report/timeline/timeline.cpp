@@ -25,7 +25,7 @@ support::Result<Timeline> build_timeline(exporter::EventResolver& shown,
   }
   const Index key = dictionary.host_key({0, 0, 0, 0, OperatorKind::kPythonCall});
   for (const PythonInterval& call : options.python_calls)
-    if (call.pid == shown.survey().pid) gatherer.python(call, key);
+    if (call.pid == shown.prescan().pid) gatherer.python(call, key);
   link_events(timeline, dictionary, options.steps.has_value());
   return timeline;
 }

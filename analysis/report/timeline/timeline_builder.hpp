@@ -44,10 +44,10 @@ class TimelineBuilder final : public exporter::ResolvedSink {
   TimelineBuilder(exporter::EventResolver& shown, const ProcessReportOptions& options,
                   Dictionary& dictionary, Timeline& timeline)
       : shown_(shown), options_(options), dictionary_(dictionary), timeline_(timeline) {
-    const exporter::Prescan& survey = shown.survey();
+    const exporter::Prescan& prescan = shown.prescan();
     if (!options.steps) return;
     from_ns_ = to_ns_ = 0;
-    for (const model::Step& step : survey.steps) {
+    for (const model::Step& step : prescan.steps) {
       if (step.label < options.steps->first || step.label > options.steps->last) continue;
       if (to_ns_ == 0) from_ns_ = step.start_ns;
       to_ns_ = std::max(to_ns_, step.end_ns);
@@ -88,7 +88,7 @@ class TimelineBuilder final : public exporter::ResolvedSink {
   }
   StringRef shapes(model::InputsId id) {
     return shapes_.get(
-        id, [&] { return dictionary_.texts.id(format_shapes(shown_.survey().inputs.words(id))); });
+        id, [&] { return dictionary_.texts.id(format_shapes(shown_.prescan().inputs.words(id))); });
   }
   StackRef stack(model::StackId id, std::uint64_t ts_ns) {
     if (id == 0) return 0;

@@ -88,7 +88,7 @@ void LineAggregator::add_unknown(std::uint64_t ns, std::uint64_t label) {
 /// Time between two lines, in which no sample was taken, belongs to the line there that samples saw
 /// at other times.
 void LineAggregator::merge_gaps_into_lines() {
-  const auto& frames = e_.story().places.frames;
+  const auto& frames = e_.step_thread().places.frames;
   for (auto gap = groups_.begin(); gap != groups_.end();) {
     const auto [from, to] = gap->first;
     LineKey best;
@@ -119,8 +119,8 @@ void LineAggregator::merge_gaps_into_lines() {
 
 /// The line of a group: that of the loop's level, or the one further in that takes most of it.
 void LineAggregator::set_location(const LineKey& home, const LineTotals& group,
-                                  HostActivity& told) {
-  const auto& frames = e_.story().places.frames;
+                                  HostActivity& reported) {
+  const auto& frames = e_.step_thread().places.frames;
   LineKey at = home;
   std::vector<const TimeShare*> bits;
   std::uint64_t all = 0;
@@ -139,13 +139,13 @@ void LineAggregator::set_location(const LineKey& home, const LineTotals& group,
         next[chain[i]] += bit->ns;
         names[frames[chain[i].frame].name] += bit->ns;
       } else if (bit->name != 0) {
-        names[e_.story().names[bit->name]] += bit->ns;
+        names[e_.step_thread().names[bit->name]] += bit->ns;
       } else if (bit->callee != 0) {
         names[call_name(frames[bit->callee], bit->doing)] += bit->ns;
       }
     }
     // Who evaluates less looks at the call, not at what is called.
-    if (next.empty() || told.kind == HostActivityKind::kEvaluation) break;
+    if (next.empty() || reported.kind == HostActivityKind::kEvaluation) break;
     const LineKey deeper = most(next);
     if (static_cast<double>(next[deeper]) < kDominantShare * static_cast<double>(all)) break;
     at = deeper;
@@ -155,26 +155,27 @@ void LineAggregator::set_location(const LineKey& home, const LineTotals& group,
       return i >= chain.size() || chain[i] != at;
     });
   }
-  if (!names.empty()) told.what = most(names);
+  if (!names.empty()) reported.what = most(names);
   if (at.frame == 0) return;
   const StackFrame& frame = frames[at.frame];
-  told.file = frame.file;
-  told.function = frame.name;
-  told.line = told.last_line = frame.line;
-  told.line_source = told.kind == HostActivityKind::kGilWait ? "samples of another thread" : "";
+  reported.file = frame.file;
+  reported.function = frame.name;
+  reported.line = reported.last_line = frame.line;
+  reported.line_source =
+      reported.kind == HostActivityKind::kGilWait ? "samples of another thread" : "";
   if (at.after == 0) return;
   const advice::SourceLines::LineSpan span =
       e_.sources().lines_between(frame.file, frame.line, frames[at.after].line);
-  told.line = span.first;
-  told.last_line = span.last;
-  told.line_source = span.from_text ? "the program's text" : "operators around it";
-  if (span.waits && told.kind == HostActivityKind::kUserCode)
-    told.kind = HostActivityKind::kWaiting;
+  reported.line = span.first;
+  reported.last_line = span.last;
+  reported.line_source = span.from_text ? "the program's text" : "operators around it";
+  if (span.waits && reported.kind == HostActivityKind::kUserCode)
+    reported.kind = HostActivityKind::kWaiting;
 }
 
 HostActivity LineAggregator::make_activity(const LineKey& home, const LineTotals& group) {
-  HostActivity told;
-  told.ns = group.ns;
+  HostActivity reported;
+  reported.ns = group.ns;
   std::map<HostActivityKind, std::uint64_t> doing;
   std::uint64_t all = 0, seen = 0, weights = 0, sampled = 0, free_ops = 0, numbered = 0;
   for (const TimeShare& bit : group.bits) {
@@ -185,18 +186,18 @@ HostActivity LineAggregator::make_activity(const LineKey& home, const LineTotals
     if (bit.weight_ns != 0) sampled += bit.ns;
     (bit.sequenced ? numbered : free_ops) += bit.ops;
   }
-  if (all == 0) return told;
-  told.kind = most(doing);
+  if (all == 0) return reported;
+  reported.kind = most(doing);
   const bool no_grad =
       numbered == 0 && free_ops >= kEvaluationOps * std::max<std::uint64_t>(1, group.times.size());
-  if (told.kind == HostActivityKind::kOperators && no_grad && e_.runs_backward())
-    told.kind = HostActivityKind::kEvaluation;
-  told.observed_share = static_cast<double>(seen) / static_cast<double>(all);
-  told.sampled_share = static_cast<double>(weights) / static_cast<double>(all);
-  set_location(home, group, told);
-  if (told.line_source.empty() && told.line != 0)
-    told.line_source = 2 * sampled >= all ? "samples" : "operators";
-  return told;
+  if (reported.kind == HostActivityKind::kOperators && no_grad && e_.runs_backward())
+    reported.kind = HostActivityKind::kEvaluation;
+  reported.observed_share = static_cast<double>(seen) / static_cast<double>(all);
+  reported.sampled_share = static_cast<double>(weights) / static_cast<double>(all);
+  set_location(home, group, reported);
+  if (reported.line_source.empty() && reported.line != 0)
+    reported.line_source = 2 * sampled >= all ? "samples" : "operators";
+  return reported;
 }
 
 std::vector<SlowSpot> LineAggregator::finish(std::size_t most_lines) {

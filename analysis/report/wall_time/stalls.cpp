@@ -15,7 +15,7 @@ using advice::StepThread;
 using advice::TimedStep;
 
 constexpr double kToSigma = 1.4826;  // of the median of distances, in a normal distribution
-/// Of what a step takes longer: what one line takes longer, to be told.
+/// Of what a step takes longer: what one line takes longer, to be reported.
 constexpr double kPart = 0.25;
 /// Usual steps that are looked at, and long ones.
 constexpr std::size_t kUsual = 200, kMaxLongSteps = 20'000;
@@ -52,22 +52,22 @@ std::map<LineKey, double> usual_homes(const std::vector<const TimedStep*>& steps
 
 }  // namespace
 
-std::vector<SlowSpot> find_stalls(const StepThread& story, TimeAttributor& explainer,
+std::vector<SlowSpot> find_stalls(const StepThread& step_thread, TimeAttributor& explainer,
                                   std::uint64_t* usual_ns) {
   *usual_ns = 0;
-  if (story.is_synthetic || story.steps.empty()) return {};
+  if (step_thread.is_synthetic || step_thread.steps.empty()) return {};
   std::vector<std::uint64_t> lengths, distances;
-  for (const TimedStep& step : story.steps) lengths.push_back(step.length_ns());
+  for (const TimedStep& step : step_thread.steps) lengths.push_back(step.length_ns());
   const std::uint64_t usual = *usual_ns = median(lengths);
-  if (story.steps.size() < kMinSteps) return {};
+  if (step_thread.steps.size() < kMinSteps) return {};
   for (const std::uint64_t ns : lengths) distances.push_back(ns > usual ? ns - usual : usual - ns);
   const auto spread = static_cast<std::uint64_t>(kStallSpreads * kToSigma *
                                                  static_cast<double>(median(std::move(distances))));
   const std::uint64_t least = std::max({usual, spread, kMinStallNs});
   std::vector<const TimedStep*> stalled, others;
-  for (const TimedStep& step : story.steps)
+  for (const TimedStep& step : step_thread.steps)
     (step.length_ns() >= usual + least ? stalled : others).push_back(&step);
-  if (stalled.empty() || stalled.size() * 3 > story.steps.size()) return {};
+  if (stalled.empty() || stalled.size() * 3 > step_thread.steps.size()) return {};
   if (stalled.size() > kMaxLongSteps) {
     std::nth_element(stalled.begin(), stalled.begin() + kMaxLongSteps, stalled.end(),
                      [](const auto* a, const auto* b) { return a->length_ns() > b->length_ns(); });
@@ -80,16 +80,16 @@ std::vector<SlowSpot> find_stalls(const StepThread& story, TimeAttributor& expla
   for (const TimedStep* step : stalled) {
     const std::uint64_t more = step->length_ns() - usual;
     const Attribution look = explainer.attribute_interval(step->start_ns, step->end_ns);
-    bool told = false;
+    bool reported = false;
     for (const auto& [home, ns] : by_home(explainer, look)) {
       const auto known = homes.find(home);
       const auto usually = static_cast<std::uint64_t>(known == homes.end() ? 0 : known->second);
       if (ns <= usually || static_cast<double>(ns - usually) < kPart * static_cast<double>(more))
         continue;
       lines.add(look, home, ns - usually, step->label);
-      told = true;
+      reported = true;
     }
-    if (!told) lines.add_unknown(more, step->label);
+    if (!reported) lines.add_unknown(more, step->label);
   }
   return lines.finish(kAllLines);
 }

@@ -20,7 +20,7 @@ inline constexpr double kStallSpreads = 6;
 inline constexpr std::uint64_t kMinStallNs = 2'000'000;
 
 /// @param usual_ns The median of the steps that count; 0: there are none.
-std::vector<SlowSpot> find_stalls(const advice::StepThread& story, TimeAttributor& explainer,
+std::vector<SlowSpot> find_stalls(const advice::StepThread& step_thread, TimeAttributor& explainer,
                                   std::uint64_t* usual_ns);
 
 }  // namespace gpuprof::report

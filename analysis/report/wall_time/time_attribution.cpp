@@ -41,12 +41,12 @@ auto first_from(const Samples& samples, std::uint64_t ns) {
 
 }  // namespace
 
-TimeAttributor::TimeAttributor(const advice::StepThread& story)
-    : story_(story), sources_(story.start_real_ns) {
-  lock_seen_ = std::any_of(story.samples.begin(), story.samples.end(),
+TimeAttributor::TimeAttributor(const advice::StepThread& step_thread)
+    : step_thread_(step_thread), sources_(step_thread.start_real_ns) {
+  lock_seen_ = std::any_of(step_thread.samples.begin(), step_thread.samples.end(),
                            [](const ThreadSample& s) { return s.waits_for_gil; });
-  trains_ = !story.backward.empty() ||
-            std::any_of(story.ops.begin(), story.ops.end(), [](const StepThreadOp& op) {
+  trains_ = !step_thread.backward.empty() ||
+            std::any_of(step_thread.ops.begin(), step_thread.ops.end(), [](const StepThreadOp& op) {
               return op.kind == StepThreadOpKind::kEvaluate || op.sequence >= 0;
             });
   find_loop_level();
@@ -56,11 +56,11 @@ TimeAttributor::TimeAttributor(const advice::StepThread& story)
 /// holds the loop.
 void TimeAttributor::find_loop_level() {
   std::vector<std::uint32_t> asked;
-  const std::size_t every = story_.ops.size() / kMaxSampledStacks + 1;
+  const std::size_t every = step_thread_.ops.size() / kMaxSampledStacks + 1;
   std::size_t at = 0;
-  for (std::size_t i = 0; i < story_.ops.size(); i += every) {
-    const StepThreadOp& op = story_.ops[i];
-    if (op.stack != 0 && overlap_with_steps(story_, &at, op.start_ns, op.end_ns) != 0)
+  for (std::size_t i = 0; i < step_thread_.ops.size(); i += every) {
+    const StepThreadOp& op = step_thread_.ops[i];
+    if (op.stack != 0 && overlap_with_steps(step_thread_, &at, op.start_ns, op.end_ns) != 0)
       asked.push_back(op.stack);
   }
   std::map<std::uint32_t, std::size_t> counts;
@@ -72,8 +72,8 @@ void TimeAttributor::find_loop_level() {
       if (chain.size() <= level_.size()) continue;
       bool same = true;
       for (std::size_t d = 0; d < level_.size() && same; ++d)
-        same = function_of(story_.places.frames[chain[d].frame]) == level_[d];
-      if (same) next[function_of(story_.places.frames[chain[level_.size()].frame])] += count;
+        same = function_of(step_thread_.places.frames[chain[d].frame]) == level_[d];
+      if (same) next[function_of(step_thread_.places.frames[chain[level_.size()].frame])] += count;
     }
     const auto most = std::max_element(
         next.begin(), next.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -90,7 +90,7 @@ void TimeAttributor::find_loop_level() {
 std::size_t TimeAttributor::loop_index(const UserFrames& chain) const {
   std::size_t depth = 0;
   while (depth < chain.size() && depth < level_.size() &&
-         function_of(story_.places.frames[chain[depth].frame]) == level_[depth])
+         function_of(step_thread_.places.frames[chain[depth].frame]) == level_[depth])
     ++depth;
   return depth == 0 ? 0 : depth - 1;
 }
@@ -112,29 +112,29 @@ LineKey TimeAttributor::loop_line(const TimeShare& bit) const {
 }
 
 TimeAttributor::StackInfo TimeAttributor::classify_stack(std::uint32_t stack) {
-  StackInfo said;
-  const auto& frames = story_.places.stacks[stack];
+  StackInfo reported;
+  const auto& frames = step_thread_.places.stacks[stack];
   UserFrames chain;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-    if (story_.places.frames[*frame].is_user_code) chain.push_back({*frame, 0});
+    if (step_thread_.places.frames[*frame].is_user_code) chain.push_back({*frame, 0});
   // Innermost first: what the last one of the program's own called.
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (!story_.places.frames[frames[i]].is_user_code) continue;
-    said.callee = i == 0 ? 0 : frames[i - 1];
+    if (!step_thread_.places.frames[frames[i]].is_user_code) continue;
+    reported.callee = i == 0 ? 0 : frames[i - 1];
     break;
   }
-  said.doing = classify_activity(story_.places, frames);
-  if (said.doing == HostActivityKind::kImport)
-    said.callee = imported_module_frame(story_.places, frames);
-  said.chain = chain_id(std::move(chain));
-  return said;
+  reported.doing = classify_activity(step_thread_.places, frames);
+  if (reported.doing == HostActivityKind::kImport)
+    reported.callee = imported_module_frame(step_thread_.places, frames);
+  reported.chain = chain_id(std::move(chain));
+  return reported;
 }
 
 const TimeAttributor::StackInfo& TimeAttributor::of(std::uint32_t stack) {
   const auto [at, fresh] = stacks_.try_emplace(stack);
   if (fresh) {
-    const StackInfo said = classify_stack(stack);
-    return stacks_[stack] = said;
+    const StackInfo reported = classify_stack(stack);
+    return stacks_[stack] = reported;
   }
   return at->second;
 }
@@ -149,17 +149,17 @@ std::uint32_t TimeAttributor::gap_chain(std::uint32_t before, std::uint32_t afte
   std::size_t d = 0;
   for (; d < left.size() && d < right.size() && left[d] == right[d]; ++d) common.push_back(left[d]);
   if (d < left.size() && d < right.size() &&
-      function_of(story_.places.frames[left[d].frame]) ==
-          function_of(story_.places.frames[right[d].frame]))
+      function_of(step_thread_.places.frames[left[d].frame]) ==
+          function_of(step_thread_.places.frames[right[d].frame]))
     common.push_back({left[d].frame, right[d].frame});
   return gaps_[std::uint64_t{before} << 32 | after] = chain_id(std::move(common));
 }
 
 FrameId TimeAttributor::line_of_lock_holder(std::uint64_t start_ns, std::uint64_t end_ns) const {
   std::map<FrameId, std::uint64_t> running, blocked;
-  for (auto s = first_from(story_.other_thread_samples, start_ns);
-       s != story_.other_thread_samples.end() && s->ts_ns < end_ns; ++s) {
-    const FrameId line = story_.places.user_frame(s->stack);
+  for (auto s = first_from(step_thread_.other_thread_samples, start_ns);
+       s != step_thread_.other_thread_samples.end() && s->ts_ns < end_ns; ++s) {
+    const FrameId line = step_thread_.places.user_frame(s->stack);
     if (line != 0 && !s->waits_for_gil)
       (s->blocked ? blocked : running)[line] += std::max<std::uint64_t>(1, s->weight_ns);
   }
@@ -181,8 +181,8 @@ bool TimeAttributor::add_lock(Attribution& attribute_interval, std::uint64_t sta
   if (!wanted) {
     if (!lock_seen_ || other == 0 || end_ns - start_ns < kLockNs) return false;
     std::uint64_t ran_ns = 0;
-    for (auto s = first_from(story_.other_thread_samples, start_ns);
-         s != story_.other_thread_samples.end() && s->ts_ns < end_ns; ++s)
+    for (auto s = first_from(step_thread_.other_thread_samples, start_ns);
+         s != step_thread_.other_thread_samples.end() && s->ts_ns < end_ns; ++s)
       if (!s->blocked) ran_ns += s->weight_ns;
     if (static_cast<double>(ran_ns) < kLockShare * static_cast<double>(end_ns - start_ns))
       return false;
@@ -199,14 +199,14 @@ bool TimeAttributor::add_lock(Attribution& attribute_interval, std::uint64_t sta
 bool TimeAttributor::add_samples(Attribution& attribute_interval, const StepThreadOp* op,
                                  std::uint64_t since_ns, std::uint64_t start_ns,
                                  std::uint64_t end_ns) {
-  auto first = first_from(story_.samples, start_ns);
+  auto first = first_from(step_thread_.samples, start_ns);
   auto last = first;
   std::uint64_t asleep = 0, wanted = 0;
-  for (; last != story_.samples.end() && last->ts_ns < end_ns; ++last)
+  for (; last != step_thread_.samples.end() && last->ts_ns < end_ns; ++last)
     ++(last->waits_for_gil ? wanted : asleep);
   if (first == last) {
     // A stretch of one stack that began before, at the same, may reach over most of this.
-    if (first == story_.samples.begin()) return false;
+    if (first == step_thread_.samples.begin()) return false;
     --first;
     if (first->ts_ns < since_ns) return false;
     if (first->ts_ns + first->weight_ns < start_ns + (end_ns - start_ns) / 2) return false;
@@ -227,11 +227,11 @@ void TimeAttributor::distribute(Attribution& attribute_interval, const StepThrea
   for (const ThreadSample& sample : samples) weights += weight(sample);
   std::uint64_t left = ns;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const StackInfo said = of(samples[i].stack);
+    const StackInfo reported = of(samples[i].stack);
     TimeShare bit;
-    bit.chain = said.chain;
-    bit.callee = said.callee;
-    bit.doing = said.doing;
+    bit.chain = reported.chain;
+    bit.callee = reported.callee;
+    bit.doing = reported.doing;
     bit.seen = true;
     bit.gap = op == nullptr;
     if (op != nullptr) {
@@ -253,20 +253,20 @@ void TimeAttributor::distribute(Attribution& attribute_interval, const StepThrea
 
 void TimeAttributor::add_op(Attribution& attribute_interval, std::size_t i, std::uint64_t start_ns,
                             std::uint64_t end_ns) {
-  const StepThreadOp& op = story_.ops[i];
+  const StepThreadOp& op = step_thread_.ops[i];
   if (end_ns - start_ns >= kSampledOpNs) {
     if (op.wait_ns * 2 < end_ns - start_ns &&
         add_samples(attribute_interval, &op, op.start_ns, start_ns, end_ns))
       return;
     if (op.wait_ns == 0 && add_lock(attribute_interval, start_ns, end_ns, false)) return;
   }
-  const StackInfo said = of(op.stack);
+  const StackInfo reported = of(op.stack);
   TimeShare bit;
-  bit.chain = said.chain;
-  bit.callee = said.callee;
+  bit.chain = reported.chain;
+  bit.callee = reported.callee;
   bit.doing = op.wait_ns * 2 >= end_ns - start_ns && op.wait_ns != 0 ? HostActivityKind::kGpuWait
-              : said.doing == HostActivityKind::kUserCode            ? classify_activity(op)
-                                                                     : said.doing;
+              : reported.doing == HostActivityKind::kUserCode        ? classify_activity(op)
+                                                                     : reported.doing;
   bit.name = op.name;
   bit.seen = true;
   bit.sequenced = has_sequence_number(op);
@@ -278,23 +278,23 @@ void TimeAttributor::add_op(Attribution& attribute_interval, std::size_t i, std:
 void TimeAttributor::add_gap(Attribution& attribute_interval, std::size_t next,
                              std::uint64_t start_ns, std::uint64_t end_ns) {
   if (end_ns - start_ns >= kSampledGapNs) {
-    const std::uint64_t since_ns = next == 0 ? 0 : story_.ops[next - 1].end_ns;
+    const std::uint64_t since_ns = next == 0 ? 0 : step_thread_.ops[next - 1].end_ns;
     if (add_samples(attribute_interval, nullptr, since_ns, start_ns, end_ns)) return;
     if (add_lock(attribute_interval, start_ns, end_ns, false)) return;
   }
   TimeShare bit;
   bit.gap = true;
   bit.ns = end_ns - start_ns;
-  const auto wait = first_ending_after(story_.waits, start_ns);
-  if (wait != story_.waits.end() && wait->start_ns < end_ns &&
+  const auto wait = first_ending_after(step_thread_.waits, start_ns);
+  if (wait != step_thread_.waits.end() && wait->start_ns < end_ns &&
       2 * (std::min(wait->end_ns, end_ns) - std::max(wait->start_ns, start_ns)) >= bit.ns) {
-    const StackInfo& said = of(wait->stack);
+    const StackInfo& reported = of(wait->stack);
     bit.doing = HostActivityKind::kGpuWait;
-    bit.chain = said.chain;
+    bit.chain = reported.chain;
     bit.name = wait->name;
     bit.seen = true;
-  } else if (next != 0 && next < story_.ops.size()) {
-    bit.chain = gap_chain(story_.ops[next - 1].stack, story_.ops[next].stack);
+  } else if (next != 0 && next < step_thread_.ops.size()) {
+    bit.chain = gap_chain(step_thread_.ops[next - 1].stack, step_thread_.ops[next].stack);
     bit.doing = bit.chain == 0 ? HostActivityKind::kUnknown : HostActivityKind::kUserCode;
   }
   attribute_interval.bits.push_back(bit);
@@ -304,16 +304,17 @@ Attribution TimeAttributor::attribute_interval(std::uint64_t start_ns, std::uint
   Attribution attribute_interval;
   attribute_interval.ns = end_ns - start_ns;
   std::uint64_t at = start_ns;
-  auto op = first_ending_after(story_.ops, start_ns);
-  for (; op != story_.ops.end() && op->start_ns < end_ns; ++op) {
-    const auto i = static_cast<std::size_t>(op - story_.ops.begin());
+  auto op = first_ending_after(step_thread_.ops, start_ns);
+  for (; op != step_thread_.ops.end() && op->start_ns < end_ns; ++op) {
+    const auto i = static_cast<std::size_t>(op - step_thread_.ops.begin());
     if (op->start_ns > at) add_gap(attribute_interval, i, at, op->start_ns);
     const std::uint64_t from = std::max(at, op->start_ns), until = std::min(op->end_ns, end_ns);
     if (until > from) add_op(attribute_interval, i, from, until);
     at = std::max(at, until);
   }
   if (at < end_ns)
-    add_gap(attribute_interval, static_cast<std::size_t>(op - story_.ops.begin()), at, end_ns);
+    add_gap(attribute_interval, static_cast<std::size_t>(op - step_thread_.ops.begin()), at,
+            end_ns);
   return attribute_interval;
 }
 

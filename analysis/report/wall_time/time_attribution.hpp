@@ -5,7 +5,7 @@
 //
 // Context:  cli
 // Owns:     chains of the program's own frames, each once
-// Promises: what is told of a stretch adds up to its length
+// Promises: what is notified of a stretch adds up to its length
 // Not here: which stretches are worth it (wall_time.cpp, stalls.cpp)
 #pragma once
 
@@ -35,7 +35,7 @@ using UserFrames = std::vector<LineKey>;
 struct TimeShare {
   std::uint32_t chain = 0;  // of Explainer
   HostActivityKind doing = HostActivityKind::kUnknown;
-  std::uint32_t name = 0;  // of Story: operator, call
+  std::uint32_t name = 0;  // of Step thread: operator, call
   FrameId callee = 0;      // the frame called by the innermost one of the chain; 0: none
   bool seen = false;       // by a sample, or it is an operator
   bool gap = false;        // no operator ran
@@ -50,14 +50,14 @@ struct Attribution {
 
 class TimeAttributor {
  public:
-  explicit TimeAttributor(const advice::StepThread& story);
+  explicit TimeAttributor(const advice::StepThread& step_thread);
 
   Attribution attribute_interval(std::uint64_t start_ns, std::uint64_t end_ns);
   /// The line at the level of the loop that a bit counts for. No line: {}.
   LineKey loop_line(const TimeShare& bit) const;
   std::size_t loop_depth(const TimeShare& bit) const { return homes_[bit.chain]; }
   const UserFrames& chain(const TimeShare& bit) const { return chains_[bit.chain]; }
-  const advice::StepThread& story() const { return story_; }
+  const advice::StepThread& step_thread() const { return step_thread_; }
   /// Whether steps go backward, so that operators without it are an evaluation.
   bool runs_backward() const { return trains_; }
   advice::SourceLines& sources() { return sources_; }
@@ -90,7 +90,7 @@ class TimeAttributor {
                 bool wanted);
   FrameId line_of_lock_holder(std::uint64_t start_ns, std::uint64_t end_ns) const;
 
-  const advice::StepThread& story_;
+  const advice::StepThread& step_thread_;
   advice::SourceLines sources_;
   bool trains_ = false, lock_seen_ = false;
   std::vector<std::pair<std::string, std::string>> level_;  // file, function: around the loop
@@ -130,7 +130,7 @@ class LineAggregator {
   static void merge(LineTotals& group, const TimeShare& bit);
   void merge_gaps_into_lines();
   HostActivity make_activity(const LineKey& loop_line, const LineTotals& group);
-  void set_location(const LineKey& key, const LineTotals& group, HostActivity& told);
+  void set_location(const LineKey& key, const LineTotals& group, HostActivity& reported);
 
   TimeAttributor& e_;
   WallPhase part_;

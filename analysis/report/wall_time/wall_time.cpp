@@ -21,7 +21,7 @@ constexpr auto kParts = static_cast<std::size_t>(WallPhase::kCount);
 /// Shorter pauses between two steps are added up, and not looked into.
 constexpr std::uint64_t kPauseNs = 1'000'000;
 /// Shorter ones are no pause: files round the borders of steps.
-constexpr std::uint64_t kBorderNs = 1'000;
+constexpr std::uint64_t kBoundaryNs = 1'000;
 /// The longest pauses are looked into, no more of them.
 constexpr std::size_t kMaxPauses = 2'000;
 /// Lines of one part.
@@ -96,7 +96,7 @@ class PhaseTotals {
     if (end_ns <= start_ns) return;
     PhaseTotal& sum = of(part);
     sum.ns += end_ns - start_ns;
-    if (end_ns - start_ns < kBorderNs) return;
+    if (end_ns - start_ns < kBoundaryNs) return;
     ++sum.count;
     sum.spans.push_back({start_ns, end_ns, label});
   }
@@ -174,11 +174,11 @@ std::string HostActivity::text() const {
 }
 
 WallTime compute_wall_time(const Steps& steps, const std::vector<WindowMeta>& windows,
-                           const advice::StepThread& story, bool only_steps) {
+                           const advice::StepThread& step_thread, bool only_steps) {
   PhaseTotals account(steps);
   account.add_all(windows, only_steps);
   WallTime wall;
-  TimeAttributor explainer(story);
+  TimeAttributor explainer(step_thread);
   for (std::size_t i = 0; i < kParts; ++i) {
     const auto part = static_cast<WallPhase>(i);
     PhaseTotal& sum = account.of(part);
@@ -189,7 +189,7 @@ WallTime compute_wall_time(const Steps& steps, const std::vector<WindowMeta>& wi
     if (!lines.empty()) row.activity = lines.front().activity;
     std::move(lines.begin(), lines.end(), std::back_inserter(wall.slow_spots));
     if (part != WallPhase::kSteps) continue;
-    std::vector<SlowSpot> stalls = find_stalls(story, explainer, &wall.usual_step_ns);
+    std::vector<SlowSpot> stalls = find_stalls(step_thread, explainer, &wall.usual_step_ns);
     if (stalls.size() > kMaxLines) stalls.resize(kMaxLines);
     std::move(stalls.begin(), stalls.end(), std::back_inserter(wall.slow_spots));
   }

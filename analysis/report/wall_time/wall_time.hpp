@@ -101,6 +101,6 @@ struct WallTime {
 /// @param windows    Those the steps are of.
 /// @param only_steps Of each window from its first step to its last one: only some were asked for.
 WallTime compute_wall_time(const Steps& steps, const std::vector<WindowMeta>& windows,
-                           const advice::StepThread& story, bool only_steps);
+                           const advice::StepThread& step_thread, bool only_steps);
 
 }  // namespace gpuprof::report

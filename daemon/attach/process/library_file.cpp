@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our library as a file of ours: what of it a loader needs, its identity, where its entry is.
+// The library as a file of ours: what of it a loader needs, its identity, where its entry is.
 //
 // Context:  daemon | cli
 #include "daemon/attach/process/library_file.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our library as a file of ours: what of it a loader needs, its identity, where its entry is.
+// The library as a file of ours: what of it a loader needs, its identity, where its entry is.
 //
 // Context:  daemon | cli
 // Owns:     the bytes
@@ -28,7 +28,7 @@ support::Result<LibraryFile> read_library(const std::string& path);
 
 /// The exported function we call.
 inline constexpr char kEntryName[] = "gpuprof_attach";
-/// What a mapping of our library is called.
+/// What a mapping of the library is called.
 inline constexpr char kLibraryName[] = "libgpuprof_inject.so";
 /// Whether a process has it: some build of it.
 bool has_library(pid_t pid);

@@ -26,11 +26,11 @@ struct ProcessImage {
   Maps maps;
   arch::Gadgets gadgets;
   std::uint64_t open_library = 0, last_error = 0, error_number = 0;  // in its C library
-  std::uint64_t loaded_entry = 0;  // gpuprof_attach where our library is there; 0: it is not
+  std::uint64_t loaded_entry = 0;  // gpuprof_attach where the library is there; 0: it is not
 };
 
 /// Errors: what may_attach may not see yet, such as a C library without dlopen, or another build of
-/// our library in the process.
+/// the library in the process.
 support::Result<ProcessImage> read_process_image(pid_t pid, const LibraryFile& library);
 
 }  // namespace gpuprof::attach

@@ -22,7 +22,7 @@ struct ThreadCandidate {
 
 /// Threads of a process, the one that loses least by a stop first: those that sleep in a call that
 /// the kernel continues, then other sleepers, then running ones, the main thread last among those,
-/// then those amid a transfer. Our own thread there and ended ones are not in it.
+/// then those amid a transfer. The worker thread there and ended ones are not in it.
 std::vector<ThreadCandidate> threads_by_stop_cost(pid_t pid);
 
 /// Whether a thread waits until a child that it made by vfork (posix_spawn, system) has started its

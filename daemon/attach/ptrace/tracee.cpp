@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread of another process, traced: seized, interrupted, let run, let go.
+// One thread of another process, traced: seized, interrupted, let run, detached.
 //
 // Context:  daemon | cli
 #include "daemon/attach/ptrace/tracee.hpp"
@@ -19,7 +19,7 @@ namespace gpuprof::attach {
 namespace {
 
 constexpr timespec kPause{0, 50'000};  // where there is no timer
-// Nobody is told that a thread is gone because another one of its process made an exec.
+// Nobody is reported that a thread is gone because another one of its process made an exec.
 constexpr std::uint64_t kRepollNs = 50'000'000;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread of another process, traced: seized, interrupted, let run, let go.
+// One thread of another process, traced: seized, interrupted, let run, detached.
 //
-// Context:  daemon | cli; all calls by one thread, whose end lets go of what it still traces
+// Context:  daemon | cli; all calls by one thread, whose end releases what it still traces
 // Owns:     the tie of tracer and thread
 // Promises: no wait without a deadline; the process is never ended with us
 // Not here: registers and frames (arch.hpp)

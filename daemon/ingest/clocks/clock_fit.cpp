@@ -39,8 +39,8 @@ bool ClockFit::jumped(const Point& now) const {
   if (now.ticks <= last.ticks || now.mono_ns < last.mono_ns) return true;
   if (!known()) return false;
   const auto passed = static_cast<double>(now.mono_ns - last.mono_ns);
-  const double said = static_cast<double>(now.ticks - last.ticks) * rate_;
-  return std::abs(said - passed) >
+  const double reported = static_cast<double>(now.ticks - last.ticks) * rate_;
+  return std::abs(reported - passed) >
          kFitStepNs + passed * (kMaxSlew + error_) + static_cast<double>(now.gap_ns + last.gap_ns);
 }
 

@@ -29,7 +29,7 @@ void write_fact(model::EventSink& sink, const std::string& key, const std::strin
   sink.on(model::Fact{key, text});
 }
 
-std::string change_sentence(const ClockSegment& era, std::int64_t stepped) {
+std::string change_message(const ClockSegment& segment, std::int64_t stepped) {
   if (stepped != 0)
     return "The system's clock was set by " + std::to_string(stepped / 1'000'000) +
            " ms while recording; GPU times before and after are converted each with their own "
@@ -37,20 +37,20 @@ std::string change_sentence(const ClockSegment& era, std::int64_t stepped) {
   return std::string(
              "CUPTI's clock was changed while recording, by the program or a profiler in "
              "it, and is ") +
-         name_of(era.source()) + " since; GPU times are converted from each in turn.";
+         name_of(segment.source()) + " since; GPU times are converted from each in turn.";
 }
 
 }  // namespace
 
-std::string describe_clock(const ClockSegment& era) {
+std::string describe_clock(const ClockSegment& segment) {
   std::array<char, 96> rate{}, fit{};
-  std::snprintf(rate.data(), rate.size(), ", 1 tick = %.10g ns", era.rate());
-  if (era.baseline_ns() != 0)
+  std::snprintf(rate.data(), rate.size(), ", 1 tick = %.10g ns", segment.rate());
+  if (segment.baseline_ns() != 0)
     std::snprintf(fit.data(), fit.size(), " (to %.2g ppm, from readings %.3g s apart)",
-                  era.rate_error() * 1e6, static_cast<double>(era.baseline_ns()) / 1e9);
-  return std::string(name_of(era.source())) + rate.data() + fit.data() + "; since " +
-         std::to_string(era.first_reading_ns()) + ", " + std::to_string(era.readings()) +
-         " readings, off by " + std::to_string(era.max_residual_ns()) + " ns at most";
+                  segment.rate_error() * 1e6, static_cast<double>(segment.baseline_ns()) / 1e9);
+  return std::string(name_of(segment.source())) + rate.data() + fit.data() + "; since " +
+         std::to_string(segment.first_reading_ns()) + ", " + std::to_string(segment.readings()) +
+         " readings, off by " + std::to_string(segment.max_residual_ns()) + " ns at most";
 }
 
 void ClockReport::reading(model::EventSink& sink, const ClockTracker& clocks, std::uint64_t ts_ns,
@@ -59,7 +59,7 @@ void ClockReport::reading(model::EventSink& sink, const ClockTracker& clocks, st
   const ClockSegment& latest = clocks.segments().back();
   const bool changed = latest.first_reading() != place_ || numbered_ == 0;
   if (stepped != 0 || (changed && numbered_ != 0 && numbered_ < kMaxDescribed)) {
-    const std::string text = change_sentence(latest, stepped);
+    const std::string text = change_message(latest, stepped);
     sink.on(model::Notice{ts_ns, 0, 0, 0, text});
   }
   if (changed) {

@@ -17,7 +17,7 @@
 namespace gpuprof::ingest {
 
 /// One clock in words.
-std::string describe_clock(const ClockSegment& era);
+std::string describe_clock(const ClockSegment& segment);
 
 class ClockReport {
  public:

@@ -86,7 +86,7 @@ ClockSegment ClockSegment::seeded(std::uint64_t mono_ns, std::uint64_t real_ns) 
   return {ClockSource::kRealtime, hello, 0};
 }
 
-// Two clocks of nanoseconds are told apart by a step alone: one that was set by more than the
+// Two clocks of nanoseconds are distinguished by a step alone: one that was set by more than the
 // border between their names is still the same.
 bool ClockSegment::continues(const wire::ClockSync& sync) const {
   const ClockSource source = classify_clock(sync);
@@ -137,8 +137,8 @@ void ClockSegment::update_rate(const ClockFit& fit) {
 
 void ClockSegment::slew(const wire::ClockSync& sync) {
   const LinearPiece& last = pieces_.back();
-  const std::uint64_t said = last.at(sync.cupti_ns);
-  const std::int64_t off = difference(sync.mono_ns, said);
+  const std::uint64_t reported = last.at(sync.cupti_ns);
+  const std::int64_t off = difference(sync.mono_ns, reported);
   const std::uint64_t gap_ns = std::min(sync.uncertainty_ns, kMaxGapNs);
   if (gap_ns <= kFineGapNs) worst_fit_ns_ = std::max(worst_fit_ns_, size_of(off));
   const std::uint64_t both_ns = last.gap_ns + gap_ns;
@@ -147,7 +147,7 @@ void ClockSegment::slew(const wire::ClockSync& sync) {
   if (!fitted || size_of(off) > kMaxSteeredNs)
     return push({sync.cupti_ns, sync.mono_ns, gap_ns, rate_});
   const double rate = next_rate_ * (1 + static_cast<double>(off) / kHorizonNs);
-  push({sync.cupti_ns, said, gap_ns, rate});
+  push({sync.cupti_ns, reported, gap_ns, rate});
 }
 
 void ClockSegment::push(const LinearPiece& piece) {

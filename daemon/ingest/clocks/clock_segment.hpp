@@ -4,9 +4,10 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the pieces of its conversion
-// Promises: within an era times keep their order but for a few nanoseconds where a piece begins;
+// Promises: within an clock segment times keep their order but for a few nanoseconds where a piece
+// begins;
 //           a duration is the rate times its ticks; bounded
-// Not here: which era a record belongs to (clock_tracker.hpp)
+// Not here: which clock segment a record belongs to (clock_tracker.hpp)
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class ClockSegment {
   /// CLOCK_REALTIME of a process that has not said a reading yet.
   static ClockSegment seeded(std::uint64_t mono_ns, std::uint64_t real_ns);
 
-  /// False: with this reading another era begins.
+  /// False: with this reading another clock segment begins.
   bool continues(const wire::ClockSync& sync) const;
   /// @param counter  rate of the time-stamp counter over the whole session.
   void begin(const ClockFit& counter);

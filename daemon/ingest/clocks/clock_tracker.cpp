@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which era a record belongs to.
+// Which clock segment a record belongs to.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see clock_tracker.hpp
@@ -11,7 +11,7 @@
 namespace gpuprof::ingest {
 namespace {
 
-constexpr std::size_t kMaxEras = 64;
+constexpr std::size_t kMaxSegments = 64;
 constexpr std::int64_t kStepNs = 1'000'000;
 /// GPU times are themselves converted, by the driver, from a clock of the device.
 constexpr std::uint64_t kJitterNs = 200'000;
@@ -29,7 +29,7 @@ std::uint64_t beyond(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 
 
 void ClockTracker::seed(std::uint64_t mono_ns, std::uint64_t real_ns) {
   if (known()) return;
-  eras_.push_back(ClockSegment::seeded(mono_ns, real_ns));
+  segments_.push_back(ClockSegment::seeded(mono_ns, real_ns));
   seeded_ = true;
 }
 
@@ -49,10 +49,10 @@ std::int64_t ClockTracker::add(const wire::ClockSync& sync) {
   if (sync.tsc != 0) counter_.add(sync.tsc, sync.mono_ns, sync.uncertainty_ns);
   if (sync.cupti_ns == 0) return stepped;
   times_[readings_ % kTimesKept] = sync.mono_ns;
-  if (seeded_) eras_.clear();
+  if (seeded_) segments_.clear();
   seeded_ = false;
-  if (!eras_.empty() && eras_.back().continues(sync))
-    eras_.back().add(sync, counter_);
+  if (!segments_.empty() && segments_.back().continues(sync))
+    segments_.back().add(sync, counter_);
   else
     begin(sync);
   ++readings_;
@@ -60,15 +60,15 @@ std::int64_t ClockTracker::add(const wire::ClockSync& sync) {
 }
 
 void ClockTracker::begin(const wire::ClockSync& sync) {
-  if (eras_.size() == kMaxEras) eras_.erase(eras_.begin());
-  eras_.emplace_back(classify_clock(sync), sync, readings_);
-  eras_.back().begin(counter_);
+  if (segments_.size() == kMaxSegments) segments_.erase(segments_.begin());
+  segments_.emplace_back(classify_clock(sync), sync, readings_);
+  segments_.back().begin(counter_);
 }
 
-/// The era in force at a reading; of one yet to come, the latest.
+/// The clock segment in force at a reading; of one yet to come, the latest.
 std::size_t ClockTracker::segment_at(std::uint32_t reading) const {
-  std::size_t i = eras_.size() - 1;
-  while (i > 0 && eras_[i].first_reading() > reading) --i;
+  std::size_t i = segments_.size() - 1;
+  while (i > 0 && segments_[i].first_reading() > reading) --i;
   return i;
 }
 
@@ -76,8 +76,8 @@ bool ClockTracker::is_settled(ReadingPosition place) const {
   if (seeded_) return true;
   const std::uint32_t next = place.readings + (place.exact ? 0 : 1);
   if (readings_ <= next) return false;
-  const std::size_t era = segment_at(next);
-  return era + 1 < eras_.size() || eras_[era].has_good_rate();
+  const std::size_t segment = segment_at(next);
+  return segment + 1 < segments_.size() || segments_[segment].has_good_rate();
 }
 
 /// A record ended before the first reading that certainly came after it.
@@ -96,18 +96,18 @@ std::uint64_t ClockTracker::violation_ns(const TimeSpan& span, ReadingPosition p
                    beyond(span.end_ns, arrival_ns(place))});
 }
 
-void ClockTracker::used(const ClockSegment& era) {
-  if (era.has_good_rate()) return;
+void ClockTracker::used(const ClockSegment& segment) {
+  if (segment.has_good_rate()) return;
   ++rough_;
-  rough_error_ = std::max(rough_error_, era.rate_error());
+  rough_error_ = std::max(rough_error_, segment.rate_error());
 }
 
 bool ClockTracker::to_mono(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds) {
-  const ClockSegment& latest = eras_.back();
+  const ClockSegment& latest = segments_.back();
   const bool settled = place.readings >= latest.first_reading() + kLateReadings;
-  if ((settled || eras_.size() == 1) && latest.has_rate()) {
+  if ((settled || segments_.size() == 1) && latest.has_rate()) {
     const TimeSpan span = latest.to_mono(times->start_ns, times->end_ns);
-    if (eras_.size() == 1 || violation_ns(span, place, bounds) <= kJitterNs) {
+    if (segments_.size() == 1 || violation_ns(span, place, bounds) <= kJitterNs) {
       *times = span;
       used(latest);
       return true;
@@ -118,40 +118,41 @@ bool ClockTracker::to_mono(TimeSpan* times, ReadingPosition place, const TimeBou
 
 bool ClockTracker::near_change(std::size_t placed, std::size_t other, ReadingPosition place) const {
   if (placed + 1 < other || other + 1 < placed) return false;
-  const std::uint32_t change = eras_[std::max(placed, other)].first_reading();
+  const std::uint32_t change = segments_[std::max(placed, other)].first_reading();
   const std::uint32_t near = kNearReadings + (place.exact ? 0 : kInexactReadings);
   return place.readings <= change + near && change <= place.readings + near;
 }
 
-// The era of the reading before it, unless its times are impossible there and possible in another.
-// Possible in none, by what a thread lost the processor for: the one that comes nearest.
+// The clock segment of the reading before it, unless its times are impossible there and possible in
+// another. Possible in none, by what a thread lost the processor for: the one that comes nearest.
 bool ClockTracker::choose(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds) {
   const std::size_t placed = segment_at(place.readings == 0 ? 0 : place.readings - 1);
-  const auto of = [&](std::size_t era) {
-    return eras_[era].to_mono(times->start_ns, times->end_ns);
+  const auto of = [&](std::size_t segment) {
+    return segments_[segment].to_mono(times->start_ns, times->end_ns);
   };
-  const auto miss = [&](std::size_t era) {
-    return eras_[era].has_rate() ? violation_ns(of(era), place, bounds) : ~std::uint64_t{0};
+  const auto miss = [&](std::size_t segment) {
+    return segments_[segment].has_rate() ? violation_ns(of(segment), place, bounds)
+                                         : ~std::uint64_t{0};
   };
-  std::size_t chosen = placed;
+  std::size_t selected = placed;
   std::uint64_t least_ns = miss(placed), off_ns = 0;
-  const bool at_home = least_ns <= kJitterNs, known = eras_[placed].has_rate();
-  for (std::size_t era = eras_.size(); era-- > 0;) {
-    if (era == placed || (at_home && !near_change(placed, era, place))) continue;
-    const std::uint64_t its_ns = miss(era);
+  const bool at_home = least_ns <= kJitterNs, known = segments_[placed].has_rate();
+  for (std::size_t segment = segments_.size(); segment-- > 0;) {
+    if (segment == placed || (at_home && !near_change(placed, segment, place))) continue;
+    const std::uint64_t its_ns = miss(segment);
     if (least_ns > kJitterNs && its_ns < least_ns && (known || its_ns <= kJitterNs))
-      chosen = era, least_ns = its_ns;
+      selected = segment, least_ns = its_ns;
     else if (its_ns <= kJitterNs)
-      off_ns = std::max({off_ns, beyond(of(era).start_ns, of(chosen).start_ns),
-                         beyond(of(chosen).start_ns, of(era).start_ns)});
+      off_ns = std::max({off_ns, beyond(of(segment).start_ns, of(selected).start_ns),
+                         beyond(of(selected).start_ns, of(segment).start_ns)});
   }
-  if (!eras_[chosen].has_rate()) return false;
+  if (!segments_[selected].has_rate()) return false;
   if (off_ns > kSameNs) {
     ++ambiguous_;
     ambiguous_by_ns_ = std::max(ambiguous_by_ns_, off_ns);
   }
-  *times = of(chosen);
-  used(eras_[chosen]);
+  *times = of(selected);
+  used(segments_[selected]);
   return true;
 }
 

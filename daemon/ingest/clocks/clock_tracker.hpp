@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the clock of CUPTI's records to CLOCK_MONOTONIC, era by era.
+// From the clock of CUPTI's records to CLOCK_MONOTONIC, clock segment by clock segment.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the readings of one process
@@ -25,7 +25,7 @@ namespace gpuprof::ingest {
 /// Where a record stands among the clock readings of its process.
 struct ReadingPosition {
   std::uint32_t readings = 0;  // that came before it
-  bool exact = false;          // in one lane with them; else a few more or less
+  bool exact = false;          // in one ring buffer with them; else a few more or less
 };
 
 /// What is known of a record's time without its clock, CLOCK_MONOTONIC.
@@ -48,7 +48,7 @@ class ClockTracker {
   /// What is converted from now on was there before.
   void set_now(std::uint64_t now_ns) { now_ns_ = now_ns; }
 
-  bool known() const { return !eras_.empty(); }
+  bool known() const { return !segments_.empty(); }
   /// The place of a record that comes now.
   ReadingPosition place(bool exact) const { return {readings_, exact}; }
   /// Whether waiting for another reading would tell nothing more of a record there.
@@ -57,7 +57,7 @@ class ClockTracker {
   /// Converts both ends; false: no rate is known. `known()` must be true.
   bool to_mono(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds);
 
-  const std::vector<ClockSegment>& segments() const { return eras_; }
+  const std::vector<ClockSegment>& segments() const { return segments_; }
   /// Records that more than one clock was possible for, and by how much they may be off at most.
   std::uint64_t ambiguous() const { return ambiguous_; }
   std::uint64_t ambiguous_by_ns() const { return ambiguous_by_ns_; }
@@ -75,10 +75,10 @@ class ClockTracker {
   std::uint64_t violation_ns(const TimeSpan& span, ReadingPosition place,
                              const TimeBounds& bounds) const;
   bool choose(TimeSpan* times, ReadingPosition place, const TimeBounds& bounds);
-  void used(const ClockSegment& era);
+  void used(const ClockSegment& segment);
   bool near_change(std::size_t placed, std::size_t other, ReadingPosition place) const;
 
-  std::vector<ClockSegment> eras_;
+  std::vector<ClockSegment> segments_;
   ClockFit counter_;
   std::array<std::uint64_t, kTimesKept> times_{};  // of the latest readings
   std::uint32_t readings_ = 0;

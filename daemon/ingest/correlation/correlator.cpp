@@ -72,7 +72,7 @@ void Correlator::add(const wire::ApiCall& call, ReadingPosition place) {
 void Correlator::add(const wire::KernelExec& kernel, ReadingPosition place) {
   if (good_times(kernel.start_ns, kernel.end_ns, (kernel.flags & kKernelBadTime) != 0))
     return kernels_.push_back({kernel, place});
-  // It is told as what it is, and not as silence.
+  // It is reported as what it is, and not as silence.
   if (LaunchEntry* launch = launches_.find(kernel.correlation)) launches_.ran(*launch, false);
 }
 void Correlator::add(const wire::MemCopy& copy, ReadingPosition place) {
@@ -97,10 +97,10 @@ void Correlator::add(const wire::Overhead& overhead, ReadingPosition place) {
 /// How many of the ripe ones need not wait for another clock reading. Places never fall within a
 /// queue.
 template <typename Q>
-std::size_t Correlator::ready_count(const Q& queue, std::size_t ripe) {
-  if (hurried_rounds_ != 0 || ripe == 0 || clocks_.is_settled(queue[ripe - 1].place)) return ripe;
+std::size_t Correlator::ready_count(const Q& queue, std::size_t aged) {
+  if (hurried_rounds_ != 0 || aged == 0 || clocks_.is_settled(queue[aged - 1].place)) return aged;
   stalled_ = true;
-  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(ripe);
+  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(aged);
   const auto waits = std::partition_point(queue.begin(), end, [this](const auto& waiting) {
     return clocks_.is_settled(waiting.place);
   });
@@ -113,10 +113,10 @@ bool Correlator::awaits_its_call(std::uint32_t correlation, std::uint32_t rounds
 }
 
 template <typename R>
-void Correlator::release(std::vector<Pending<R>>& queue, std::size_t ripe) {
-  ripe = ready_count(queue, ripe);
+void Correlator::release(std::vector<Pending<R>>& queue, std::size_t aged) {
+  aged = ready_count(queue, aged);
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < ripe; ++i) {
+  for (std::size_t i = 0; i < aged; ++i) {
     const auto& [record, place, rounds] = queue[i];
     LaunchEntry* launch = launches_.find(record.correlation);
     constexpr bool kIsKernel = std::is_same_v<R, wire::KernelExec>;
@@ -132,18 +132,18 @@ void Correlator::release(std::vector<Pending<R>>& queue, std::size_t ripe) {
     if (convert(&times, place, bounds_of(record.correlation, launch))) emit(record, launch, times);
   }
   queue.erase(queue.begin() + static_cast<std::ptrdiff_t>(kept),
-              queue.begin() + static_cast<std::ptrdiff_t>(ripe));
+              queue.begin() + static_cast<std::ptrdiff_t>(aged));
 }
 
 void Correlator::release_all(bool last) {
   stalled_ = false;
-  correlate_calls(ripe_.api, last);
-  release(kernels_, ripe_.kernels);
-  release(copies_, ripe_.copies);
-  release(sets_, ripe_.sets);
-  release(syncs_, ripe_.syncs);
-  release(graphs_, ripe_.graphs);
-  release(overheads_, ripe_.overheads);
+  correlate_calls(aged_.api, last);
+  release(kernels_, aged_.kernels);
+  release(copies_, aged_.copies);
+  release(sets_, aged_.sets);
+  release(syncs_, aged_.syncs);
+  release(graphs_, aged_.graphs);
+  release(overheads_, aged_.overheads);
   stalled_rounds_ = stalled_ ? stalled_rounds_ + 1 : 0;
 }
 
@@ -152,7 +152,7 @@ void Correlator::round_done() {
   if (clocks_.known()) release_all(false);
   if (hurried_rounds_ != 0) --hurried_rounds_;
   if (record_rounds_ != 0) --record_rounds_;
-  ripe_ = AgedCounts{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
+  aged_ = AgedCounts{api_.size(),   kernels_.size(), copies_.size(),   sets_.size(),
                      syncs_.size(), graphs_.size(),  overheads_.size()};
 }
 
@@ -170,12 +170,12 @@ void Correlator::finish() {
 }
 
 // Runtime calls first: the driver's call inside one carries the same id and is left out.
-void Correlator::correlate_calls(std::size_t ripe, bool last) {
-  ripe = ready_count(api_, ripe);
-  for (std::size_t i = 0; i < ripe; ++i)
+void Correlator::correlate_calls(std::size_t aged, bool last) {
+  aged = ready_count(api_, aged);
+  for (std::size_t i = 0; i < aged; ++i)
     if (api_[i].record.api == kRuntime) correlate_call(api_[i], false);
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < ripe; ++i) {
+  for (std::size_t i = 0; i < aged; ++i) {
     PendingCall& held = api_[i];
     if (held.record.api == kRuntime) continue;
     if (!correlate_call(held, !last && held.rounds < kMaxRounds)) {
@@ -184,7 +184,7 @@ void Correlator::correlate_calls(std::size_t ripe, bool last) {
     }
   }
   api_.erase(api_.begin() + static_cast<std::ptrdiff_t>(kept),
-             api_.begin() + static_cast<std::ptrdiff_t>(ripe));
+             api_.begin() + static_cast<std::ptrdiff_t>(aged));
 }
 
 /// False: not yet, its outer call is still expected.
@@ -209,8 +209,8 @@ bool Correlator::correlate_call(const PendingCall& held, bool wait) {
   return true;
 }
 
-// It stands behind its launch in one lane, on our clock, and is the outermost one: nothing more is
-// to come.
+// It stands behind its launch in one ring buffer, on our clock, and is the outermost one: nothing
+// more is to come.
 void Correlator::correlate_own_call(const wire::ApiCall& call) {
   LaunchEntry& entry = launches_.find_or_add(call.correlation, call.tid);
   if ((entry.flags & kLaunchApiOut) != 0) return;

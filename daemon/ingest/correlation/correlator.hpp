@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the records that wait
-// Promises: a record waits for one whole drain round, so that a launch from another lane is
+// Promises: a record waits for one whole drain round, so that a launch from another ring buffer is
 //           there; besides, but not long, for what its clock's next readings tell and, where host
 //           calls come as records, for its own; one host call per correlation id goes out, the
 //           outer one; a call without a launch belongs to what its thread was in by then; records
@@ -70,7 +70,7 @@ class Correlator {
   };
 
   void release_all(bool last);
-  void correlate_calls(std::size_t ripe, bool last);
+  void correlate_calls(std::size_t aged, bool last);
   bool correlate_call(const PendingCall& held, bool wait);
   bool awaits_its_call(std::uint32_t correlation, std::uint32_t rounds) const;
   bool is_duplicate(const wire::ApiCall& call, LaunchEntry* entry);
@@ -89,9 +89,9 @@ class Correlator {
   template <typename E, typename R>
   E make_event(const R& record, const LaunchEntry* launch, const TimeSpan& times);
   template <typename Q>
-  std::size_t ready_count(const Q& queue, std::size_t ripe);
+  std::size_t ready_count(const Q& queue, std::size_t aged);
   template <typename R>
-  void release(std::vector<Pending<R>>& queue, std::size_t ripe);
+  void release(std::vector<Pending<R>>& queue, std::size_t aged);
 
   Definitions& names_;
   model::EventSink& sink_;
@@ -101,7 +101,7 @@ class Correlator {
   CorrelationTable& launches_;
   const RangeHistory& owners_;
   EventCounts& counts_;
-  AgedCounts ripe_;
+  AgedCounts aged_;
   std::uint32_t stalled_rounds_ = 0, hurried_rounds_ = 0;
   std::uint32_t record_rounds_ = 0;  // for so many rounds calls are thought to come as records
   bool stalled_ = false;

@@ -24,7 +24,8 @@ inline constexpr std::size_t kCuptiSources = 3;
 
 class DeliveryMonitor {
  public:
-  /// Recording went off then: what is launched later begins anew, and may be told of before this.
+  /// Recording went off then: what is launched later begins anew, and may be notified of before
+  /// this.
   void ended(std::uint64_t ts_ns) { ended_ns_ = ts_ns; }
   /// What was launched until then is expected of nobody: another profiler had CUPTI.
   void reset(std::uint64_t ts_ns) {

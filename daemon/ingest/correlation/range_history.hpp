@@ -43,7 +43,7 @@ class RangeHistory {
 
   std::unordered_map<std::uint32_t, Turns> threads_;
   std::size_t kept_ = 0;  // turns of all threads
-  // Records come lane by lane: the thread of the one before this.
+  // Records come ring buffer by ring buffer: the thread of the one before this.
   std::uint32_t last_tid_ = 0;
   Turns* last_ = nullptr;
 };

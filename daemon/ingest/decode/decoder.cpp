@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which lanes to read, and what becomes of them afterwards.
+// Which ring buffers to read, and what becomes of them afterwards.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see decoder.hpp
@@ -10,15 +10,15 @@
 
 namespace gpuprof::ingest {
 
-Decoder::Decoder(const SharedSegment& segment) : segment_(&segment), lanes_(segment.ring_count()) {
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) lanes_[i].ring.index = i;
+Decoder::Decoder(const SharedSegment& segment) : segment_(&segment), rings_(segment.ring_count()) {
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) rings_[i].ring.index = i;
 }
 
 bool Decoder::begin_ring(std::uint32_t index) {
-  Slot& slot = lanes_[index];
+  Slot& slot = rings_[index];
   wire::RingEntry& entry = segment_->entry(index);
-  // acquire; pairs with the target's release when it claims or retires the lane. Read before
-  // published(): what a retired lane's owner pushed is then all there.
+  // acquire; pairs with the target's release when it claims or retires the ring buffer. Read before
+  // published(): what a retired ring buffer's owner pushed is then all there.
   const auto state = static_cast<wire::RingState>(entry.state.load(std::memory_order_acquire));
   if (state == wire::RingState::kFree || slot.corrupt) return false;
   if (!slot.used) {
@@ -37,7 +37,7 @@ bool Decoder::begin_ring(std::uint32_t index) {
   return slot.retired || slot.limit != slot.reader.position();
 }
 
-// The position is kept as it is: the target sees a full lane and counts its drops itself.
+// The position is kept as it is: the target sees a full ring buffer and counts its drops itself.
 void Decoder::abandon(Slot& slot) {
   slot.corrupt = true;
   ++counts_.corrupt_rings;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the lanes of one segment: bytes nobody vouches for in, typed records out.
+// Reads the ring buffers of one segment: bytes nobody vouches for in, typed records out.
 //
 // Context:  daemon (ingest thread)
-// Owns:     the read positions of all lanes and one scratch frame
-// Promises: one call of drain() takes at most what was published when it looked at a lane, so a
-//           target that never stops writing cannot hold the daemon; a lane whose bytes make no
-//           sense is given up and counted, the others go on
+// Owns:     the read positions of all ring buffers and one scratch frame
+// Promises: one call of drain() takes at most what was published when it looked at a ring buffer,
+// so a
+//           target that never stops writing cannot hold the daemon; a ring buffer whose bytes make
+//           no sense is given up and counted, the others go on
 // Not here: what records mean (assembler.hpp)
 #pragma once
 
@@ -24,7 +25,7 @@ namespace gpuprof::ingest {
 struct RingInfo {
   std::uint32_t index = 0;
   std::uint32_t tid = 0;   // as its owner said in RingOpen, else as the directory says
-  std::uint32_t role = 0;  // wire::LaneRole
+  std::uint32_t role = 0;  // wire::RingRole
 };
 
 /// Bytes after a record's body; borrowed for the call.
@@ -43,29 +44,30 @@ class Decoder {
  public:
   explicit Decoder(const SharedSegment& segment);
 
-  /// Takes everything published, calls `sink.on(lane, record, tail)` for each record in the order
-  /// of its lane, and frees retired lanes that are empty, where the sink has it after
-  /// `sink.on_ring_retired(lane, dropped)`.
+  /// Takes everything published, calls `sink.on(ring buffer, record, tail)` for each record in the
+  /// order of its ring buffer, and frees retired ring buffers that are empty, where the sink has it
+  /// after `sink.on_ring_retired(ring buffer, dropped)`.
   ///
   /// @return Records taken.
   template <typename Sink>
   std::uint64_t drain(Sink& sink) {
     const std::uint64_t before = counts_.records;
     fullest_percent_ = 0;
-    for (std::uint32_t i = 0; i < lanes_.size(); ++i)
-      if (begin_ring(i)) drain_ring(lanes_[i], sink);
+    for (std::uint32_t i = 0; i < rings_.size(); ++i)
+      if (begin_ring(i)) drain_ring(rings_[i], sink);
     return counts_.records - before;
   }
 
   const DecoderCounts& counts() const { return counts_; }
 
-  /// How full the fullest lane was when the last drain came to it, 0 to 100.
+  /// How full the fullest ring buffer was when the last drain came to it, 0 to 100.
   std::uint64_t fullest_percent() const { return fullest_percent_; }
 
-  /// Calls `sink.on_ring_dropped(lane, count)` with what each lane in use says it dropped, ever.
+  /// Calls `sink.on_ring_dropped(ring buffer, count)` with what each ring buffer in use says it
+  /// dropped, ever.
   template <typename Sink>
   void report_drops(Sink& sink) const {
-    for (const Slot& slot : lanes_)
+    for (const Slot& slot : rings_)
       if (slot.used) sink.on_ring_dropped(slot.ring, dropped_by(slot));
   }
 
@@ -94,7 +96,7 @@ class Decoder {
       ++counts_.records;
       counts_.bytes += frame.payload_bytes;
       deliver(slot, frame, sink);
-      // A full lane takes a millisecond or two, in which its owner pushes on.
+      // A full ring buffer takes a millisecond or two, in which its owner pushes on.
       if (slot.reader.position() - released < kReleaseBytes) continue;
       slot.reader.consume();
       released = slot.reader.position();
@@ -118,7 +120,7 @@ class Decoder {
   }
 
   const SharedSegment* segment_;
-  std::vector<Slot> lanes_;
+  std::vector<Slot> rings_;
   DecoderCounts counts_;
   std::uint64_t fullest_percent_ = 0;
   alignas(8) std::array<std::byte, wire::kMaxFrameBytes> scratch_;

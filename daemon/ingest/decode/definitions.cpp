@@ -127,7 +127,8 @@ model::StringId Definitions::intern(std::string_view text) {
   return id;
 }
 
-// A code object is sent in the lane of its stack, before it: if it is not here it was dropped.
+// A code object is sent in the ring buffer of its stack, before it: if it is not here it was
+// dropped.
 model::CodeId Definitions::code(std::uint64_t wire_id) {
   const model::CodeId id = codes_.reference(wire_id);
   if (id == 0 || codes_.state(id) != Dictionary::State::kReferenced) return id;
@@ -139,7 +140,7 @@ model::CodeId Definitions::code(std::uint64_t wire_id) {
   return id;
 }
 
-// Sent in the lane of its stack, before it, as code objects are.
+// Sent in the ring buffer of its stack, before it, as code objects are.
 model::TorchModuleId Definitions::torch_module(std::uint64_t wire_id) {
   const model::TorchModuleId id = modules_.reference(wire_id);
   if (id == 0 || modules_.state(id) != Dictionary::State::kReferenced) return id;

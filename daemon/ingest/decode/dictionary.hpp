@@ -29,7 +29,7 @@ class Dictionary {
     return known != 0 ? known : add(wire_id, State::kReferenced);
   }
 
-  /// Dense id to define now, or 0: it is defined already, or there is no room.
+  /// Dense id to define now, or 0: it is defined already, or there is no component.
   std::uint32_t define(std::uint64_t wire_id) {
     if (wire_id == 0) return 0;
     const std::uint32_t known = ids_.find(wire_id);

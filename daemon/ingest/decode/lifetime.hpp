@@ -16,7 +16,7 @@ namespace gpuprof::ingest {
 struct Lifetime {
   std::uint64_t from_ns = 0, until_ns = ~0ULL;
 
-  /// The daemon may be late between reading its clock and reading a lane.
+  /// The daemon may be late between reading its clock and reading a ring buffer.
   static constexpr std::uint64_t kSlackNs = 10'000'000'000;
 
   void set_start(std::uint64_t ts_ns) { from_ns = ts_ns > kSlackNs ? ts_ns - kSlackNs : 0; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each lane dropped: it counts at once, and tells with its next record only.
+// What each ring buffer dropped: it counts at once, and tells with its next record only.
 //
 // Context:  daemon (ingest thread)
-// Owns:     per lane, how much of its count is told or booked
-// Promises: each drop is a loss once, whether its lane tells of it before a window is cut,
+// Owns:     per ring buffer, how much of its count is reported or booked
+// Promises: each drop is a loss once, whether its ring buffer tells of it before a window is cut,
 //           afterwards or never; a count from damaged memory is one loss, once
 // Not here: the count (wire/ring_buffer.hpp)
 #pragma once
@@ -22,7 +22,7 @@ class RingDrops {
  public:
   explicit RingDrops(LossCounters& losses) : losses_(losses) {}
 
-  /// The lane's own word. Times are 0 where they cannot be.
+  /// The ring buffer's own word. Times are 0 where they cannot be.
   void add_reported(const RingInfo& ring, std::uint64_t count, std::uint64_t first_ns,
                     std::uint64_t last_ns) {
     Slot& slot = slot_of(ring);
@@ -51,12 +51,12 @@ class RingDrops {
     slot.dropped = dropped;
   }
 
-  /// A file is about to be written: what the lanes have not told yet is lost in its time.
+  /// A file is about to be written: what the ring buffers have not told yet is lost in its time.
   void flush() {
     for (Slot& slot : slots_) flush(slot);
   }
 
-  /// Its thread is gone and tells no more; the lane goes to another, and its count goes on.
+  /// Its thread is gone and tells no more; the ring buffer goes to another, and its count goes on.
   void on_ring_retired(const RingInfo& ring, std::uint64_t dropped, std::uint64_t now_ns) {
     update_counter(ring, dropped, now_ns);
     Slot& slot = slot_of(ring);
@@ -90,7 +90,7 @@ class RingDrops {
   }
 
   LossCounters& losses_;
-  std::vector<Slot> slots_;  // by lane
+  std::vector<Slot> slots_;  // by ring buffer
 };
 
 }  // namespace gpuprof::ingest

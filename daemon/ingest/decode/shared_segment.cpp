@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the memfd, seals it, and constructs header, plan, statistics and lanes in it.
+// Makes the memfd, seals it, and constructs header, plan, statistics and ring buffers in it.
 //
 // Context:  daemon
 // Owns:     see shared_segment.hpp
@@ -24,8 +24,8 @@ namespace bip = boost::interprocess;
 
 namespace {
 
-using LanePointer = bip::offset_ptr<wire::RingHeader>;
-static_assert(sizeof(LanePointer) == sizeof(wire::RelPtr));
+using RingPointer = bip::offset_ptr<wire::RingHeader>;
+static_assert(sizeof(RingPointer) == sizeof(wire::RelPtr));
 
 /// Constructs an offset_ptr in the place where the target reads a RelPtr.
 template <typename T>
@@ -98,16 +98,16 @@ wire::RingEntry& SharedSegment::entry(std::uint32_t ring) const {
   return std::launder(reinterpret_cast<wire::RingEntry*>(at(layout_.directory_offset)))[ring];
 }
 
-std::uint64_t SharedSegment::lane_offset(std::uint32_t ring) const {
+std::uint64_t SharedSegment::ring_offset(std::uint32_t ring) const {
   return layout_.rings_offset + wire::ring_offset(ring, size_.large_rings);
 }
 
 wire::RingHeader* SharedSegment::ring_header(std::uint32_t ring) const {
-  return std::launder(reinterpret_cast<wire::RingHeader*>(at(lane_offset(ring))));
+  return std::launder(reinterpret_cast<wire::RingHeader*>(at(ring_offset(ring))));
 }
 
 std::byte* SharedSegment::ring_data(std::uint32_t ring) const {
-  return at(lane_offset(ring) + wire::kRingDataOffset);
+  return at(ring_offset(ring) + wire::kRingDataOffset);
 }
 
 std::uint64_t SharedSegment::capacity(std::uint32_t ring) const {
@@ -124,8 +124,8 @@ void SharedSegment::release() {
   fd_.reset();
 }
 
-// Lane headers are all zero in a fresh memfd, which is their initial state: they are not touched
-// here, so that an idle lane costs no page at all.
+// Ring buffer headers are all zero in a fresh memfd, which is their initial state: they are not
+// touched here, so that an idle ring buffer costs no page at all.
 void SharedSegment::initialize(std::uint32_t epoch) {
   auto* header = ::new (at(0)) wire::SegmentHeader{};
   auto* plan = ::new (at(layout_.plan_offset)) wire::Plan{};

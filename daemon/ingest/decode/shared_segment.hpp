@@ -5,8 +5,9 @@
 // Context:  daemon
 // Owns:     the memfd and its mapping
 // Promises: the memfd can neither grow nor shrink; no address or size is ever read back from the
-//           shared bytes: lanes are found by the layout alone
-// Not here: what the bytes mean (include/gpuprof/wire/segment.hpp), reading lanes (decoder.hpp)
+//           shared bytes: ring buffers are found by the layout alone
+// Not here: what the bytes mean (include/gpuprof/wire/segment.hpp), reading ring buffers
+// (decoder.hpp)
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -30,8 +31,8 @@ class SharedSegment {
   /// @param epoch Which daemon owns it; grows at a hand-over.
   static support::Result<SharedSegment> create(const Size& size, std::uint32_t epoch);
 
-  /// Scales the default lane counts to a segment of at most `bytes` (0: default). Never fewer
-  /// than one large and four small lanes.
+  /// Scales the default ring buffer counts to a segment of at most `bytes` (0: default). Never
+  /// fewer than one large and four small ring buffers.
   static Size size_for(std::uint64_t bytes);
 
   SharedSegment(SharedSegment&&) noexcept = default;
@@ -48,8 +49,8 @@ class SharedSegment {
   std::byte* ring_data(std::uint32_t ring) const;
   std::uint64_t capacity(std::uint32_t ring) const;
 
-  /// Gives up descriptor and mapping, and the lanes' memory also where a process still has it.
-  /// Nothing of the segment may be asked any more.
+  /// Gives up descriptor and mapping, and the ring buffers' memory also where a process still has
+  /// it. Nothing of the segment may be asked any more.
   void release();
 
   boost::interprocess::mapping_handle_t get_mapping_handle() const;
@@ -57,7 +58,7 @@ class SharedSegment {
 
  private:
   SharedSegment() = default;
-  std::uint64_t lane_offset(std::uint32_t ring) const;
+  std::uint64_t ring_offset(std::uint32_t ring) const;
   std::byte* at(std::uint64_t offset) const;
   void initialize(std::uint32_t epoch);
 

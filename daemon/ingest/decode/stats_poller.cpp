@@ -26,7 +26,8 @@ struct Row {
   LossReason loss;
 };
 
-// Lane drops are counted by their lanes (ring_drops.hpp); bad GPU times by the records themselves.
+// Ring buffer drops are counted by their ring buffers (ring_drops.hpp); bad GPU times by the
+// records themselves.
 constexpr Row kRows[] = {
     {Counter::kDroppedRingFull, "dropped_ring_full", kNoLoss},
     {Counter::kDroppedNoRing, "dropped_no_ring", LossReason::kNoRing},

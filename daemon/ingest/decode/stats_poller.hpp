@@ -36,7 +36,7 @@ class StatsPoller {
 
   /// 0 where the word holds what no process can have counted.
   std::uint64_t value(wire::Counter which) const;
-  /// Records that found no room in a lane, by what they are ("kernels", …), none of them 0.
+  /// Records that found no room in a ring buffer, by what they are ("kernels", …), none of them 0.
   std::vector<std::pair<std::string, std::uint64_t>> drops_by_kind() const;
   /// Those of them that marked a step, or an iteration that may be one.
   std::uint64_t dropped_marks() const;

@@ -3,7 +3,7 @@
 // Where in the program a loop stands.
 //
 // Context:  daemon (ingest thread)
-// Owns:     what was told of code objects, as far as kMaxBytes
+// Owns:     what was notified of code objects, as far as kMaxBytes
 // Promises: bounded
 #pragma once
 

@@ -29,7 +29,7 @@ struct Iteration {
 };
 inline constexpr std::uint32_t kIterationWorked = 1u << 16;  // more than the loader's __next__
 inline constexpr std::uint32_t kIterationExited = 1u << 17;  // the loop was left after it
-inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator was told of
+inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator was notified of
 
 /// In LoopDef::flags: what runs inside is no work of the program.
 inline constexpr std::uint32_t kLoopIsSetup = 1u << 16;
@@ -82,7 +82,7 @@ class LoopRegistry {
   static constexpr std::size_t kMaxIterations = 1u << 20;
   static constexpr std::size_t kMaxLoops = 16'384, kMaxStacks = 65'536;
 
-  // Records, in the order of their lane.
+  // Records, in the order of their ring buffer.
   void define(const wire::LoopDef& def);
   /// Loops of this code object, told of before or after, have these flags besides their own.
   void add_code_flags(std::uint64_t code_id, std::uint32_t flags);
@@ -96,7 +96,8 @@ class LoopRegistry {
   /// An Optimizer.step range, at the top or below. Before begins() of the same.
   void on_optimizer_step(const RingInfo& ring, const wire::OpBegin& op);
   void on_ring_lost(const RingInfo& ring);
-  /// No operators are told of while steps are only counted: the thread is where StackLoops said.
+  /// No operators are notified of while steps are only counted: the thread is where StackLoops
+  /// said.
   void set_position(const RingInfo& ring);
   /// The thread has launched so many CUDA graphs by then.
   void add_graph_replays(const RingInfo& ring, std::uint64_t ts_ns, std::uint64_t count);
@@ -111,7 +112,7 @@ class LoopRegistry {
     on_graph_captured(thread(ring), ts_ns);
   }
   bool is_capturing(const RingInfo& ring) { return thread(ring).capturing; }
-  /// No operator was told of since the capture began. Where the thread is, the first one says.
+  /// No operator was notified of since the capture began. Where the thread is, the first one says.
   bool capture_begins(const RingInfo& ring) { return thread(ring).capture_begins; }
   void captured_optimizer() { ++captured_optimizers_; }
 
@@ -123,7 +124,7 @@ class LoopRegistry {
   const std::vector<Loop*>& loops_around_optimizer() const;
   /// Whether some stack has `inner` inside `outer`.
   bool is_inside(const Loop* inner, const Loop* outer) const;
-  /// Loops around the newest top-level operator of the lane, innermost first.
+  /// Loops around the newest top-level operator of the ring buffer, innermost first.
   const std::vector<Loop*>& enclosing_loops(const RingInfo& ring) const;
   const std::vector<OptimizerEnd>& optimizer_ends() const { return optimizer_ends_; }
   std::uint64_t optimizers() const { return optimizers_; }
@@ -141,7 +142,7 @@ class LoopRegistry {
   /// The newest of those in a loop.
   const Backward& last_backward() const { return last_backward_; }
   std::uint64_t operator_ns() const { return op_ns_; }
-  /// When the first operator or iteration was told of; 0: none was.
+  /// When the first operator or iteration was notified of; 0: none was.
   std::uint64_t first_ns() const { return first_ns_; }
   /// Grows with everything that could change a choice.
   std::uint64_t revision() const { return news_; }
@@ -175,9 +176,9 @@ class LoopRegistry {
   std::map<std::uint64_t, std::uint32_t> flagged_codes_;
   /// By stack, or by hash of the loops where no stacks are recorded.
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
-  std::vector<Thread> threads_;      // by lane
+  std::vector<Thread> threads_;      // by ring buffer
   std::uint32_t main_ring_ = 0;      // the newest that told of an iteration
-  std::uint32_t training_ring_ = 0;  // the lane with most optimizers
+  std::uint32_t training_ring_ = 0;  // the ring buffer with most optimizers
   std::vector<OptimizerEnd> optimizer_ends_;
   std::uint64_t kept_ = 0;
   std::uint64_t optimizers_ = 0, op_ns_ = 0, first_ns_ = 0, news_ = 0;

@@ -51,7 +51,7 @@ void OperatorTracker::on_ring_opened(const RingInfo& ring, std::uint64_t ts_ns) 
   owner.tid = ring.tid;
 }
 
-void OperatorTracker::lane_lost(const RingInfo& ring, std::uint64_t ts_ns) {
+void OperatorTracker::ring_lost(const RingInfo& ring, std::uint64_t ts_ns) {
   Thread& owner = thread(ring);
   owner.has_uncertain = !owner.open.empty();
   for (Open& open : owner.open)
@@ -145,8 +145,8 @@ void OperatorTracker::apply_open_hint(Thread& owner, const wire::OpEnd& end) {
 }
 
 // An end without a number belongs to an operator below so many others that its thread no longer
-// knew it, to one of another thread, whose lane may be read after this one, or to one that was open
-// when recording began.
+// knew it, to one of another thread, whose ring buffer may be read after this one, or to one that
+// was open when recording began.
 void OperatorTracker::end(const RingInfo& ring, const wire::OpEnd& end) {
   Thread& owner = thread(ring);
   owner.tid = ring.tid;
@@ -161,7 +161,7 @@ void OperatorTracker::end(const RingInfo& ring, const wire::OpEnd& end) {
 // Its memory may have served others before, so that only what is still open once its thread is past
 // the end is what ended there.
 void OperatorTracker::resolve_pending(Thread& owner, std::uint64_t ts_ns) {
-  // All lanes are read many times a second.
+  // All ring buffers are read many times a second.
   constexpr std::uint64_t kLongNs = 2'000'000'000;
   std::erase_if(waiting_, [&](const PendingEnd& end) {
     if (end.ts_ns >= ts_ns) return false;
@@ -177,8 +177,8 @@ void OperatorTracker::close_on_other_thread(Thread& owner, OpenAt at, const Pend
   owner.open.erase(at);
 }
 
-// More than can wait have come since the lanes were last read: the first of them goes by what has
-// been read so far.
+// More than can wait have come since the ring buffers were last read: the first of them goes by
+// what has been read so far.
 void OperatorTracker::resolve_oldest() {
   const PendingEnd end = waiting_.front();
   waiting_.erase(waiting_.begin());

@@ -30,21 +30,22 @@ class OperatorTracker {
         limits_(limits),
         next_id_(next_id) {}
 
-  /// The lane has a new owner: what the last one left open is closed unfinished.
+  /// The ring buffer has a new owner: what the last one left open is closed unfinished.
   void on_ring_opened(const RingInfo& ring, std::uint64_t ts_ns);
-  /// Records of this lane were dropped since `ts_ns`: what is open may have ended.
-  void lane_lost(const RingInfo& ring, std::uint64_t ts_ns);
+  /// Records of this ring buffer were dropped since `ts_ns`: what is open may have ended.
+  void ring_lost(const RingInfo& ring, std::uint64_t ts_ns);
 
   /// @param parent Innermost range or operator open on the thread.
   /// @param ranges Ranges open on the thread.
   void begin(const RingInfo& ring, const wire::OpBegin& begin, model::RangeId parent,
              std::size_t ranges);
   void end(const RingInfo& ring, const wire::OpEnd& end);
-  /// A launch on the lane's thread names the innermost open one, as OpEnd::outer does.
+  /// A launch on the ring buffer's thread names the innermost open one, as OpEnd::outer does.
   void on_launch(const RingInfo& ring, std::uint32_t op_id, std::uint64_t ts_ns) {
     apply_open_hint(thread(ring), wire::OpEnd{ts_ns, 0, 0, op_id});
   }
-  /// The lane's thread has been read up to `ts_ns`: what ended on others until then is closed.
+  /// The ring buffer's thread has been read up to `ts_ns`: what ended on others until then is
+  /// closed.
   void advance_to(const RingInfo& ring, std::uint64_t ts_ns) {
     if (!waiting_.empty()) resolve_pending(thread(ring), ts_ns);
   }
@@ -55,7 +56,7 @@ class OperatorTracker {
     std::uint64_t start_ns = 0;
     std::uint32_t scope = 0;
   };
-  /// Operators open on the lane's thread.
+  /// Operators open on the ring buffer's thread.
   std::size_t depth(const RingInfo& ring) const {
     return ring.index < threads_.size() ? threads_[ring.index].open.size() : 0;
   }
@@ -72,7 +73,7 @@ class OperatorTracker {
         tell(one.tid, open.op.start_ns, known_open_until(open, now_ns));
   }
 
-  /// All lanes have been read since the call before this one.
+  /// All ring buffers have been read since the call before this one.
   void round_done(std::uint64_t now_ns);
 
   /// Writes a copy of what is open, as it is at `ts_ns`.
@@ -127,7 +128,7 @@ class OperatorTracker {
   EventCounts& counts_;
   const Limits& limits_;
   model::RangeId& next_id_;
-  std::vector<Thread> threads_;  // by lane
+  std::vector<Thread> threads_;  // by ring buffer
   std::uint64_t last_round_ns_ = 0;
   std::vector<PendingEnd> waiting_;  // oldest first
   // By PyTorch's number, which no later thread gets: a program may make threads for as long as it

@@ -57,13 +57,13 @@ void RangeTracker::close_all(Thread& thread, std::uint64_t before_ns, std::uint6
   if (thread.open.empty()) thread.too_deep = 0;
 }
 
-void RangeTracker::lane_opened(const RingInfo& ring, std::uint64_t ts_ns) {
+void RangeTracker::ring_opened(const RingInfo& ring, std::uint64_t ts_ns) {
   Thread& owner = thread(ring);
   close_all(owner, ~0ULL, ts_ns);
   owner.tid = ring.tid;
 }
 
-void RangeTracker::lane_lost(const RingInfo& ring, std::uint64_t ts_ns) {
+void RangeTracker::ring_lost(const RingInfo& ring, std::uint64_t ts_ns) {
   close_all(thread(ring), ~0ULL, ts_ns);
 }
 

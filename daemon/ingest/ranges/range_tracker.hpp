@@ -26,10 +26,11 @@ class RangeTracker {
                model::RangeId& next_id)
       : names_(names), held_(held), losses_(losses), limits_(limits), next_id_(next_id) {}
 
-  /// The lane has a new owner: what the last one left open is closed unfinished.
-  void lane_opened(const RingInfo& ring, std::uint64_t ts_ns);
-  /// Records of this lane were dropped: begins and ends may be missing, nothing open is trusted.
-  void lane_lost(const RingInfo& ring, std::uint64_t ts_ns);
+  /// The ring buffer has a new owner: what the last one left open is closed unfinished.
+  void ring_opened(const RingInfo& ring, std::uint64_t ts_ns);
+  /// Records of this ring buffer were dropped: begins and ends may be missing, nothing open is
+  /// trusted.
+  void ring_lost(const RingInfo& ring, std::uint64_t ts_ns);
 
   /// @param operators Operators open on the thread.
   void push(const RingInfo& ring, const wire::RangePush& push, model::RangeId parent,
@@ -41,13 +42,13 @@ class RangeTracker {
   /// A mark in kGpuprofDomain.
   void remark(std::string_view text, std::uint32_t tid, std::uint64_t ts_ns);
 
-  /// Push/pop ranges open on the lane's thread.
+  /// Push/pop ranges open on the ring buffer's thread.
   std::size_t depth(const RingInfo& ring) const {
     return ring.index < threads_.size() ? threads_[ring.index].open.size() : 0;
   }
   /// Innermost of them that is not too deep, and when it began; 0 = none.
   model::RangeId innermost(const RingInfo& ring, std::uint64_t* start_ns) const;
-  /// A launch with a stack happened on the lane's thread: open ranges without one take it.
+  /// A launch with a stack happened on the ring buffer's thread: open ranges without one take it.
   void launched(const RingInfo& ring, model::StackId stack);
 
   /// Writes a copy of what is open, as it is at `ts_ns`.
@@ -72,7 +73,7 @@ class RangeTracker {
   LossCounters& losses_;
   const Limits& limits_;
   model::RangeId& next_id_;
-  std::vector<Thread> threads_;  // by lane
+  std::vector<Thread> threads_;  // by ring buffer
   std::unordered_map<std::uint64_t, model::Range> started_;
 };
 

@@ -74,7 +74,7 @@ class OperatorHistory {
     std::size_t index;
   };
   std::vector<Op> ops_;
-  std::vector<Open> open_;  // by lane
+  std::vector<Open> open_;  // by ring buffer
   std::size_t stacks_ = 0;
 };
 

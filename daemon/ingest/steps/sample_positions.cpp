@@ -48,7 +48,7 @@ bool SamplePositions::has_room(std::uint32_t tid, std::uint64_t ts_ns) {
   return threads_.size() < kMaxThreads;
 }
 
-// A thread's samples come by its own lane and by the worker's.
+// A thread's samples come by its own ring buffer and by the worker's.
 void SamplePositions::add(const wire::Sample& sample) {
   if (sample.stack_id == 0) return;
   if (!has_room(sample.tid, sample.ts_ns)) return;

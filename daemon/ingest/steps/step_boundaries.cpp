@@ -13,7 +13,7 @@ namespace {
 
 using Samples = std::vector<SamplePositions::Position>;
 
-/// One that nothing was seen of is told from here on: there should have been samples.
+/// One that nothing was seen of is reported from here on: there should have been samples.
 constexpr std::uint64_t kReportPauseNs = 20'000'000;
 
 /// What samples tell of a pause from `from_ns` to `to_ns`, at the very begin or end of which (less
@@ -25,7 +25,8 @@ struct Pause {
 /// Between the last sample of the first kind and the first one of the second; 0: there is none.
 /// What passes on one side only passes there all: a single sample close to the other end, where the
 /// thread came by in any case, moves the border no farther than to it.
-std::uint64_t border_between(const Pause& pause, std::uint64_t first_ns, std::uint64_t second_ns) {
+std::uint64_t boundary_between(const Pause& pause, std::uint64_t first_ns,
+                               std::uint64_t second_ns) {
   const bool second_near = second_ns != 0 && pause.to_ns - second_ns <= pause.near_ns;
   if (first_ns == 0) return second_near ? 0 : pause.from_ns;
   if (second_ns == 0) return pause.to_ns;
@@ -54,7 +55,8 @@ std::uint64_t change(const Samples& samples, const Pause& pause, const IsFirst& 
     newest_ns = one.ts_ns;
   }
   if (!some) return 0;
-  return open ? border_between(pause, newest_ns, 0) : border_between(pause, first_ns, second_ns);
+  return open ? boundary_between(pause, newest_ns, 0)
+              : boundary_between(pause, first_ns, second_ns);
 }
 
 bool of_head(const SamplePositions::Position& one) { return one.part == LoopPart::kHead; }
@@ -142,7 +144,7 @@ StepBoundary StepBoundaries::boundary(std::uint64_t mark_ns, std::uint64_t next_
                               : spans_.front();
   const StepBoundary boundary =
       follows(one, next) ? inside_loop(one, next) : boundary_after_exit(one, next);
-  whereabouts_.forget(one.tid, boundary.begin_ns);
+  positions_.forget(one.tid, boundary.begin_ns);
   return boundary;
 }
 
@@ -156,7 +158,7 @@ StepBoundary StepBoundaries::inside_loop(const StepExtent& one, const StepExtent
   // All other steps begin so much later than their last operator ends.
   const std::uint64_t from_ns = one.end_ns + usual_ns;
   const Samples seen =
-      whereabouts_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
+      positions_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
   std::uint64_t at_ns = change(seen, {from_ns, next.mark_ns, near_ns()}, of_tail, of_head);
   if (at_ns == 0 && pause_ns >= kReportPauseNs) {
     ++unplaced_;
@@ -170,7 +172,7 @@ StepBoundary StepBoundaries::inside_loop(const StepExtent& one, const StepExtent
 // where they do.
 StepBoundary StepBoundaries::boundary_after_exit(const StepExtent& one, const StepExtent& next) {
   const Samples seen =
-      whereabouts_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
+      positions_.between(one.tid, one.end_ns, next.mark_ns, loop_, one.last, next.first);
   const std::uint64_t left_ns = one.left_ns != 0 ? one.left_ns : next.mark_ns;
   Samples before, after;
   for (const SamplePositions::Position& sample : seen)
@@ -196,7 +198,7 @@ std::uint64_t StepBoundaries::begin_of(std::uint64_t mark_ns) const {
   });
   if (span == spans_.end() || loop_.code_id == 0) return mark_ns;
   std::uint64_t begin_ns = mark_ns;
-  const Samples seen = whereabouts_.between(span->tid, 0, mark_ns, loop_, 0, span->first);
+  const Samples seen = positions_.between(span->tid, 0, mark_ns, loop_, 0, span->first);
   for (auto one = seen.rbegin(); one != seen.rend() && one->part == LoopPart::kHead; ++one)
     begin_ns = one->ts_ns;
   return begin_ns;
@@ -208,7 +210,7 @@ std::uint64_t StepBoundaries::last_end_of(std::uint64_t mark_ns) {
   const std::uint64_t left_ns = span.left_ns != 0 ? span.left_ns : kUnknown;
   std::uint64_t end_ns = span.end_ns;
   for (const SamplePositions::Position& one :
-       whereabouts_.between(span.tid, span.end_ns, left_ns, loop_, span.last, 0)) {
+       positions_.between(span.tid, span.end_ns, left_ns, loop_, span.last, 0)) {
     if (one.part != LoopPart::kTail) break;
     end_ns = one.ts_ns;
   }

@@ -38,7 +38,7 @@ class StepBoundaries {
  public:
   /// The steps are its iterations from now on. @param before  Those that are over.
   void of_loop(const wire::LoopDef& loop, const std::vector<StepExtent>& before);
-  SamplePositions& whereabouts() { return whereabouts_; }
+  SamplePositions& positions() { return positions_; }
 
   void begins(std::uint64_t mark_ns, std::uint32_t tid, bool entry);
   void begins(const StepExtent& span);
@@ -84,7 +84,7 @@ class StepBoundaries {
   std::uint64_t near_ns() const { return 2 * longest_usual_ns(); }
 
   wire::LoopDef loop_{};
-  SamplePositions whereabouts_;
+  SamplePositions positions_;
   std::deque<StepExtent> spans_;
   struct Load {
     std::uint64_t begin_ns, end_ns, stack;

@@ -49,8 +49,8 @@ void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
   const std::string_view file = file_of(def, tail);
   if (is_compiler_code(file)) registry_.add_code_flags(def.id, kLoopIsSetup);
   if (is_fx_interpreter_code(file)) registry_.add_code_flags(def.id, wire::kLoopInModule);
-  // A loop chosen while only counting: its code is told of with the first stack recorded.
-  if (chose_loop() && !placed_ && def.id == chosen_.loop->def.code_id) place(chosen_);
+  // A loop chosen while only counting: its code is notified of with the first stack recorded.
+  if (chose_loop() && !placed_ && def.id == selected_.loop->def.code_id) place(selected_);
 }
 
 void StepFinder::define(const wire::LoopDef& def) {
@@ -61,9 +61,9 @@ void StepFinder::define(const RingInfo& ring, const wire::StackLoops& stack, con
   if (is_searching()) registry_.define(ring, stack, tail);
 }
 
-bool StepFinder::in_chosen_loop(const RingInfo& ring) const {
+bool StepFinder::in_selected_loop(const RingInfo& ring) const {
   const auto& around = registry_.enclosing_loops(ring);
-  return std::find(around.begin(), around.end(), chosen_.loop) != around.end();
+  return std::find(around.begin(), around.end(), selected_.loop) != around.end();
 }
 
 // The rule reaches the target a little after the choice: iterations it told of meanwhile count.
@@ -72,7 +72,7 @@ void StepFinder::mark(const RingInfo& ring, const wire::LoopMark& mark) {
   if ((mark.flags & (wire::kMarkGraphReplays | wire::kMarkGraphCapture)) != 0)
     return on_graph_mark(ring, mark);
   registry_.mark(ring, mark);
-  if (!chose_loop() || mark.loop_id != chosen_.loop->def.id) return;
+  if (!chose_loop() || mark.loop_id != selected_.loop->def.id) return;
   if ((mark.flags & wire::kMarkOptimizer) != 0) return;
   const bool weak =
       (mark.flags & wire::kMarkInferred) != 0 && (mark.flags & wire::kMarkLoopEntry) == 0;
@@ -126,8 +126,8 @@ void StepFinder::launched(const RingInfo& ring, const wire::Launch& launch) {
   registry_.add_graph_replays(ring, launch.ts_ns, 1);
   registry_.extend_iteration(ring, launch.ts_ns);
   // The program has moved on, as with optimizers: replays are its updates.
-  const bool updates = registry_.captured_optimizers() != 0 && !chosen_.with_graphs;
-  if (updates && is_steps_thread(ring) && !in_chosen_loop(ring)) ++outside_updates_;
+  const bool updates = registry_.captured_optimizers() != 0 && !selected_.with_graphs;
+  if (updates && is_steps_thread(ring) && !in_selected_loop(ring)) ++outside_updates_;
 }
 
 void StepFinder::on_graph_mark(const RingInfo& ring, const wire::LoopMark& mark) {
@@ -136,7 +136,7 @@ void StepFinder::on_graph_mark(const RingInfo& ring, const wire::LoopMark& mark)
   if ((mark.flags & wire::kMarkGraphReplays) != 0)
     return registry_.add_graph_replays(ring, mark.ts_ns, mark.count);
   registry_.on_graph_captured(ring, mark.ts_ns);
-  if (is_steps_thread(ring) && !in_chosen_loop(ring)) captured_outside(mark.ts_ns);
+  if (is_steps_thread(ring) && !in_selected_loop(ring)) captured_outside(mark.ts_ns);
 }
 
 void StepFinder::begin(const RingInfo& ring, const wire::OpBegin& op) {
@@ -155,9 +155,9 @@ void StepFinder::begin(const RingInfo& ring, const wire::OpBegin& op) {
   if (op.scope == kUserScope && !known) return;
   const bool capture = registry_.capture_begins(ring);
   registry_.begin_operator(ring, op, kind);
-  if (chosen_.source == wire::StepSource::kNone) return history_.begins(ring, op);
+  if (selected_.source == wire::StepSource::kNone) return history_.begins(ring, op);
   if (!chose_loop()) return;
-  const bool inside = in_chosen_loop(ring);
+  const bool inside = in_selected_loop(ring);
   if (kind == OperatorKind::kOptimizer && !inside)
     ++(is_steps_thread(ring) ? outside_updates_ : other_thread_updates_);
   if (kind == OperatorKind::kOptimizer) late_update(ring, inside, op.ts_ns);
@@ -169,7 +169,7 @@ void StepFinder::begin(const RingInfo& ring, const wire::OpBegin& op) {
 // Where the thread of the steps is now.
 void StepFinder::on_thread_operator(const RingInfo& ring, const wire::OpBegin& op,
                                     OperatorKind kind) {
-  if (in_chosen_loop(ring)) {
+  if (in_selected_loop(ring)) {
     if (pending_.begin_ns != 0 && kind == OperatorKind::kLoader) pending_.loader = true;
     if (pending_.begin_ns != 0 && kind != OperatorKind::kLoader) settle(true);
     if (kind == OperatorKind::kLoader)
@@ -186,10 +186,10 @@ void StepFinder::end(const RingInfo& ring, const wire::OpEnd& end) {
   const OperatorKind kind = registry_.open_kind(ring);
   const bool work = kind != OperatorKind::kLoader;
   const bool top = registry_.end_operator(ring, end);
-  if (chosen_.source == wire::StepSource::kNone) return history_.ends(ring, end);
+  if (selected_.source == wire::StepSource::kNone) return history_.ends(ring, end);
   if (top && kind == OperatorKind::kOptimizer && !registry_.optimizer_ends().empty())
     on_update_end(registry_.optimizer_ends().back());
-  if (!top || !is_steps_thread(ring) || !in_chosen_loop(ring)) return;
+  if (!top || !is_steps_thread(ring) || !in_selected_loop(ring)) return;
   if (work)
     steps_.spans().works_until(end.ts_ns);
   else
@@ -198,8 +198,8 @@ void StepFinder::end(const RingInfo& ring, const wire::OpEnd& end) {
 
 // Until the target knows the rule. Where it counts an end, its mark follows at once.
 void StepFinder::on_update_end(const OptimizerEnd& end) {
-  if (chosen_.source != wire::StepSource::kOptimizer || target_counts_ ||
-      end.name_id != chosen_.optimizer_name || end.end_ns <= pending_.begin_ns)
+  if (selected_.source != wire::StepSource::kOptimizer || target_counts_ ||
+      end.name_id != selected_.optimizer_name || end.end_ns <= pending_.begin_ns)
     return;
   settle(true);
   pending_ = Pending{end.end_ns, end.tid, false};
@@ -216,14 +216,14 @@ void StepFinder::on_target_step(const RingInfo& ring, const wire::StepMark& mark
     target_counts_ = true;
   }
   seen(mark.ts_ns);
-  if (mark.source != kUser || chosen_.source == wire::StepSource::kUser) return;
+  if (mark.source != kUser || selected_.source == wire::StepSource::kUser) return;
   pending_ = {};
   suspended_ = doubted_ = false;
-  chosen_ = StepChoice{wire::StepSource::kUser, kConfidenceNamed, nullptr, false, 0};
+  selected_ = StepChoice{wire::StepSource::kUser, kConfidenceNamed, nullptr, false, 0};
   publish_description("ProfilerStep# ranges of the program's own");
 }
 
-void StepFinder::lane_lost(const RingInfo& ring) {
+void StepFinder::ring_lost(const RingInfo& ring) {
   if (is_searching()) registry_.on_ring_lost(ring);
 }
 

@@ -33,15 +33,15 @@ class StepFinder {
 
   void set_search(const StepSearch& search);
 
-  // Records, in the order of their lane.
+  // Records, in the order of their ring buffer.
   void define(const wire::StringDef& def, const Tail& tail);
   void define(const wire::PyCodeDef& def, const Tail& tail);
   void define(const wire::LoopDef& def);
   void define(const wire::StackDef& def, const Tail& tail) {
-    if (is_searching()) steps_.spans().whereabouts().define(def, tail);
+    if (is_searching()) steps_.spans().positions().define(def, tail);
   }
   void add_sample(const wire::Sample& sample) {
-    if (is_searching()) steps_.spans().whereabouts().add(sample);
+    if (is_searching()) steps_.spans().positions().add(sample);
   }
   void define(const RingInfo& ring, const wire::StackLoops& stack, const Tail& tail);
   void mark(const RingInfo& ring, const wire::LoopMark& mark);
@@ -55,7 +55,7 @@ class StepFinder {
   }
   /// A step the target counted. Before Steps::add().
   void on_target_step(const RingInfo& ring, const wire::StepMark& mark);
-  void lane_lost(const RingInfo& ring);
+  void ring_lost(const RingInfo& ring);
 
   void round_done(std::uint64_t now_ns);
   /// The process has ended: chooses with what is there.
@@ -63,13 +63,14 @@ class StepFinder {
   /// Says how much time may be of another step than it is counted to. Once all steps have ended.
   void report_unattributed_pauses();
   /// Chooses with what is there, if that is enough.
-  void try_select(std::uint64_t now_ns, SearchPhase patience);
+  void try_select(std::uint64_t now_ns, SearchPhase timeout);
 
   /// Loops seen so far.
   std::size_t loops() const { return registry_.loops().size(); }
   /// There are operators, and what a step of them is is not known.
   bool undecided() const {
-    return is_searching() && chosen_.source == wire::StepSource::kNone && registry_.first_ns() != 0;
+    return is_searching() && selected_.source == wire::StepSource::kNone &&
+           registry_.first_ns() != 0;
   }
 
  private:
@@ -89,9 +90,9 @@ class StepFinder {
   /// The same, as the target tells it while it only counts.
   void on_graph_mark(const RingInfo& ring, const wire::LoopMark& mark);
   bool is_searching() const { return among_operators_; }
-  bool chose_loop() const { return chosen_.source == wire::StepSource::kLoop; }
+  bool chose_loop() const { return selected_.source == wire::StepSource::kLoop; }
   /// Of whichever thread.
-  bool in_chosen_loop(const RingInfo& ring) const;
+  bool in_selected_loop(const RingInfo& ring) const;
   bool is_steps_thread(const RingInfo& ring) const { return chose_loop() && ring.tid == tid_; }
   void settle(bool worked);
   void switch_thread(std::uint32_t tid);
@@ -109,7 +110,7 @@ class StepFinder {
   void suspend(std::uint64_t now_ns);
   void resume(std::uint32_t tid);
   void check_selection(std::uint64_t now_ns);
-  void choose_next(std::uint64_t now_ns, SearchPhase patience);
+  void choose_next(std::uint64_t now_ns, SearchPhase timeout);
   void on_thread_operator(const RingInfo& ring, const wire::OpBegin& op, OperatorKind kind);
   void captured_outside(std::uint64_t now_ns);
   void late_update(const RingInfo& ring, bool inside, std::uint64_t now_ns);
@@ -132,7 +133,7 @@ class StepFinder {
   OperatorHistory history_;
   std::unordered_map<std::uint64_t, NamedOperator> special_;  // names that mean something
 
-  StepChoice chosen_;    // its `loop` is in book_
+  StepChoice selected_;  // its `loop` is in book_
   bool placed_ = false;  // where that is is known
   std::string before_;   // what steps were before the choice
   wire::StepRule rule_ = wire::StepRule::kNone;

@@ -142,7 +142,7 @@ void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   if (steps_.next() != 0)
     before_ = (what_.empty() ? "" : what_ + "; ") + "from step " +
               std::to_string(steps_.next() + 1) + " on ";
-  chosen_ = choice;
+  selected_ = choice;
   rule_ = choice.rule();
   suspended_ = doubted_ = trusted_ = false;
   pending_ = {};
@@ -187,9 +187,9 @@ void StepFinder::number_iterations(const Loop& loop) {
 // What follows the newest update is a step, too, though the target does not count its begin.
 void StepFinder::number_updates() {
   const std::vector<OptimizerEnd>& ends = registry_.optimizer_ends();
-  number_found(cut_by_optimizer(history_.busiest_thread(), ends, chosen_.optimizer_name));
+  number_found(cut_by_optimizer(history_.busiest_thread(), ends, selected_.optimizer_name));
   const auto newest = std::find_if(ends.rbegin(), ends.rend(), [this](const OptimizerEnd& end) {
-    return end.name_id == chosen_.optimizer_name;
+    return end.name_id == selected_.optimizer_name;
   });
   if (newest != ends.rend()) pending_ = Pending{newest->end_ns, newest->tid, false};
 }
@@ -208,16 +208,16 @@ void StepFinder::choose_period() {
   const std::vector<OperatorHistory::Op> ops = history_.busiest_thread();
   const std::vector<FoundStep> steps = cut_by_period(ops, find_period(ops));
   if (steps.empty()) return;
-  chosen_ = StepChoice{wire::StepSource::kPeriod, kConfidencePeriod, nullptr, false, 0};
-  place(chosen_);
+  selected_ = StepChoice{wire::StepSource::kPeriod, kConfidencePeriod, nullptr, false, 0};
+  place(selected_);
   number_found(steps);
 }
 
-void StepFinder::try_select(std::uint64_t now_ns, SearchPhase patience) {
+void StepFinder::try_select(std::uint64_t now_ns, SearchPhase timeout) {
   if (!undecided() || search_.source == wire::StepSource::kUser) return;
-  if (const StepChoice choice = choose_step(registry_, locations_, search_, now_ns, patience))
+  if (const StepChoice choice = choose_step(registry_, locations_, search_, now_ns, timeout))
     return choose(choice, now_ns);
-  if (patience == SearchPhase::kEnded && !locations_.is_dataloader_worker()) choose_period();
+  if (timeout == SearchPhase::kEnded && !locations_.is_dataloader_worker()) choose_period();
 }
 
 void StepFinder::finish(std::uint64_t now_ns) {
@@ -232,7 +232,7 @@ void StepFinder::finish(std::uint64_t now_ns) {
 void StepFinder::round_done(std::uint64_t now_ns) {
   if (!is_searching() || now_ns < looked_ns_ + kCheckPeriodNs) return;
   looked_ns_ = now_ns;
-  if (chosen_.source != wire::StepSource::kNone) return check_selection(now_ns);
+  if (selected_.source != wire::StepSource::kNone) return check_selection(now_ns);
   if (registry_.revision() == news_) return;
   news_ = registry_.revision();
   const bool looked = registry_.first_ns() != 0 && now_ns >= registry_.first_ns() + kSearchNs;
@@ -256,17 +256,17 @@ void StepFinder::check_selection(std::uint64_t now_ns) {
 }
 
 // Another loop than the one that was left. @param patience  kNone: the program has ended.
-void StepFinder::choose_next(std::uint64_t now_ns, SearchPhase patience) {
-  const bool ended = patience == SearchPhase::kEnded, same = chosen_.with_optimizer;
+void StepFinder::choose_next(std::uint64_t now_ns, SearchPhase timeout) {
+  const bool ended = timeout == SearchPhase::kEnded, same = selected_.with_optimizer;
   // Replays are short, and so may be what is left of the program; other trainings wait their turn.
   const SearchPhase of_updates =
-      ended && registry_.add_graph_replays() != 0 ? patience : SearchPhase::kEarly;
+      ended && registry_.add_graph_replays() != 0 ? timeout : SearchPhase::kEarly;
   StepChoice choice;
-  if (registry_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(registry_, patience);
+  if (registry_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(registry_, timeout);
   if (!choice) choice = loop_with_optimizer(registry_, of_updates);
   if (!choice && !same && !ended && now_ns > suspended_ns_ + kChoiceQuietNs)
-    choice = busiest_loop(registry_, now_ns, patience);
-  if (choice && choice.loop != chosen_.loop) choose(choice, now_ns);
+    choice = busiest_loop(registry_, now_ns, timeout);
+  if (choice && choice.loop != selected_.loop) choose(choice, now_ns);
 }
 
 // The chosen loop may have been the warm-up, and what follows may be shorter than a pause. If it
@@ -277,16 +277,16 @@ void StepFinder::captured_outside(std::uint64_t now_ns) {
 
 // The first update came after the choice.
 void StepFinder::late_update(const RingInfo& ring, bool inside, std::uint64_t now_ns) {
-  if (chosen_.with_optimizer || trusted_ || suspended_ || search_.wants_named_loop()) return;
+  if (selected_.with_optimizer || trusted_ || suspended_ || search_.wants_named_loop()) return;
   if (!is_steps_thread(ring)) return;
   if (!inside) {
     suspend(now_ns);
     doubted_ = true;
     return;
   }
-  chosen_.with_optimizer = true;
-  chosen_.confidence = kConfidenceOptimizerLoop;
-  place(chosen_);
+  selected_.with_optimizer = true;
+  selected_.confidence = kConfidenceOptimizerLoop;
+  place(selected_);
 }
 
 void StepFinder::recheck_loop(std::uint64_t now_ns) {
@@ -302,10 +302,10 @@ void StepFinder::recheck_at_end(std::uint64_t now_ns) {
     return choose(choice, now_ns);
   const auto& ends = registry_.optimizer_ends();
   const std::uint64_t update_ns = ends.empty() ? suspended_ns_ : ends.back().end_ns;
-  if (chosen_.backward && now_ns <= update_ns + first_update_ns()) return;
+  if (selected_.backward && now_ns <= update_ns + first_update_ns()) return;
   accept_loop();
   const StepChoice other = busiest_loop(registry_, now_ns, SearchPhase::kEnded);
-  if (other && other.loop != chosen_.loop &&
+  if (other && other.loop != selected_.loop &&
       other.loop->last_ns > other.loop->first_ns + kChoiceQuietNs)
     choose(other, now_ns);
 }
@@ -314,7 +314,7 @@ void StepFinder::recheck_at_end(std::uint64_t now_ns) {
 void StepFinder::accept_loop() {
   doubted_ = false;
   trusted_ = true;
-  number_iterations(*chosen_.loop);
+  number_iterations(*selected_.loop);
 }
 
 void StepFinder::suspend(std::uint64_t now_ns) {
@@ -328,7 +328,7 @@ void StepFinder::suspend(std::uint64_t now_ns) {
 void StepFinder::resume(std::uint32_t tid) {
   suspended_ = false;
   tid_ = tid;
-  if (listener_ != nullptr) listener_->step_rule(rule_, chosen_.key(), tid_);
+  if (listener_ != nullptr) listener_->step_rule(rule_, selected_.key(), tid_);
 }
 
 }  // namespace gpuprof::ingest

@@ -23,14 +23,14 @@ constexpr std::uint64_t kFirstUpdateNs = 20 * kQuietNs, kManyBatches = 128;
 
 /// What was seen of it is enough.
 bool enough(std::uint64_t count, std::uint64_t entries, std::uint64_t span_ns,
-            SearchPhase patience) {
-  if (patience == SearchPhase::kEnded) return true;
+            SearchPhase timeout) {
+  if (timeout == SearchPhase::kEnded) return true;
   if (count < kMinIterations || span_ns < kMinSearchNs) return false;
-  return patience == SearchPhase::kTimedOut || entries > 1 || count >= kMany;
+  return timeout == SearchPhase::kTimedOut || entries > 1 || count >= kMany;
 }
 
-bool enough(const Loop& loop, SearchPhase patience) {
-  return enough(loop.count(), loop.entries, loop.last_ns - loop.first_ns, patience);
+bool enough(const Loop& loop, SearchPhase timeout) {
+  return enough(loop.count(), loop.entries, loop.last_ns - loop.first_ns, timeout);
 }
 
 StepChoice loop_choice(const Loop& loop, std::uint32_t confidence, bool with_optimizer) {
@@ -56,14 +56,14 @@ bool goes_on(const Loop& loop) {
   return *median * loop.count() >= kQuietNs;
 }
 
-bool settled(const Loop& loop, SearchPhase patience) {
-  return patience != SearchPhase::kTimedOut || loop.entries > 1 || goes_on(loop);
+bool settled(const Loop& loop, SearchPhase timeout) {
+  return timeout != SearchPhase::kTimedOut || loop.entries > 1 || goes_on(loop);
 }
 
 /// A graph was captured outside of it, and it has not gone on for long since then: what it did may
 /// have been the warm-up that a capture needs.
-bool may_be_warm_up(const Loop& loop, SearchPhase patience) {
-  if (patience == SearchPhase::kEnded || loop.capture_ns == 0) return false;
+bool may_be_warm_up(const Loop& loop, SearchPhase timeout) {
+  if (timeout == SearchPhase::kEnded || loop.capture_ns == 0) return false;
   const auto since = static_cast<std::uint64_t>(
       std::count_if(loop.iterations.begin(), loop.iterations.end(),
                     [&](const Iteration& one) { return one.begin_ns > loop.capture_ns; }));
@@ -86,23 +86,24 @@ bool is_live(const Loop& loop, std::uint64_t now_ns) {
 bool computes(const Loop& loop) { return loop.setup_ns < loop.operator_ns * 9; }
 
 /// Looking back, most of the work came after the training.
-bool has_trained(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
-  const LoopRegistry::Backward& last = book.last_backward();
-  if (patience == SearchPhase::kEnded)
-    return (book.operator_ns() - last.operator_ns) * 2 > book.operator_ns();
+bool has_trained(const LoopRegistry& registry, std::uint64_t now_ns, SearchPhase timeout) {
+  const LoopRegistry::Backward& last = registry.last_backward();
+  if (timeout == SearchPhase::kEnded)
+    return (registry.operator_ns() - last.operator_ns) * 2 > registry.operator_ns();
   return now_ns > last.ts_ns + kMaxStepNs;
 }
 
 /// Of a training, as long as it is one, only a loop that goes backward may be the step.
-bool trains(const LoopRegistry& book, const Loop& loop, std::uint64_t now_ns,
-            SearchPhase patience) {
-  return book.backward_in_loops() == 0 || loop.backward != 0 || has_trained(book, now_ns, patience);
+bool trains(const LoopRegistry& registry, const Loop& loop, std::uint64_t now_ns,
+            SearchPhase timeout) {
+  return registry.backward_in_loops() == 0 || loop.backward != 0 ||
+         has_trained(registry, now_ns, timeout);
 }
 
 /// An optimizer may yet come, and with it the loop that makes the steps.
-bool awaits_update(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
-  return patience == SearchPhase::kTimedOut && book.backward() != 0 && book.optimizers() == 0 &&
-         now_ns < book.first_ns() + kFirstUpdateNs;
+bool awaits_update(const LoopRegistry& registry, std::uint64_t now_ns, SearchPhase timeout) {
+  return timeout == SearchPhase::kTimedOut && registry.backward() != 0 &&
+         registry.optimizers() == 0 && now_ns < registry.first_ns() + kFirstUpdateNs;
 }
 
 bool is_busy(const Loop& loop) {
@@ -120,90 +121,89 @@ wire::StepRule StepChoice::rule() const {
 
 std::uint64_t StepChoice::key() const { return loop != nullptr ? loop->def.id : optimizer_name; }
 
-StepChoice named_loop(const LoopRegistry& book, const LoopLocations& places,
-                      const StepSearch& search, SearchPhase patience) {
+StepChoice named_loop(const LoopRegistry& registry, const LoopLocations& places,
+                      const StepSearch& search, SearchPhase timeout) {
   const Loop* holding = nullptr;
   int shortest = 0;
-  for (const auto& [id, loop] : book.loops()) {
+  for (const auto& [id, loop] : registry.loops()) {
     if (loop.count() == 0 || !places.in_file(loop.def, search.file)) continue;
     const LoopLineRange lines = places.lines(loop.def);
     const int wanted = static_cast<int>(search.line);
     if (lines.head == wanted)
-      return enough(loop, patience) ? loop_choice(loop, kConfidenceNamed, loop.optimizers != 0)
-                                    : StepChoice{};
+      return enough(loop, timeout) ? loop_choice(loop, kConfidenceNamed, loop.optimizers != 0)
+                                   : StepChoice{};
     const bool holds = lines.head != 0 && lines.head < wanted && wanted <= lines.last;
     if (!holds || (holding != nullptr && lines.last - lines.head >= shortest)) continue;
     holding = &loop;
     shortest = lines.last - lines.head;
   }
   // Its head may belong to a loop that was not reached yet.
-  if (holding == nullptr || patience == SearchPhase::kEarly || !enough(*holding, patience))
-    return {};
+  if (holding == nullptr || timeout == SearchPhase::kEarly || !enough(*holding, timeout)) return {};
   return loop_choice(*holding, kConfidenceNamed, holding->optimizers != 0);
 }
 
-StepChoice loop_with_optimizer(const LoopRegistry& book, SearchPhase patience) {
-  const Loop* chosen = nullptr;
-  for (const Loop* loop : book.loops_around_optimizer()) {
+StepChoice loop_with_optimizer(const LoopRegistry& registry, SearchPhase timeout) {
+  const Loop* selected = nullptr;
+  for (const Loop* loop : registry.loops_around_optimizer()) {
     if (!holds_all_optimizers(*loop)) continue;
-    if (chosen != nullptr && !makes_one_update(*chosen)) break;
+    if (selected != nullptr && !makes_one_update(*selected)) break;
     // At the very end an outer loop that went round once is none.
-    if (chosen != nullptr && patience == SearchPhase::kEnded && loop->count() < 2) break;
-    chosen = loop;
+    if (selected != nullptr && timeout == SearchPhase::kEnded && loop->count() < 2) break;
+    selected = loop;
   }
-  if (chosen == nullptr || chosen->count() < 2 || !enough(*chosen, patience)) return {};
-  if (!settled(*chosen, patience) || may_be_warm_up(*chosen, patience)) return {};
-  return loop_choice(*chosen, kConfidenceOptimizerLoop, true);
+  if (selected == nullptr || selected->count() < 2 || !enough(*selected, timeout)) return {};
+  if (!settled(*selected, timeout) || may_be_warm_up(*selected, timeout)) return {};
+  return loop_choice(*selected, kConfidenceOptimizerLoop, true);
 }
 
-StepChoice loop_with_graphs(const LoopRegistry& book, SearchPhase patience) {
-  if (book.add_graph_replays() < kMinIterations) return {};
-  const bool trains = book.captured_optimizers() != 0;
+StepChoice loop_with_graphs(const LoopRegistry& registry, SearchPhase timeout) {
+  if (registry.add_graph_replays() < kMinIterations) return {};
+  const bool trains = registry.captured_optimizers() != 0;
   // Warm-up iterations, which a capture needs, come before the first replay. Where graphs hold no
   // optimizer they are a part of the step, or an inference behind a training.
-  const auto& ends = book.optimizer_ends();
-  if (!ends.empty() && (!trains || ends.back().end_ns > book.first_replay_ns())) return {};
-  const Loop* chosen = nullptr;
-  for (const auto& [id, loop] : book.loops()) {
+  const auto& ends = registry.optimizer_ends();
+  if (!ends.empty() && (!trains || ends.back().end_ns > registry.first_replay_ns())) return {};
+  const Loop* selected = nullptr;
+  for (const auto& [id, loop] : registry.loops()) {
     if (loop.in_module() || loop.count() < 2 ||
-        loop.add_graph_replays * 10 < book.add_graph_replays() * 9)
+        loop.add_graph_replays * 10 < registry.add_graph_replays() * 9)
       continue;
-    if (chosen == nullptr || book.is_inside(&loop, chosen)) chosen = &loop;
+    if (selected == nullptr || registry.is_inside(&loop, selected)) selected = &loop;
   }
-  if (chosen == nullptr || !enough(*chosen, patience)) return {};
+  if (selected == nullptr || !enough(*selected, timeout)) return {};
   StepChoice choice =
-      loop_choice(*chosen, trains ? kConfidenceOptimizerLoop : kConfidenceLoop, trains);
+      loop_choice(*selected, trains ? kConfidenceOptimizerLoop : kConfidenceLoop, trains);
   choice.with_graphs = true;
   return choice;
 }
 
-StepChoice busiest_loop(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience) {
-  if (patience == SearchPhase::kEarly) return {};
+StepChoice busiest_loop(const LoopRegistry& registry, std::uint64_t now_ns, SearchPhase timeout) {
+  if (timeout == SearchPhase::kEarly) return {};
   std::vector<const Loop*> candidates;
   const Loop* busiest = nullptr;
-  for (const auto& [id, loop] : book.loops()) {
-    if (loop.in_module() || loop.count() < kMinIterations || !enough(loop, patience) ||
+  for (const auto& [id, loop] : registry.loops()) {
+    if (loop.in_module() || loop.count() < kMinIterations || !enough(loop, timeout) ||
         !is_busy(loop))
       continue;
-    if (!trains(book, loop, now_ns, patience)) continue;
-    if (!computes(loop) || may_be_warm_up(loop, patience)) continue;
-    if (patience != SearchPhase::kEnded && (!is_live(loop, now_ns) || !goes_on(loop))) continue;
+    if (!trains(registry, loop, now_ns, timeout)) continue;
+    if (!computes(loop) || may_be_warm_up(loop, timeout)) continue;
+    if (timeout != SearchPhase::kEnded && (!is_live(loop, now_ns) || !goes_on(loop))) continue;
     candidates.push_back(&loop);
     if (busiest == nullptr || loop.operator_ns > busiest->operator_ns) busiest = &loop;
   }
   if (busiest == nullptr) return {};
-  const Loop* chosen = busiest;
+  const Loop* selected = busiest;
   for (const Loop* one : candidates)
-    if (one != chosen && one->operator_ns * 10 >= busiest->operator_ns * 9 &&
-        book.is_inside(one, chosen))
-      chosen = one;
-  StepChoice choice = loop_choice(*chosen, kConfidenceLoop, false);
-  choice.backward = chosen->backward != 0 || book.backward() > book.backward_in_loops();
+    if (one != selected && one->operator_ns * 10 >= busiest->operator_ns * 9 &&
+        registry.is_inside(one, selected))
+      selected = one;
+  StepChoice choice = loop_choice(*selected, kConfidenceLoop, false);
+  choice.backward = selected->backward != 0 || registry.backward() > registry.backward_in_loops();
   return choice;
 }
 
-StepChoice last_optimizer(const LoopRegistry& book, SearchPhase patience) {
-  const std::vector<OptimizerEnd>& ends = book.optimizer_ends();
+StepChoice last_optimizer(const LoopRegistry& registry, SearchPhase timeout) {
+  const std::vector<OptimizerEnd>& ends = registry.optimizer_ends();
   std::vector<std::uint64_t> names;  // in the order they came
   for (const OptimizerEnd& end : ends)
     if (std::find(names.begin(), names.end(), end.name_id) == names.end())
@@ -212,34 +212,34 @@ StepChoice last_optimizer(const LoopRegistry& book, SearchPhase patience) {
   const auto is_last = [&](const OptimizerEnd& end) { return end.name_id == names.back(); };
   const auto count = static_cast<std::uint64_t>(std::count_if(ends.begin(), ends.end(), is_last));
   const auto first = std::find_if(ends.begin(), ends.end(), is_last);
-  if (count < kMinIterations || !enough(count, 1, ends.back().end_ns - first->end_ns, patience))
+  if (count < kMinIterations || !enough(count, 1, ends.back().end_ns - first->end_ns, timeout))
     return {};
   return {wire::StepSource::kOptimizer, kConfidenceOptimizer, nullptr, true, names.back()};
 }
 
-StepChoice choose_step(const LoopRegistry& book, const LoopLocations& places,
-                       const StepSearch& search, std::uint64_t now_ns, SearchPhase patience) {
+StepChoice choose_step(const LoopRegistry& registry, const LoopLocations& places,
+                       const StepSearch& search, std::uint64_t now_ns, SearchPhase timeout) {
   if (places.is_dataloader_worker()) return {};
-  if (search.wants_named_loop()) return named_loop(book, places, search, patience);
-  if (search.source == wire::StepSource::kOptimizer) return last_optimizer(book, patience);
+  if (search.wants_named_loop()) return named_loop(registry, places, search, timeout);
+  if (search.source == wire::StepSource::kOptimizer) return last_optimizer(registry, timeout);
   if (!search.wants_loops()) return {};
-  if (const StepChoice chosen = loop_with_graphs(book, patience)) return chosen;
-  if (const StepChoice chosen = loop_with_optimizer(book, patience)) return chosen;
+  if (const StepChoice selected = loop_with_graphs(registry, timeout)) return selected;
+  if (const StepChoice selected = loop_with_optimizer(registry, timeout)) return selected;
   // A loop with optimizers is only a matter of more iterations.
-  const auto& around = book.loops_around_optimizer();
-  if (patience != SearchPhase::kEnded &&
+  const auto& around = registry.loops_around_optimizer();
+  if (timeout != SearchPhase::kEnded &&
       std::any_of(around.begin(), around.end(), [&](const Loop* one) {
         return holds_all_optimizers(*one) && one->last_ns + kMaxStepNs >= now_ns;
       }))
     return {};
-  if (book.optimizers() != 0 && around.empty() && search.wants_optimizers())
-    if (const StepChoice chosen = last_optimizer(book, patience)) return chosen;
-  const StepChoice busiest = busiest_loop(book, now_ns, patience);
+  if (registry.optimizers() != 0 && around.empty() && search.wants_optimizers())
+    if (const StepChoice selected = last_optimizer(registry, timeout)) return selected;
+  const StepChoice busiest = busiest_loop(registry, now_ns, timeout);
   if (!busiest) return {};
-  if (busiest.loop->count() < kManyBatches && awaits_update(book, now_ns, patience)) return {};
+  if (busiest.loop->count() < kManyBatches && awaits_update(registry, now_ns, timeout)) return {};
   // Looking back, what took the lesser part of the program is not what it is about.
   const bool lesser =
-      patience == SearchPhase::kEnded && busiest.loop->operator_ns * 2 < book.operator_ns();
+      timeout == SearchPhase::kEnded && busiest.loop->operator_ns * 2 < registry.operator_ns();
   return lesser ? StepChoice{} : busiest;
 }
 

@@ -43,20 +43,20 @@ struct StepChoice {
 };
 
 /// The loop on the line that was asked for.
-StepChoice named_loop(const LoopRegistry& book, const LoopLocations& places,
-                      const StepSearch& search, SearchPhase patience);
+StepChoice named_loop(const LoopRegistry& registry, const LoopLocations& places,
+                      const StepSearch& search, SearchPhase timeout);
 /// The innermost loop that holds every optimizer since it was entered first.
-StepChoice loop_with_optimizer(const LoopRegistry& book, SearchPhase patience);
+StepChoice loop_with_optimizer(const LoopRegistry& registry, SearchPhase timeout);
 /// The innermost loop outside of modules that replays CUDA graphs, where no optimizer runs outside
 /// of them any more.
-StepChoice loop_with_graphs(const LoopRegistry& book, SearchPhase patience);
+StepChoice loop_with_graphs(const LoopRegistry& registry, SearchPhase timeout);
 /// The innermost loop outside of modules that holds nearly all operator time.
-StepChoice busiest_loop(const LoopRegistry& book, std::uint64_t now_ns, SearchPhase patience);
+StepChoice busiest_loop(const LoopRegistry& registry, std::uint64_t now_ns, SearchPhase timeout);
 /// The last optimizer of those that take turns.
-StepChoice last_optimizer(const LoopRegistry& book, SearchPhase patience);
+StepChoice last_optimizer(const LoopRegistry& registry, SearchPhase timeout);
 
 /// The best of the above that `search` allows.
-StepChoice choose_step(const LoopRegistry& book, const LoopLocations& places,
-                       const StepSearch& search, std::uint64_t now_ns, SearchPhase patience);
+StepChoice choose_step(const LoopRegistry& registry, const LoopLocations& places,
+                       const StepSearch& search, std::uint64_t now_ns, SearchPhase timeout);
 
 }  // namespace gpuprof::ingest

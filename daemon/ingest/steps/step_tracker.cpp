@@ -54,18 +54,18 @@ void StepTracker::apply_matches() {
 void StepTracker::round_done() {
   apply_matches();
   // Marks of two threads may be drained in the wrong order over two rounds, never over three.
-  if (!ripe_.empty()) {
+  if (!aged_.empty()) {
     const auto newest =
-        std::max_element(ripe_.begin(), ripe_.end(), [](const Mark& a, const Mark& b) {
+        std::max_element(aged_.begin(), aged_.end(), [](const Mark& a, const Mark& b) {
           return a.number < b.number;
         })->number;
     const auto older = std::stable_partition(
         marks_.begin(), marks_.end(), [&](const Mark& mark) { return mark.number > newest; });
-    ripe_.insert(ripe_.end(), older, marks_.end());
+    aged_.insert(aged_.end(), older, marks_.end());
     marks_.erase(older, marks_.end());
   }
-  apply_pending(ripe_);
-  ripe_.swap(marks_);
+  apply_pending(aged_);
+  aged_.swap(marks_);
 }
 
 void StepTracker::apply_pending(std::vector<Mark>& marks) {
@@ -81,9 +81,9 @@ void StepTracker::apply_pending(std::vector<Mark>& marks) {
 }
 
 void StepTracker::add_found(const FoundStep& step) {
-  ripe_.insert(ripe_.end(), marks_.begin(), marks_.end());
+  aged_.insert(aged_.end(), marks_.begin(), marks_.end());
   marks_.clear();
-  apply_pending(ripe_);
+  apply_pending(aged_);
   ++offset_;
   apply(Mark{next_, step.begin_ns, 0, step.tid, mark_source_, 0});
   if (step.end_ns == 0) return;
@@ -120,15 +120,16 @@ void StepTracker::apply(const Mark& mark) {
 std::uint64_t StepTracker::close_before(const Mark& mark) {
   const bool in_loop = mark.source == static_cast<std::uint32_t>(wire::StepSource::kLoop);
   if (!open_) return in_loop ? spans_.begin_of(mark.ts_ns) : mark.ts_ns;
-  const StepBoundary border = open_in_loop_ && in_loop ? spans_.boundary(open_mark_ns_, mark.ts_ns)
-                                                       : StepBoundary{mark.ts_ns, mark.ts_ns};
-  close(border.end_ns);
-  if (listener_ != nullptr && border.end_ns < border.begin_ns)
-    listener_->step_ended(current_.number, border.end_ns, true);
-  return border.begin_ns;
+  const StepBoundary boundary = open_in_loop_ && in_loop
+                                    ? spans_.boundary(open_mark_ns_, mark.ts_ns)
+                                    : StepBoundary{mark.ts_ns, mark.ts_ns};
+  close(boundary.end_ns);
+  if (listener_ != nullptr && boundary.end_ns < boundary.begin_ns)
+    listener_->step_ended(current_.number, boundary.end_ns, true);
+  return boundary.begin_ns;
 }
 
-// The target counts each step, also one whose mark found no room.
+// The target counts each step, also one whose mark found no component.
 void StepTracker::report_gap(const Mark& mark) {
   if (mark.number <= next_) return;
   constexpr std::uint64_t kMax = 1'000'000;  // more is no count of anything

@@ -20,7 +20,7 @@
 
 namespace gpuprof::ingest {
 
-/// What the session hears from a process while its lanes are drained.
+/// What the session hears from a process while its ring buffers are drained.
 class StepListener {
  public:
   /// A step begins. Numbers grow from 0; some may be missing after drops. Many may come at once,
@@ -72,7 +72,7 @@ class StepTracker {
   }
   /// A step that the target did not count itself. Marks that came before it come first.
   void add_found(const FoundStep& step);
-  /// Steps that were found too late to be told of one by one keep their numbers.
+  /// Steps that were found too late to be notified of one by one keep their numbers.
   void skip(std::uint64_t count) {
     offset_ += count;
     next_ += count;
@@ -113,7 +113,7 @@ class StepTracker {
   EventCounts& counts_;
   StepListener* listener_;
   StepBoundaries spans_;
-  std::vector<Mark> marks_, ripe_;
+  std::vector<Mark> marks_, aged_;
   std::vector<Unmatched> unmatched_;
   std::vector<wire::KernelNameMatch> matches_;
   std::uint64_t offset_ = 0;

@@ -109,12 +109,12 @@ bool Connection::flush_blocking(int timeout_ms) {
   return true;
 }
 
-void Connection::refuse(const std::string& sentence) {
-  send(wire::Refused{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
+void Connection::refuse(const std::string& message) {
+  send(wire::Refused{0, static_cast<std::uint32_t>(message.size())}, message);
 }
 
-void Connection::fail(const std::string& sentence) {
-  send(wire::Failure{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
+void Connection::fail(const std::string& message) {
+  send(wire::Failure{0, static_cast<std::uint32_t>(message.size())}, message);
 }
 
 Credentials Connection::credentials() const {

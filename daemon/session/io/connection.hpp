@@ -54,8 +54,8 @@ class Connection {
   }
 
   /// A sentence and good-bye: Refused for agents, Failure for clients.
-  void refuse(const std::string& sentence);
-  void fail(const std::string& sentence);
+  void refuse(const std::string& message);
+  void fail(const std::string& message);
   /// Waits until everything queued is sent, or the peer has read nothing for `timeout_ms`.
   bool flush_blocking(int timeout_ms);
 

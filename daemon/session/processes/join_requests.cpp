@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Knocks at doors and hands over who answers.
+// Connects to control sockets and hands over who responds.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see join_requests.hpp
@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t kJoinTimeoutNs = 3'000'000'000;
 constexpr std::uint64_t kRetryPeriodNs = 4'000'000;
 
-/// The process that listens there is the one meant, and its user may be told of us.
+/// The process that listens there is the one meant, and its user may be notified of us.
 bool is(const Credentials& who, std::uint32_t pid) {
   const bool user = who.uid == ::getuid() || ::getuid() == 0;
   // 0: of a pid namespace that we do not see into.
@@ -45,21 +45,22 @@ std::string no_reply_message(std::uint32_t pid) {
 JoinRequests::JoinRequests(EventLoop& loop, Joined joined, Failed failed)
     : loop_(loop), joined_(std::move(joined)), failed_(std::move(failed)) {}
 
-void JoinRequests::begin(std::uint32_t pid, const std::string& door, std::uint32_t flags,
+void JoinRequests::begin(std::uint32_t pid, const std::string& control_socket, std::uint32_t flags,
                          std::uint32_t program, std::uint64_t session, const std::string& address,
                          std::uint64_t now_ns) {
   PendingJoin& one = waiting_.emplace_back(PendingJoin{
       pid, program != 0 ? program : support::exec_fingerprint(static_cast<pid_t>(pid)), now_ns,
-      now_ns, door, address,
+      now_ns, control_socket, address,
       wire::JoinRequest{session, flags, static_cast<std::uint32_t>(address.size())}, nullptr});
   connect(one, now_ns);
 }
 
-/// A worker that a fork of its program has put to sleep is at the door again after a moment.
+/// A worker that a fork of its program has put to sleep is at the control socket again after a
+/// moment.
 void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
   one.again = false;
   one.tried_ns = now_ns;
-  base::UniqueFd socket = support::connect_unix_socket(one.door, SOCK_NONBLOCK);
+  base::UniqueFd socket = support::connect_unix_socket(one.control_socket, SOCK_NONBLOCK);
   if (!socket) {
     return reconnect_or_fail(one, now_ns,
                              "nobody answers at its door " + control::not_listening_reason(errno));

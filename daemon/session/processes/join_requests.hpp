@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running processes that a session is to record: joined at their doors.
+// Running processes that a session is to record: joined at their control sockets.
 //
 // Context:  daemon (ingest thread)
 // Owns:     connections whose other end has not said Hello yet
 // Promises: each one asked for becomes a process of the session, or a sentence
-// Not here: finding doors (daemon/control), what the process is then asked (session.cpp)
+// Not here: finding control sockets (daemon/control), what the process is then asked (session.cpp)
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ class JoinRequests {
  public:
   using Joined = std::function<void(std::unique_ptr<Connection>, const wire::Hello&,
                                     const wire::Packet&, const Credentials&)>;
-  using Failed = std::function<void(std::uint32_t pid, const std::string& sentence)>;
+  using Failed = std::function<void(std::uint32_t pid, const std::string& message)>;
 
   JoinRequests(EventLoop& loop, Joined joined, Failed failed);
 
-  /// @param door    Path of its socket, or `@NAME`.
+  /// @param control socket    Path of its socket, or `@NAME`.
   /// @param program support::exec_fingerprint() of the one that is meant; 0: what runs there now.
   /// @param address What forked children of it are to connect to.
-  void begin(std::uint32_t pid, const std::string& door, std::uint32_t flags, std::uint32_t program,
-             std::uint64_t session, const std::string& address, std::uint64_t now_ns);
+  void begin(std::uint32_t pid, const std::string& control_socket, std::uint32_t flags,
+             std::uint32_t program, std::uint64_t session, const std::string& address,
+             std::uint64_t now_ns);
   /// Gives up what has not answered. Removes what is done.
   void tick(std::uint64_t now_ns);
 
@@ -44,7 +45,7 @@ class JoinRequests {
   struct PendingJoin {
     std::uint32_t pid, program;
     std::uint64_t since_ns, tried_ns;
-    std::string door, address;
+    std::string control_socket, address;
     wire::JoinRequest request;
     std::unique_ptr<Connection> connection;
     bool done = false;

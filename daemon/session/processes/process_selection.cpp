@@ -100,14 +100,14 @@ std::vector<std::size_t> best_images(const std::vector<Candidate>& candidates) {
 
 std::vector<std::size_t> select_processes(const std::vector<Candidate>& candidates, bool all) {
   const std::vector<std::size_t> images = best_images(candidates);
-  std::vector<std::size_t> chosen;
+  std::vector<std::size_t> selected;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const bool best = std::find(images.begin(), images.end(), i) != images.end();
     const bool good = qualifies(candidates, candidates[i]);
     const bool wanted = good || all || candidates[i].requested;
-    if (best ? wanted : good && did_work(candidates[i])) chosen.push_back(i);
+    if (best ? wanted : good && did_work(candidates[i])) selected.push_back(i);
   }
-  if (!chosen.empty() || images.empty()) return chosen;
+  if (!selected.empty() || images.empty()) return selected;
   const auto best = std::max_element(images.begin(), images.end(), [&](auto a, auto b) {
     const Candidate &left = candidates[a], &right = candidates[b];
     return std::tuple(left.cpu_ns, left.samples, a) < std::tuple(right.cpu_ns, right.samples, b);
@@ -115,16 +115,16 @@ std::vector<std::size_t> select_processes(const std::vector<Candidate>& candidat
   if (!is_rank(candidates, candidates[*best])) return {*best};
   for (const std::size_t i : images)
     if (is_rank(candidates, candidates[i]) && same_launcher(candidates[i], candidates[*best]))
-      chosen.push_back(i);
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
+      selected.push_back(i);
+  std::sort(selected.begin(), selected.end());
+  return selected;
 }
 
 std::string role_of(const std::vector<Candidate>& candidates,
-                    const std::vector<std::size_t>& chosen, std::size_t index) {
+                    const std::vector<std::size_t>& selected, std::size_t index) {
   const Candidate& one = candidates[index];
   bool launcher = false, helper = false;
-  for (const std::size_t i : chosen) {
+  for (const std::size_t i : selected) {
     if (i == index) return "traced";
     const Candidate& traced = candidates[i];
     launcher = launcher || is_child(candidates, traced, one) || traced.id() == one.id();

@@ -45,6 +45,6 @@ std::vector<std::size_t> select_processes(const std::vector<Candidate>& candidat
 /// What the summary calls it: traced, launcher (has a traced child), helper (a child of a traced
 /// process, or one that only serves), quiet.
 std::string role_of(const std::vector<Candidate>& candidates,
-                    const std::vector<std::size_t>& chosen, std::size_t index);
+                    const std::vector<std::size_t>& selected, std::size_t index);
 
 }  // namespace gpuprof::session

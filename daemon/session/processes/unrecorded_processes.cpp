@@ -80,18 +80,18 @@ std::vector<std::string> UnrecordedProcesses::messages(const IsKnown& is_known) 
   std::stable_sort(left.begin(), left.end(), [](const auto& a, const auto& b) {
     return a.second->cpu_ticks > b.second->cpu_ticks;
   });
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const auto& [pid, process] : left) {
-    if (told.size() == kMaxReported) {
-      told.push_back(
+    if (reported.size() == kMaxReported) {
+      reported.push_back(
           support::count_with_unit(left.size() - kMaxReported, "more process", "more processes") +
           " worked and could not be recorded.");
       break;
     }
-    told.push_back(fmt::format("process {} ({}) worked and was not recorded: {}.", pid,
-                               process->name, process->why));
+    reported.push_back(fmt::format("process {} ({}) worked and was not recorded: {}.", pid,
+                                   process->name, process->why));
   }
-  return told;
+  return reported;
 }
 
 }  // namespace gpuprof::session

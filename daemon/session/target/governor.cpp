@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rungs, and when one is taken.
+// The reductions, and when one is taken.
 //
 // Context:  daemon (ingest thread)
 // Owns:     see governor.hpp
@@ -14,18 +14,20 @@ namespace gpuprof::session {
 namespace {
 
 constexpr std::uint64_t kMillion = 1'000'000;
-/// A rung has an effect after the agent's next turn, and some entries stand for others before them.
+/// A reduction has an effect after the agent's next turn, and some entries stand for others before
+/// them.
 constexpr std::uint64_t kSettleNs = 200'000'000;
 /// The rate of samples is halved so often.
 constexpr std::uint32_t kMaxHalvings = 3;
-/// A rung is passed over for the time being where what it saves is less than this part of the cost.
+/// A reduction is passed over for the time being where what it saves is less than this part of the
+/// cost.
 constexpr std::uint64_t kWorthwhile = 5;
 /// A thread that runs for less than this part of the time is taken to run so long: what hardly
 /// runs holds nobody up.
 constexpr std::uint64_t kMinShare = 10;
 
-bool worthwhile(const Reduction& rung, const ThreadCost& cost) {
-  switch (rung.saves) {
+bool worthwhile(const Reduction& reduction, const ThreadCost& cost) {
+  switch (reduction.saves) {
     case Reduction::Saves::kSamples:
       return cost.samples_ns * kWorthwhile >= cost.sum();
     case Reduction::Saves::kCallbacks:
@@ -44,33 +46,34 @@ std::vector<Reduction> reductions_for(const wire::Config& c, bool needs_steps) {
     return traced(wire::kTraceTorch) && (c.torch_detail & bits) != 0;
   };
   const bool samples = c.rate_hz != 0 && traced(wire::kTracePython | wire::kTraceNative);
-  std::vector<Reduction> rungs;
+  std::vector<Reduction> reductions;
   if ((traced(wire::kTraceCuda) && c.launch_stacks != 0) ||
       detail(wire::kTorchStack | wire::kTorchModules) ||
       (samples && traced(wire::kTracePython) && traced(wire::kTraceNative)))
-    rungs.push_back({wire::kThrottleStacks, Saves::kAnywhere,
-                     "stacks of operators and launches, modules, and native frames beside Python's "
-                     "are no longer taken"});
+    reductions.push_back(
+        {wire::kThrottleStacks, Saves::kAnywhere,
+         "stacks of operators and launches, modules, and native frames beside Python's "
+         "are no longer taken"});
   for (std::uint32_t n = 1; samples && n <= kMaxHalvings && c.rate_hz >> n != 0; ++n)
-    rungs.push_back({n << wire::kThrottleRateShift, Saves::kSamples,
-                     "running threads are sampled " + std::to_string(c.rate_hz >> n) +
-                         " times a second instead of " + std::to_string(c.rate_hz)});
+    reductions.push_back({n << wire::kThrottleRateShift, Saves::kSamples,
+                          "running threads are sampled " + std::to_string(c.rate_hz >> n) +
+                              " times a second instead of " + std::to_string(c.rate_hz)});
   if (traced(wire::kTraceCuda) || detail(wire::kTorchShapes | wire::kTorchMemory))
-    rungs.push_back(
+    reductions.push_back(
         {wire::kThrottleApi, Saves::kCallbacks,
          "CUDA calls, inputs of operators and PyTorch's memory are no longer recorded"});
   if (traced(wire::kTraceTorch | wire::kTraceNvtx))
-    rungs.push_back({wire::kThrottleHost, Saves::kCallbacks,
-                     "operators and NVTX ranges are no longer recorded"});
+    reductions.push_back({wire::kThrottleHost, Saves::kCallbacks,
+                          "operators and NVTX ranges are no longer recorded"});
   if (samples)
-    rungs.push_back({wire::kThrottleSamples, Saves::kSamples, "nothing is sampled any more"});
+    reductions.push_back({wire::kThrottleSamples, Saves::kSamples, "nothing is sampled any more"});
   using Source = wire::StepSource;
   const auto source = static_cast<Source>(c.step_source);
   const bool among_operators = source == Source::kAuto || source == Source::kUser ||
                                source == Source::kLoop || source == Source::kOptimizer;
   if (among_operators && !needs_steps)
-    rungs.push_back({wire::kThrottleSteps, Saves::kCallbacks, "steps are no longer counted"});
-  return rungs;
+    reductions.push_back({wire::kThrottleSteps, Saves::kCallbacks, "steps are no longer counted"});
+  return reductions;
 }
 
 std::optional<Governor::Decision> Governor::check(std::uint64_t now_ns, bool recording,
@@ -90,7 +93,7 @@ std::optional<Governor::Decision> Governor::check(std::uint64_t now_ns, bool rec
   covered_ns_ = 0;
   effective_from_ns_ = now_ns + kSettleNs;
   Decision step{worst.tid, worst.ppm, take_reduction(worst.cost)};
-  exhausted_ = !step.rung;
+  exhausted_ = !step.reduction;
   return step;
 }
 
@@ -143,17 +146,18 @@ Governor::Share Governor::largest() const {
 }
 
 std::optional<Reduction> Governor::take_reduction(const ThreadCost& cost) {
-  if (rungs_.empty()) return {};
-  auto chosen = std::find_if(rungs_.begin(), rungs_.end(),
-                             [&cost](const Reduction& rung) { return worthwhile(rung, cost); });
-  if (chosen == rungs_.end()) chosen = rungs_.begin();
-  Reduction rung = std::move(*chosen);
-  rungs_.erase(chosen);
+  if (reductions_.empty()) return {};
+  auto selected =
+      std::find_if(reductions_.begin(), reductions_.end(),
+                   [&cost](const Reduction& reduction) { return worthwhile(reduction, cost); });
+  if (selected == reductions_.end()) selected = reductions_.begin();
+  Reduction reduction = std::move(*selected);
+  reductions_.erase(selected);
   constexpr std::uint32_t kHalvings = wire::kThrottleRateMax << wire::kThrottleRateShift;
-  less_ =
-      (rung.reduced & kHalvings) != 0 ? (less_ & ~kHalvings) | rung.reduced : less_ | rung.reduced;
-  rung.reduced = less_;
-  return rung;
+  less_ = (reduction.reduced & kHalvings) != 0 ? (less_ & ~kHalvings) | reduction.reduced
+                                               : less_ | reduction.reduced;
+  reduction.reduced = less_;
+  return reduction;
 }
 
 }  // namespace gpuprof::session

@@ -4,9 +4,10 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     the last second of each thread of one process
-// Promises: only ever leaves out more; one rung at a time, each judged anew by what came after it;
+// Promises: only ever leaves out more; one reduction at a time, each judged anew by what came after
+// it;
 //           figures that no thread can have are cut to the time that passed
-// Not here: where the figures come from and who hears of a rung (overhead_monitor.hpp)
+// Not here: where the figures come from and who hears of a reduction (overhead_monitor.hpp)
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct Reduction {
   std::string what;  // the begin of a sentence: "stacks of … are no longer taken"
 };
 
-/// The rungs of what is asked for, in the order they are taken. Nothing is in it that is off
+/// The reductions of what is asked for, in the order they are taken. Nothing is in it that is off
 /// anyway.
 /// @param needs_steps Windows are counted in them.
 std::vector<Reduction> reductions_for(const wire::Config& config, bool needs_steps);
@@ -49,16 +50,16 @@ class Governor {
   /// Looks are judged over this much recorded time.
   static constexpr std::uint64_t kWindowNs = 1'000'000'000;
 
-  /// A thread that spent `share_ppm` in our code, and what is left out for it. Without a rung:
-  /// nothing is left to leave out, which is told once.
+  /// A thread that spent `share_ppm` in our code, and what is left out for it. Without a reduction:
+  /// nothing is left to leave out, which is reported once.
   struct Decision {
     std::uint32_t tid = 0;
     std::uint64_t share_ppm = 0;
-    std::optional<Reduction> rung;
+    std::optional<Reduction> reduction;
   };
 
-  Governor(std::uint64_t limit_ppm, std::vector<Reduction> rungs)
-      : limit_ppm_(limit_ppm), rungs_(std::move(rungs)) {}
+  Governor(std::uint64_t limit_ppm, std::vector<Reduction> reductions)
+      : limit_ppm_(limit_ppm), reductions_(std::move(reductions)) {}
 
   /// One look at all threads, some 100 ms after the last. While nothing is recorded nothing is
   /// judged: windows that are shorter than a second are put together.
@@ -91,7 +92,7 @@ class Governor {
   std::optional<Reduction> take_reduction(const ThreadCost& cost);
 
   std::uint64_t limit_ppm_;
-  std::vector<Reduction> rungs_;  // not taken yet
+  std::vector<Reduction> reductions_;  // not taken yet
   std::uint32_t less_ = 0;
   bool exhausted_ = false;
   std::uint64_t looked_ns_ = 0, effective_from_ns_ = 0;

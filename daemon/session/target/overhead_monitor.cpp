@@ -29,11 +29,12 @@ std::string percent_text(std::uint64_t ppm) {
   return percent + " %";
 }
 
-OverheadMonitor::OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> rungs,
+OverheadMonitor::OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> reductions,
                                  std::uint32_t pid)
-    : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, std::move(rungs)) {}
+    : limit_ppm_(limit_ppm), pid_(pid), governor_(limit_ppm, std::move(reductions)) {}
 
-// A lane's counter goes on with the next thread that has the lane: only what was added counts.
+// A ring buffer's counter goes on with the next thread that has the ring buffer: only what was
+// added counts.
 ThreadCosts OverheadMonitor::since_last_check(const ingest::SharedSegment& segment) {
   ThreadCosts costs;
   last_.resize(segment.ring_count());

@@ -3,8 +3,8 @@
 // What recording one process costs it, as its threads measure it, held against --max-overhead.
 //
 // Context:  daemon (ingest thread)
-// Owns:     the last values of the lanes' counters
-// Promises: looks ten times a second; touches the pages of lanes that were in use only
+// Owns:     the last values of the ring buffers' counters
+// Promises: looks ten times a second; touches the pages of ring buffers that were in use only
 // Not here: what follows from the figures (governor.hpp)
 #pragma once
 
@@ -20,7 +20,7 @@ namespace gpuprof::session {
 
 class OverheadMonitor {
  public:
-  OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> rungs, std::uint32_t pid);
+  OverheadMonitor(std::uint64_t limit_ppm, std::vector<Reduction> reductions, std::uint32_t pid);
 
   /// What has to be left out from now on, if a look is due and says so.
   std::optional<Governor::Decision> look(const ingest::SharedSegment& segment, bool recording,
@@ -41,7 +41,7 @@ class OverheadMonitor {
   std::uint32_t pid_;
   Governor governor_;
   std::uint64_t looked_ns_ = 0, own_ns_ = 0;
-  std::vector<std::uint64_t> last_;  // RingHeader::own_ns, by lane
+  std::vector<std::uint64_t> last_;  // RingHeader::own_ns, by ring buffer
 };
 
 /// "5.2 %".

@@ -86,7 +86,7 @@ void Target::reconnect(std::unique_ptr<Connection> connection, const wire::Confi
 bool Target::parked() const { return poller_.stats().parked.load(std::memory_order_acquire) == 1; }
 
 bool Target::sent_bye() const {
-  return said_bye_ || poller_.stats().bye.load(std::memory_order_acquire) != 0;
+  return sent_bye_ || poller_.stats().bye.load(std::memory_order_acquire) != 0;
 }
 
 void Target::watch_death(EventLoop& loop, std::function<void()> on_death) {
@@ -233,7 +233,7 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   poller_.write_facts(*writer_);
   write_overhead();
   assembler_->finish(now_ns);
-  // Else CUPTI kept its newest records, which is told below.
+  // Else CUPTI kept its newest records, which is reported below.
   if (how != End::kVanished && how != End::kReplaced) check_delivery(now_ns, true);
   if (record_requested_ns_ != 0 && recorded_.empty() && decoder_->counts().records == 0)
     report_late_start(now_ns - std::min(now_ns, record_requested_ns_), false, now_ns);
@@ -270,7 +270,7 @@ void Target::report_abnormal_exit(End how, std::int32_t wait_status, std::uint64
   else
     text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
   if (lost == 0) {
-    // An exit without one: an exec led to a program that is not recorded, and that is told.
+    // An exit without one: an exec led to a program that is not recorded, and that is reported.
     const bool exited = wait_status >= 0 && WIFEXITED(wait_status);
     if (how == End::kReplaced || exited) return;
     how_it_ended_ = text + "; what it had recorded by then is here";

@@ -41,8 +41,8 @@ class TargetListener {
   virtual void target_step_ended(Target& target, std::uint64_t number, std::uint64_t ts_ns,
                                  bool pause) = 0;
   virtual void target_first_activity(Target& target, std::uint64_t ts_ns) = 0;
-  /// Somebody at the process's door, process `by_pid` as that one sees it, wants the session to
-  /// end.
+  /// Somebody at the process's control socket, process `by_pid` as that one sees it, wants the
+  /// session to end.
   virtual void target_end_requested(Target& target, std::uint32_t by_pid) = 0;
   /// Everything asked for is on since ts_ns, or off.
   virtual void target_recording(Target& target, bool on, std::uint64_t ts_ns) = 0;
@@ -83,8 +83,8 @@ class Target final : private ingest::StepListener {
   /// What its steps are to be found among. Before connect().
   void look_for_steps(const ingest::StepSearch& search) { assembler_->set_step_search(search); }
   /// --max-overhead. Before connect().
-  void set_overhead_limit(std::uint64_t limit_ppm, std::vector<Reduction> rungs);
-  /// Takes a rung where what recording costs is above the limit.
+  void set_overhead_limit(std::uint64_t limit_ppm, std::vector<Reduction> reductions);
+  /// Takes a reduction where what recording costs is above the limit.
   void check_overhead(std::uint64_t now_ns);
   /// There may be steps, but what they are is not known yet.
   bool steps_undecided() const { return !finished_ && assembler_->steps_undecided(); }
@@ -105,7 +105,7 @@ class Target final : private ingest::StepListener {
   void disconnected(std::uint64_t now_ns);
 
   void set_plan(const AgentPlan& plan, bool has_own_steps);
-  /// Takes what the lanes hold.
+  /// Takes what the ring buffers hold.
   void drain(std::uint64_t now_ns);
   /// When to do so next.
   std::uint64_t drain_due_ns() const { return last_drain_ns_ + pace_.period_ns(); }
@@ -140,8 +140,8 @@ class Target final : private ingest::StepListener {
   std::uint64_t disconnected_ns() const { return disconnected_ns_; }
   bool process_gone() const;
   bool sent_bye() const;
-  /// The agent has let go of this session; the process lives on.
-  bool has_detached() const { return let_go_; }
+  /// The agent has released this session; the process lives on.
+  bool has_detached() const { return detaches_; }
   /// Its worker is parked for a fork: the connection is closed, the agent is not.
   bool parked() const;
   bool wants_draining() const { return !finished_ && mode_ != wire::AgentState::kArmed; }
@@ -150,7 +150,7 @@ class Target final : private ingest::StepListener {
     std::uint64_t ts_ns;
     bool on;
   };
-  /// It was told to record, or says that it does.
+  /// It was reported to record, or says that it does.
   bool records() const {
     return !finished_ &&
            (mode_ == wire::AgentState::kRecording || (!recorded_.empty() && recorded_.back().on));
@@ -215,7 +215,7 @@ class Target final : private ingest::StepListener {
   void report_decoder_losses();
   void release_ingest();
   void release_process();
-  /// The begin of what it was told to record, or all of it, was missed by that much.
+  /// The begin of what it was reported to record, or all of it, was missed by that much.
   void report_late_start(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void report_missed_flush(std::uint64_t now_ns);
   void report_late_switch(std::uint64_t now_ns);
@@ -262,14 +262,14 @@ class Target final : private ingest::StepListener {
   std::uint64_t callback_silent_since_ns_ = 0, callbacks_at_silence_ = 0;
   std::uint64_t disconnected_ns_ = 0;
   std::uint64_t latest_step_ = 0;
-  bool has_steps_ = false, said_bye_ = false, let_go_ = false, finished_ = false;
+  bool has_steps_ = false, sent_bye_ = false, detaches_ = false, finished_ = false;
   bool recording_ = false;
   bool gone_ = false;  // the process, for all time
   bool serves_ = false;
   End end_ = End::kAlive;
   ingest::DecoderCounts reported_;
   TextLimiter text_limiter_;
-  bool names_reported_ = false, notices_reported_ = false;  // that some found no room
+  bool names_reported_ = false, notices_reported_ = false;  // that some found no component
   model::NoticeLog notices_;
   std::vector<Interval> recorded_;
   std::uint64_t record_requested_ns_ = 0;  // for the first time

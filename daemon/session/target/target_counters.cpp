@@ -32,7 +32,7 @@ void Target::check_flush(std::uint64_t token, const std::string& what, std::uint
   const bool whole = answered_token_ >= token && missed == flushes_missed_;
   flushes_missed_ = missed;
   const bool has_part = !recorded_.empty() && recorded_.front().ts_ns < end_ns;
-  // At its end it flushes by itself, and what is missing then is told by the above.
+  // At its end it flushes by itself, and what is missing then is reported by the above.
   if (whole || !has_part || !worked_on_gpu() || sent_bye() || process_gone()) return;
   report_missing(wire::Feature::kCuda,
                  what + " of process " + std::to_string(identity_.pid) +
@@ -97,16 +97,16 @@ void Target::report_unsent_messages(std::uint64_t now_ns) {
 // The newest sentences come behind the others, as far as a window has room.
 void Target::report_lost_texts(std::uint64_t now_ns, bool last) {
   text_limiter_.release_pending([this](const model::Notice& notice) { writer_->on(notice); });
-  const auto tell = [&](std::uint64_t lost, bool& told, std::uint32_t subject, const char* one,
+  const auto tell = [&](std::uint64_t lost, bool& reported, std::uint32_t subject, const char* one,
                         const char* many) {
-    if (lost == 0 || (!last && told)) return;
+    if (lost == 0 || (!last && reported)) return;
     const std::string of = " of process " + std::to_string(identity_.pid) +
                            (last && lost == 1 ? " is" : " are") +
                            " left out: it sent more than one trace keeps";
     report_missing(wire::Feature::kGeneral,
                    (last ? support::count_with_unit(lost, one, many) : std::string(many)) + of,
                    now_ns, subject | (last ? base::kNoticeFinal : base::kNoticeProvisional));
-    told = true;
+    reported = true;
   };
   tell(text_limiter_.names_lost(), names_reported_, base::kNoticeLostNames,
        "name of a thread or domain, or fact,", "names of threads and domains, or facts,");

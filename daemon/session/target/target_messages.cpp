@@ -67,9 +67,9 @@ void Target::on_message(const wire::Packet& packet) {
       if (packet.as(&flushed) && flush_pending(flushed.token)) answered_token_ = flushed.token;
       return;
     case wire::MessageType::kBye:
-      if (packet.as(&bye)) said_bye_ = true;
-      let_go_ =
-          said_bye_ && (bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kTakenOver) ||
+      if (packet.as(&bye)) sent_bye_ = true;
+      detaches_ =
+          sent_bye_ && (bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kTakenOver) ||
                         bye.reason == static_cast<std::uint32_t>(wire::ByeReason::kDetached));
       return;
     case wire::MessageType::kForwardedStop:
@@ -132,8 +132,8 @@ void Target::on_text_message(const wire::Packet& packet) {
 
 void Target::on_notice(const wire::Packet& packet, const wire::Notice& notice) {
   const std::string_view text = part(packet, 0, notice.text_bytes);
-  const model::Notice said{notice.ts_ns, notice.feature, notice.level, notice.code, text};
-  if (text_limiter_.admit(said)) writer_->on(said);
+  const model::Notice reported{notice.ts_ns, notice.feature, notice.level, notice.code, text};
+  if (text_limiter_.admit(reported)) writer_->on(reported);
   track_handover(notice.code, notice.ts_ns);
   notices_.add(notice.feature, notice.level, notice.code, text);
 }

@@ -21,8 +21,8 @@ std::string seconds(std::uint64_t ns) {
 
 }  // namespace
 
-void Target::set_overhead_limit(std::uint64_t limit_ppm, std::vector<Reduction> rungs) {
-  if (limit_ppm != 0) overhead_.emplace(limit_ppm, std::move(rungs), identity_.pid);
+void Target::set_overhead_limit(std::uint64_t limit_ppm, std::vector<Reduction> reductions) {
+  if (limit_ppm != 0) overhead_.emplace(limit_ppm, std::move(reductions), identity_.pid);
 }
 
 void Target::check_overhead(std::uint64_t now_ns) {
@@ -33,12 +33,13 @@ void Target::check_overhead(std::uint64_t now_ns) {
 
 // The agent reads what it leaves out after it has seen a new number of the plan.
 void Target::apply_reduction(const Governor::Decision& step, std::uint64_t now_ns) {
-  if (step.rung) {
+  if (step.reduction) {
     wire::Plan& shared = segment_.plan();
-    shared.throttle.store(step.rung->reduced, std::memory_order_relaxed);
+    shared.throttle.store(step.reduction->reduced, std::memory_order_relaxed);
     shared.sequence.store(static_cast<std::uint32_t>(++sequence_), std::memory_order_release);
-    if ((step.rung->reduced & wire::kThrottleHost) != 0 && !host_left_out_) close_at_ = sequence_;
-    host_left_out_ = (step.rung->reduced & wire::kThrottleHost) != 0;
+    if ((step.reduction->reduced & wire::kThrottleHost) != 0 && !host_left_out_)
+      close_at_ = sequence_;
+    host_left_out_ = (step.reduction->reduced & wire::kThrottleHost) != 0;
     if (connected()) connection_->send(wire::PlanChanged{sequence_});
     wire::wake_agent(shared);
   }
@@ -47,7 +48,7 @@ void Target::apply_reduction(const Governor::Decision& step, std::uint64_t now_n
 
 void Target::report_reduction(const Governor::Decision& step, std::uint64_t now_ns) {
   const std::string what =
-      step.rung ? step.rung->what : "nothing is left that could still be left out";
+      step.reduction ? step.reduction->what : "nothing is left that could still be left out";
   const std::string text = fmt::format("{}, since {} after the start of process {}: {}", what,
                                        seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
                                        overhead_->describe(step));

@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     what was written last of each thread, domain and fact; the newest sentences that found
-//           no room
+//           no component
 // Promises: bounded whatever a process sends; what is unchanged is not written again; names and
 //           sentences do not take each other's room; of too many sentences those that close
 //           another and the newest come through, and the rest are counted
@@ -37,15 +37,15 @@ class TextLimiter {
   bool admit(Of kind, std::uint64_t subject, std::string_view text, std::uint64_t flags = 0) {
     // Ids fill the low bits, hashes all of them.
     const std::uint64_t key = subject ^ (static_cast<std::uint64_t>(kind) << 60);
-    const std::uint64_t said = base::hash_bytes(text.data(), text.size()) ^ (flags << 32);
+    const std::uint64_t reported = base::hash_bytes(text.data(), text.size()) ^ (flags << 32);
     const auto known = known_.find(key);
-    if (known != known_.end() && known->second == said) return false;
+    if (known != known_.end() && known->second == reported) return false;
     if (written_ >= kMaxNames) {
       ++names_lost_;
       return false;
     }
     ++written_;
-    known_[key] = said;
+    known_[key] = reported;
     return true;
   }
 

@@ -20,7 +20,7 @@ struct LoaderCounts {
   bool operator==(const LoaderCounts&) const = default;
 };
 
-/// @param size  what the callback was told of `info`'s size. @return zeros if the C library has
+/// @param size  what the callback was notified of `info`'s size. @return zeros if the C library has
 /// none.
 inline LoaderCounts loader_counts(const dl_phdr_info& info, std::size_t size) {
   if (size < offsetof(dl_phdr_info, dlpi_subs) + sizeof info.dlpi_subs) return {};

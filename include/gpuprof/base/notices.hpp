@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kNoticeGraphNodesStopped = 1u << 28;
 inline constexpr std::uint32_t kNoticeCuptiYielded = 1;
 /// There are no callbacks for launches, as the slot is the program's.
 inline constexpr std::uint32_t kNoticeNoSubscriber = 16;
-/// Marks of steps found no room.
+/// Marks of steps found no component.
 inline constexpr std::uint32_t kNoticeLostStepMarks = 17;
 /// Names, or sentences, of the process found no room in its spool.
 inline constexpr std::uint32_t kNoticeLostNames = 18;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How one record becomes bytes in a lane, and how bytes are told apart again.
+// How one record becomes bytes in a ring buffer, and how bytes are distinguished again.
 //
 // Context:  any (signal-safe)
 // Owns:     nothing
@@ -25,7 +25,7 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 8);
 
-/// Longest frame: a quarter of the smallest lane.
+/// Longest frame: a quarter of the smallest ring buffer.
 inline constexpr std::uint32_t kMaxFrameBytes = 16384;
 
 constexpr std::uint32_t frame_bytes(std::uint32_t body_bytes, std::uint32_t tail_bytes) {

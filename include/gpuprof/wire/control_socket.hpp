@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door of a process: the socket where it is found, and what can be asked there.
+// The control socket of a process: the socket where it is found, and what can be asked there.
 //
 // Context:  any (plain structs and names)
 // Owns:     nothing
-// Promises: a door is a SOCK_SEQPACKET socket named `PID-NONCE.door` in a folder of mode 0700 that
-//           belongs to the process's user, or an abstract one named `@gpuprof-door-UID-PID-NONCE`
-//           where no folder can be written. PID is the process's id as it sees itself. One request
-//           a connection
+// Promises: a control socket is a SOCK_SEQPACKET socket named `PID-NONCE.control socket` in a
+// folder of mode 0700 that
+//           belongs to the process's user, or an abstract one named `@gpuprof-control
+//           socket-UID-PID-NONCE` where no folder can be written. PID is the process's id as it
+//           sees itself. One request a connection
 // Not here: opening it (inject/agent/socket/control_socket), finding it (daemon/control)
 #pragma once
 
@@ -38,7 +39,7 @@ struct StatusRequest {
   std::uint64_t reserved;
 };
 
-/// Lets go of everything when the session ends, however it ends.
+/// Releases everything when the session ends, however it ends.
 inline constexpr std::uint32_t kJoinThenDetach = 1;
 /// For the daemon: somebody named this very process, so that it gets a file whatever it does.
 inline constexpr std::uint32_t kJoinNamed = 2;
@@ -75,7 +76,7 @@ struct StatusReply {
   std::uint64_t daemon_pid;  // 0: no session
   std::uint64_t steps;
   std::uint64_t dropped;        // records of the session so far
-  std::uint64_t worker_cpu_ns;  // of our thread, since it began
+  std::uint64_t worker_cpu_ns;  // of the worker thread, since it began
   std::uint64_t armed_ns;       // CLOCK_MONOTONIC when the library came to life
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kinds of records that travel in lanes, and the limits of what one may carry.
+// The kinds of records that travel in ring buffers, and the limits of what one may carry.
 //
 // Context:  any
 // Owns:     nothing

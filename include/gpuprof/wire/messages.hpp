@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: a packet with another magic, a short body or tail lengths that do not add up is
 //           refused whole
-// Not here: lane records (records.hpp)
+// Not here: ring buffer records (records.hpp)
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ namespace gpuprof::wire {
 
 inline constexpr std::uint32_t kMessageMagic = 0x4c544347;  // "GCTL"
 /// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
-/// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the door
-/// (wire/control_socket.hpp). pid is the process started as the command (absent: none), name what
+/// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the control
+/// socket (wire/control_socket.hpp). pid is the process started as the command (absent: none), name
+/// what
 /// --name said.
 inline constexpr char kSocketVariable[] = "GPUPROF_SOCKET";
 inline constexpr char kArmedAddress[] = "armed";
@@ -62,12 +63,12 @@ enum class MessageType : std::uint16_t {
   kSummary = 98,
   kFailure = 99,
   kStatus = 100,
-  // cli or daemon → agent, at its door
+  // cli or daemon → agent, at its control socket
   kStatusRequest = 128,
   kJoinRequest = 129,
   kStopRequest = 130,
   kDetachRequest = 131,
-  // agent → cli, at its door
+  // agent → cli, at its control socket
   kStatusReply = 160,
   kRequestDone = 161,
 };
@@ -130,7 +131,7 @@ struct Thread {
   std::uint32_t name_bytes, trigger;  // SamplerKind in use for it
 };
 inline constexpr std::uint32_t kThreadExited = 1;
-inline constexpr std::uint32_t kThreadBlocksSignal = 2;  // blocks our signal
+inline constexpr std::uint32_t kThreadBlocksSignal = 2;  // blocks the sampling signal
 inline constexpr std::uint32_t kThreadWorker = 4;        // the worker
 inline constexpr std::uint32_t kThreadNoTrigger = 8;
 
@@ -198,7 +199,7 @@ enum class ByeReason : std::uint32_t {
   kDetached = 5,   // `gpuprof detach`
 };
 
-/// Somebody at the process's door wants the session to end (`gpuprof stop`).
+/// Somebody at the process's control socket wants the session to end (`gpuprof stop`).
 struct ForwardedStop {
   static constexpr MessageType kType = MessageType::kForwardedStop;
   std::uint32_t pid;  // who asked
@@ -258,8 +259,8 @@ struct Flush {
   std::uint64_t token;
   std::uint64_t forced;
 };
-/// The session is over for this process. It waits at its door again, or lets go of everything if
-/// its Join said so.
+/// The session is over for this process. It waits at its control socket again, or releases
+/// everything if its Join said so.
 struct Stop {
   static constexpr MessageType kType = MessageType::kStop;
   std::uint64_t reason;
@@ -284,8 +285,9 @@ struct SessionReady {
   std::uint32_t daemon_pid;
   std::uint32_t address_bytes;
 };
-/// A running process is to be recorded, too: the daemon joins it at its door. Tail: the door's path
-/// as the daemon sees it, or `@NAME`. pid 0 and no tail: nobody else will be asked for.
+/// A running process is to be recorded, too: the daemon joins it at its control socket. Tail: the
+/// control socket's path as the daemon sees it, or `@NAME`. pid 0 and no tail: nobody else will be
+/// asked for.
 struct Capture {
   static constexpr MessageType kType = MessageType::kCapture;
   std::uint32_t pid;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one list of records that travel in lanes. Each is a plain struct with its own kKind.
+// The one list of records that travel in ring buffers. Each is a plain struct with its own kKind.
 //
 // Context:  any
 // Owns:     nothing
 // Promises: fixed widths, no padding, sizes a multiple of 8, no pointers, no floats
-// Not here: how a record is framed (codec.hpp), how a lane works (ring_buffer.hpp)
+// Not here: how a record is framed (codec.hpp), how a ring buffer works (ring_buffer.hpp)
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace gpuprof::wire {
 
-/// First record of a lane's owner: which thread the following records belong to.
+/// First record of a ring buffer's owner: which thread the following records belong to.
 struct RingOpen {
   static constexpr Kind kKind = Kind::kRingOpen;
   std::uint32_t tid;   // kernel thread id
@@ -25,7 +25,7 @@ struct RingOpen {
   std::uint64_t ts_ns;
 };
 
-/// Records of this lane that did not fit, written as soon as something fits again.
+/// Records of this ring buffer that did not fit, written as soon as something fits again.
 struct Lost {
   static constexpr Kind kKind = Kind::kLost;
   std::uint64_t count;
@@ -34,7 +34,7 @@ struct Lost {
 
 /// Text behind an id. id = base::hash_bytes of the full text, also of one that is sent cut: texts
 /// that differ behind the cut have different ids. Tail: the bytes, no NUL.
-/// Sent at first sight in a lane and again after any drop in that lane.
+/// Sent at first sight in a ring buffer and again after any drop in that ring buffer.
 struct StringDef {
   static constexpr Kind kKind = Kind::kStringDef;
   std::uint64_t id;
@@ -58,7 +58,7 @@ inline constexpr std::uint32_t kPyModule = 4;
 
 /// Frames behind a stack id. Tail: native_count return addresses (u64, innermost first, the
 /// first one is the program counter itself), then python_count PyFrame.
-/// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.
+/// id = hash over the tail. Sent at first sight in a ring buffer and again after any drop in it.
 struct StackDef {
   static constexpr Kind kKind = Kind::kStackDef;
   std::uint64_t id;

@@ -44,7 +44,7 @@ struct OpEnd {
 inline constexpr std::uint32_t kOpUnknown = ~0U;
 
 /// Inputs behind an id: `words` 64-bit words as gpuprof/wire/operator_inputs.hpp describes them.
-/// id = hash over the tail. Sent at first sight in a lane and again after any drop in it.
+/// id = hash over the tail. Sent at first sight in a ring buffer and again after any drop in it.
 struct InputsDef {
   static constexpr Kind kKind = Kind::kInputsDef;
   std::uint64_t id;
@@ -88,9 +88,9 @@ struct LoopDef {
 inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call
 
 /// Loops around every operator of one stack. Tail: `count` loop ids, innermost first.
-/// Sent with the first top-level operator of that stack in a lane, after their LoopDefs. Where no
-/// stacks are recorded, sent for the operators that follow in the lane as often as the loops
-/// change.
+/// Sent with the first top-level operator of that stack in a ring buffer, after their LoopDefs.
+/// Where no stacks are recorded, sent for the operators that follow in the ring buffer as often as
+/// the loops change.
 struct StackLoops {
   static constexpr Kind kKind = Kind::kStackLoops;
   std::uint64_t stack_id;  // 0: of the operators that follow
@@ -102,7 +102,7 @@ struct StackLoops {
 struct LoopMark {
   static constexpr Kind kKind = Kind::kLoopMark;
   std::uint64_t ts_ns;
-  std::uint64_t loop_id;  // 0: of what is told of CUDA graphs
+  std::uint64_t loop_id;  // 0: of what is notified of CUDA graphs
   std::uint32_t flags;    // kMark…
   std::uint32_t count;    // of launches (kMarkGraphReplays); else 0
 };

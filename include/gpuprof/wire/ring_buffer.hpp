@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane: single-producer single-consumer byte ring in shared memory, whole frames only.
+// A ring buffer: single-producer single-consumer byte ring in shared memory, whole frames only.
 //
 // Context:  RingWriter: signal | callback | worker (its owner only); RingReader: daemon
 // Owns:     nothing: both ends borrow the mapping
-// Promises: push never waits, locks or allocates; a frame is in the lane whole or not at all;
+// Promises: push never waits, locks or allocates; a frame is in the ring buffer whole or not at
+// all;
 //           push_reserved finds room where push finds none; the reader copies before it checks and
 //           survives any bytes a hostile writer leaves
-// Not here: who may own a lane (segment.hpp)
+// Not here: who may own a ring buffer (segment.hpp)
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@
 
 namespace gpuprof::wire {
 
-/// Shared part of a lane. Positions grow for ever; index = position & (capacity - 1).
+/// Shared part of a ring buffer. Positions grow for ever; index = position & (capacity - 1).
 struct RingHeader {
   // Written by the producer.
   alignas(64) std::atomic<std::uint64_t> head;  // release; pairs with the reader's acquire
   std::atomic<std::uint64_t> dropped;           // records that did not fit, ever
   std::atomic<std::uint64_t> pushed;            // records that did, ever
   // Time its thread spent in code of ours that writes here, as far as Config asks for it; goes on
-  // with the next thread that has the lane.
+  // with the next thread that has the ring buffer.
   std::atomic<std::uint64_t> overhead_ns;
   // Written by the consumer.
   alignas(64) std::atomic<std::uint64_t> tail;  // release; pairs with the writer's acquire
@@ -60,13 +61,14 @@ class RingWriter {
 
   bool valid() const { return header_ != nullptr; }
 
-  /// What was sent through this lane is not sent again while this stays; 0: no lane's.
+  /// What was sent through this ring buffer is not sent again while this stays; 0: no ring
+  /// buffer's.
   std::uint32_t epoch() const { return epoch_; }
 
   /// Records dropped so far, modulo 2^32. Who sends several that need each other compares it.
   std::uint32_t drop_count() const { return drops_; }
 
-  /// Of a valid lane.
+  /// Of a valid ring buffer.
   std::uint64_t capacity_bytes() const { return capacity_; }
   std::uint64_t unread_bytes() const {
     return head_ - header_->tail.load(std::memory_order_acquire);
@@ -83,8 +85,8 @@ class RingWriter {
     return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
   }
 
-  /// For the few records that others are told apart by: a share of the lane is kept for them, and
-  /// for nothing else. What was lost before one of them may be told after it.
+  /// For the few records that others are distinguished by: a share of the ring buffer is kept for
+  /// them, and for nothing else. What was lost before one of them may be reported after it.
   template <typename R>
   bool push_reserved(const R& record, std::uint64_t ts_ns) {
     if (lost_count_ != 0) push_lost();
@@ -120,7 +122,7 @@ class RingWriter {
     return true;
   }
 
-  /// Adds to RingHeader::own_ns. Of a valid lane.
+  /// Adds to RingHeader::own_ns. Of a valid ring buffer.
   void add_overhead_ns(std::uint64_t ns) {
     header_->overhead_ns.store(header_->overhead_ns.load(std::memory_order_relaxed) + ns,
                                std::memory_order_relaxed);
@@ -133,8 +135,8 @@ class RingWriter {
 
  private:
   // A step that is counted takes 112 bytes: an iteration's begin, its optimizer, the step. Those of
-  // more than two thousand steps in a lane of a mebibyte: the daemon may stand still for a second
-  // or more beside steps of half a millisecond.
+  // more than two thousand steps in a ring buffer of a mebibyte: the daemon may stand still for a
+  // second or more beside steps of half a millisecond.
   static constexpr std::uint64_t kReservedShare = 4, kMaxReservedBytes = 256u << 10;
 
   bool drop(std::uint64_t ts_ns) {
@@ -234,7 +236,8 @@ class RingReader {
   ///
   /// @param limit   A value of published().
   /// @param scratch At least kMaxFrameBytes, 8-aligned.
-  /// @return kCorrupt: the lane can no longer be followed; skip_to(limit) gives up on its content.
+  /// @return kCorrupt: the ring buffer can no longer be followed; skip_to(limit) gives up on its
+  /// content.
   Next next(std::uint64_t limit, std::byte* scratch, Frame* frame) {
     while (tail_ != limit) {
       const std::uint64_t available = limit - tail_;

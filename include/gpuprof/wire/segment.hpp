@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Layout of the shared segment: header, plan, statistics, lane directory, lanes.
+// Layout of the shared segment: header, plan, statistics, ring buffer directory, ring buffers.
 //
 // Context:  any
 // Owns:     nothing: the daemon makes the memfd and maps it through Boost.Interprocess, the
 //           target maps the same bytes with mmap
 // Promises: fixed offsets within one wire major; every field either immutable after set-up or an
 //           atomic with one writer
-// Not here: how a lane works (ring_buffer.hpp), socket messages (messages.hpp)
+// Not here: how a ring buffer works (ring_buffer.hpp), socket messages (messages.hpp)
 #pragma once
 
 #include <linux/futex.h>
@@ -43,7 +43,7 @@ struct RelPtr {
 };
 static_assert(sizeof(RelPtr) == 8);
 
-/// What one lane is doing. Free → claimed by a target thread → retired by the agent when the
+/// What one ring buffer is doing. Free → claimed by a target thread → retired by the agent when the
 /// thread is gone → freed by the daemon once drained.
 enum class RingState : std::uint32_t { kFree = 0, kActive = 1, kRetired = 2 };
 
@@ -61,7 +61,7 @@ static_assert(sizeof(RingEntry) == 32);
 /// the comment says otherwise.
 enum class Counter : std::uint32_t {
   kDroppedRingFull = 0,  // records
-  kDroppedNoRing,        // records of threads that got no lane
+  kDroppedNoRing,        // records of threads that got no ring buffer
   kDroppedTooLong,       // records longer than a frame
   kThreadsWithoutRing,   // threads
   kSamplesTaken,
@@ -73,7 +73,7 @@ enum class Counter : std::uint32_t {
   kPythonFaults,
   kPythonPartial,
   kStackTableFull,
-  kThreadsBlockingSignal,  // threads that block our signal
+  kThreadsBlockingSignal,  // threads that block the sampling signal
   kThreadsNoTrigger,       // threads for which no trigger could be made
   kBlockedTorn,            // blocked-thread walks thrown away: the thread moved meanwhile
   kCuptiDropped,           // cuptiActivityGetNumDroppedRecords
@@ -86,15 +86,16 @@ enum class Counter : std::uint32_t {
   kCuptiAfterStop,         // completions after we had stopped
   kLaunchCallbacks,
   kNvtxCalls,
-  kWorkerCpuNs,  // CPU time of our thread
+  kWorkerCpuNs,  // CPU time of the worker thread
   kFlushes,
   kGraphBudgetStops,
-  kCuptiUnknownBytes,        // from such a record to the end of its buffer
-  kFinalFlushTimedOut,       // 1: the program ended before CUPTI had given what it held
-  kMessagesUnsent,           // that the daemon has not taken (yet)
-  kFlushTimeouts,            // flushes of CUPTI whose end was waited for in vain
-  kCuptiEnableDelayNs,       // in which CUPTI should have been switched on and was not
-  kWaitsInterruptedAgain,    // waiting calls that our signal ended early, but for a thread's first
+  kCuptiUnknownBytes,      // from such a record to the end of its buffer
+  kFinalFlushTimedOut,     // 1: the program ended before CUPTI had given what it held
+  kMessagesUnsent,         // that the daemon has not taken (yet)
+  kFlushTimeouts,          // flushes of CUPTI whose end was waited for in vain
+  kCuptiEnableDelayNs,     // in which CUPTI should have been switched on and was not
+  kWaitsInterruptedAgain,  // waiting calls that the sampling signal ended early, but for a thread's
+                           // first
   kProgramCuptiCallsMissed,  // calls of the program's own CUPTI profiler that were not followed
   kSamplesDuringFork,        // samples and stacks of launches that a fork under way held back
   kForksWithoutPause,  // forks of the program beside a worker that did not stand still in time
@@ -117,7 +118,7 @@ struct Stats {
   std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
   std::atomic<std::uint64_t> parked;              // 1 while the worker is parked for a fork
   std::uint64_t reserved[7];
-  /// Records that found no room in their lane, by Kind: what kDroppedRingFull is made of.
+  /// Records that found no room in their ring buffer, by Kind: what kDroppedRingFull is made of.
   std::atomic<std::uint64_t> dropped_of_kind[kKindSlots];
 };
 
@@ -133,7 +134,7 @@ inline constexpr std::uint64_t kNever = ~0ULL;
 
 /// What begins a step, chosen by the daemon. A user's own ProfilerStep# ranges always do.
 enum class StepRule : std::uint32_t {
-  kNone = 0,          // nothing is counted yet; every iteration is told as a LoopMark
+  kNone = 0,          // nothing is counted yet; every iteration is reported as a LoopMark
   kLoop = 1,          // the iterations of one loop whose own instruction moved, and each entry
   kLoopInferred = 2,  // all iterations of one loop
   kOpEnd = 3,         // the end of each top-level operator of one name
@@ -149,7 +150,7 @@ struct Plan {
   /// Shared futex word the worker sleeps on: whoever has news for it adds one and wakes it
   /// (wake_agent). Written by both sides.
   std::atomic<std::uint32_t> wake;
-  /// What the agent counts as a step where it was told to find out (StepSource kAuto, kLoop or
+  /// What the agent counts as a step where it was reported to find out (StepSource kAuto, kLoop or
   /// kOptimizer): the daemon's choice, once it has seen enough. step_key is written first.
   std::atomic<std::uint32_t> step_rule;  // StepRule
   std::atomic<std::uint64_t> step_key;   // LoopDef::id, or StringDef::id of an operator's name
@@ -177,7 +178,7 @@ struct SegmentHeader {
   std::uint32_t epoch;  // which daemon owns it; grows at a hand-over
   std::uint64_t total_bytes;
   std::uint32_t ring_count;
-  std::uint32_t large_rings;  // the first of the directory: callback lanes prefer them
+  std::uint32_t large_rings;  // the first of the directory: callback ring buffers prefer them
   RelPtr plan, stats, directory;
   std::uint64_t reserved;
 };
@@ -190,46 +191,46 @@ inline constexpr std::uint64_t kSmallRingBytes = 64u << 10;
 inline constexpr std::uint32_t kDefaultLargeRings = 40;
 inline constexpr std::uint32_t kDefaultSmallRings = 224;
 
-/// How many of the large lanes, from the first on, are kept for threads that deliver what CUPTI
-/// recorded of all others since the last flush: CUPTI's own, ours that flushes, and one to spare.
-/// Megabytes come within a millisecond there.
-constexpr std::uint32_t delivery_rings(std::uint32_t large_lanes) {
+/// How many of the large ring buffers, from the first on, are kept for threads that deliver what
+/// CUPTI recorded of all others since the last flush: CUPTI's own, ours that flushes, and one to
+/// spare. Megabytes come within a millisecond there.
+constexpr std::uint32_t delivery_rings(std::uint32_t large_rings) {
   constexpr std::uint32_t kForDelivery = 3;
-  return large_lanes <= 2 * kForDelivery ? 0 : kForDelivery;
+  return large_rings <= 2 * kForDelivery ? 0 : kForDelivery;
 }
-/// Capacity of a lane's ring.
-constexpr std::uint64_t ring_bytes(std::uint32_t lane, std::uint32_t large_lanes) {
-  if (lane >= large_lanes) return kSmallRingBytes;
-  return lane < delivery_rings(large_lanes) ? kDeliveryRingBytes : kLargeRingBytes;
+/// Capacity of a ring buffer's ring.
+constexpr std::uint64_t ring_bytes(std::uint32_t ring, std::uint32_t large_rings) {
+  if (ring >= large_rings) return kSmallRingBytes;
+  return ring < delivery_rings(large_rings) ? kDeliveryRingBytes : kLargeRingBytes;
 }
 
-/// Where things lie, from the lane counts alone.
+/// Where things lie, from the ring buffer counts alone.
 struct SegmentLayout {
   std::uint64_t plan_offset, stats_offset, directory_offset, rings_offset, total_bytes;
 };
-/// The ring starts this far after its RingHeader: a page of its own, so that an idle lane costs one
-/// page at most.
+/// The ring starts this far after its RingHeader: a page of its own, so that an idle ring buffer
+/// costs one page at most.
 inline constexpr std::uint64_t kRingDataOffset = 4096;
 
-/// From SegmentLayout::rings_offset to the header of a lane; of the lane behind the last one: to
-/// the end of the segment.
-constexpr std::uint64_t ring_offset(std::uint32_t lane, std::uint32_t large_lanes) {
-  const std::uint32_t delivery = delivery_rings(large_lanes);
-  const std::uint32_t large = lane < large_lanes ? lane : large_lanes;
+/// From SegmentLayout::rings_offset to the header of a ring buffer; of the ring buffer behind the
+/// last one: to the end of the segment.
+constexpr std::uint64_t ring_offset(std::uint32_t ring, std::uint32_t large_rings) {
+  const std::uint32_t delivery = delivery_rings(large_rings);
+  const std::uint32_t large = ring < large_rings ? ring : large_rings;
   const std::uint32_t largest = large < delivery ? large : delivery;
-  return lane * kRingDataOffset + largest * kDeliveryRingBytes +
-         (large - largest) * kLargeRingBytes + (lane - large) * kSmallRingBytes;
+  return ring * kRingDataOffset + largest * kDeliveryRingBytes +
+         (large - largest) * kLargeRingBytes + (ring - large) * kSmallRingBytes;
 }
 
-constexpr SegmentLayout segment_layout(std::uint32_t large_lanes, std::uint32_t small_rings) {
+constexpr SegmentLayout segment_layout(std::uint32_t large_rings, std::uint32_t small_rings) {
   SegmentLayout at{};
   at.plan_offset = 4096;
   at.stats_offset = 8192;
   at.directory_offset = 12288;
-  const std::uint32_t lanes = large_lanes + small_rings;
+  const std::uint32_t rings = large_rings + small_rings;
   at.rings_offset =
-      base::align_up(at.directory_offset + std::uint64_t{lanes} * sizeof(RingEntry), 4096);
-  at.total_bytes = at.rings_offset + ring_offset(lanes, large_lanes);
+      base::align_up(at.directory_offset + std::uint64_t{rings} * sizeof(RingEntry), 4096);
+  at.total_bytes = at.rings_offset + ring_offset(rings, large_rings);
   return at;
 }
 

@@ -112,8 +112,8 @@ void credentials_changed() {
 void sync_credentials() {
   static std::uint64_t looked_ns = 0;
   const std::uint64_t now_ns = base::mono_ns();
-  const bool told = g_agent.identity_changed.exchange(false, std::memory_order_relaxed);
-  if (!told && !thread_exit_announced() && now_ns - looked_ns < kLookNs) return;
+  const bool reported = g_agent.identity_changed.exchange(false, std::memory_order_relaxed);
+  if (!reported && !thread_exit_announced() && now_ns - looked_ns < kLookNs) return;
   looked_ns = now_ns;
   char text[4096];
   const base::UniqueFd fd(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));

@@ -103,7 +103,7 @@ void end_single_threaded() {
 
 namespace {
 
-// One that has let go a moment ago is counted until it has ended.
+// One that has detached a moment ago is counted until it has ended.
 void wait_for_worker_exit() {
   const std::uint32_t last = hot::g_state.worker_tid.load(std::memory_order_relaxed);
   if (last == g_gone_tid || !counts_threads()) return;
@@ -115,7 +115,7 @@ void wait_for_worker_exit() {
 }
 
 void resume_parked_worker() {
-  // It may have let go of all while the fork waited for it.
+  // It may have released all while the fork waited for it.
   const int signal = awake() ? sample::claim_signal() : 0;
   const bool later = signal != 0 && hot::worker_resume_after_cpu(kParentResumeCpuNs, signal);
   hot::g_state.parked_by_fork.store(later, std::memory_order_relaxed);

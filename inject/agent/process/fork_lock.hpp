@@ -46,7 +46,7 @@ struct PendingForks {
   /// True for the last one.
   bool end();
   /// Where one has followed another for long: waits, 20 ms at most, until none is under way, so
-  /// that our thread gets to work in between.
+  /// that the worker thread gets to work in between.
   void wait_for_gap() const;
 };
 extern PendingForks g_pending_forks;

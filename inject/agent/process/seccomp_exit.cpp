@@ -6,7 +6,7 @@
 // Context:  boundary; shut_down_if_filtered: worker
 // Promises: afterwards no thread of ours is there, no signal of ours comes, and nothing of ours
 //           makes a system call on a thread of the program; waits 3 s at most (some ms as a rule),
-//           but for the time in which our thread gets no processor or is inside the kernel
+//           but for the time in which the worker thread gets no processor or is inside the kernel
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,8 +18,8 @@ struct Address {
   socklen_t socket_bytes;  // 0: armed, there is no daemon yet
   std::uint64_t session;
   std::uint32_t command_pid;      // 0: none
-  std::uint64_t nonce;            // of the door; 0: any
-  std::uint32_t idle_timeout_ms;  // lets go if nobody has come by then; 0: waits for ever
+  std::uint64_t nonce;            // of the control socket; 0: any
+  std::uint32_t idle_timeout_ms;  // detaches if nobody has come by then; 0: waits for ever
   char name[64];                  // --name
   bool syscalls_restricted;       // mark_syscalls_restricted()
 };

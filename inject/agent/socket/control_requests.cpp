@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is asked at the door, and the answers.
+// What is asked at the control socket, and the answers.
 //
 // Context:  worker
 #include <stdio.h>
@@ -24,9 +24,9 @@ namespace {
 // Whoever comes has its request ready, or is no client of ours.
 constexpr int kRequestMs = 100;
 
-void refuse(const char* sentence) {
-  const auto bytes = static_cast<std::uint32_t>(strlen(sentence));
-  g_agent.control_connection.send(wire::Refused{0, bytes}, sentence, bytes);
+void refuse(const char* message) {
+  const auto bytes = static_cast<std::uint32_t>(strlen(message));
+  g_agent.control_connection.send(wire::Refused{0, bytes}, message, bytes);
 }
 
 std::uint64_t dropped() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes and removes the door's socket.
+// Makes and removes the control socket's socket.
 //
 // Context:  worker (unlink_control_socket: boundary)
 #include "inject/agent/socket/control_socket.hpp"
@@ -51,7 +51,7 @@ void remove_with_folder(const char* file) {
   strncpy(folder, file, sizeof folder);
   if (char* slash = strrchr(folder, '/'); slash != nullptr) *slash = '\0';
   ::unlink(file);
-  ::rmdir(folder);  // fails while another process has its door there
+  ::rmdir(folder);  // fails while another process has its control socket there
 }
 
 }  // namespace

@@ -19,15 +19,15 @@ namespace gpuprof::agent {
 class ControlSocket {
  public:
   /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
-  /// that is 0 a random one, the same each time: whoever was told this name finds a door that was
-  /// made anew. False: nowhere.
+  /// that is 0 a random one, the same each time: whoever was reported this name finds a control
+  /// socket that was made anew. False: nowhere.
   bool open(std::uint64_t nonce);
   bool is_open() const { return socket_.fd >= 0; }
   int fd() const { return socket_.fd; }
   /// Its file is gone (a folder of the session was cleared), or its descriptor (the program closed
   /// all that it did not know): close() and open() again.
   bool lost() const;
-  /// Somebody at the door, or none. Never waits.
+  /// Somebody at the control socket, or none. Never waits.
   base::UniqueFd accept(std::uint32_t* peer_pid);
   /// Closes it and removes its file.
   void close();
@@ -46,7 +46,7 @@ class ControlSocket {
   char path_[108] = {};  // empty: abstract
 };
 
-/// Removes the file of an open door. Boundary, at the end of the process.
+/// Removes the file of an open control socket. Boundary, at the end of the process.
 void unlink_control_socket();
 
 }  // namespace gpuprof::agent

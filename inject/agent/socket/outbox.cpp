@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rooms' door to the socket.
+// The component' control socket to the socket.
 //
 // Context:  worker
 #include "inject/hot/outbox.hpp"

@@ -27,13 +27,13 @@ void SendQueue::add_packet(Connection& to, std::size_t bytes) {
 bool SendQueue::keep(std::size_t bytes) {
   const auto size = static_cast<std::uint32_t>(bytes);
   if (kCapacityBytes - end_ < sizeof size + bytes) {
-    memmove(room_, room_ + head_, end_ - head_);
+    memmove(capacity_, capacity_ + head_, end_ - head_);
     end_ -= head_;
     head_ = 0;
   }
   if (kCapacityBytes - end_ < sizeof size + bytes) return false;
-  memcpy(room_ + end_, &size, sizeof size);
-  memcpy(room_ + end_ + sizeof size, packet_, bytes);
+  memcpy(capacity_ + end_, &size, sizeof size);
+  memcpy(capacity_ + end_ + sizeof size, packet_, bytes);
   end_ += sizeof size + bytes;
   return true;
 }
@@ -43,8 +43,8 @@ bool SendQueue::flush(Connection& to) {
   SendResult last = SendResult::kSent;
   while (has_pending()) {
     std::uint32_t size = 0;
-    memcpy(&size, room_ + head_, sizeof size);
-    last = to.try_send(room_ + head_ + sizeof size, size);
+    memcpy(&size, capacity_ + head_, sizeof size);
+    last = to.try_send(capacity_ + head_ + sizeof size, size);
     if (last != SendResult::kSent) break;
     head_ += sizeof size + size;
     --waiting_;

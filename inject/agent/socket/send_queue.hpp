@@ -6,7 +6,7 @@
 // Owns:     room for what waits; its pages are touched only while something does
 // Promises: add() and push() never wait; nothing overtakes what waits; Counter::kMessagesUnsent is
 //           at all times what waits and what is lost
-// Not here: greetings, good-byes and answers at the door, which wait for a deadline
+// Not here: greetings, good-byes and answers at the control socket, which wait for a deadline
 // (connection.hpp)
 #pragma once
 
@@ -43,7 +43,7 @@ class SendQueue {
   std::size_t head_ = 0, end_ = 0;
   std::uint64_t waiting_ = 0, lost_ = 0;  // messages
   alignas(8) std::byte packet_[16384] = {};
-  alignas(8) std::byte room_[kCapacityBytes] = {};  // each with its size in front
+  alignas(8) std::byte capacity_[kCapacityBytes] = {};  // each with its size in front
 };
 
 }  // namespace gpuprof::agent

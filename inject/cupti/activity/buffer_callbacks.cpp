@@ -29,7 +29,7 @@ constexpr std::uint32_t kHurriedMs = 5;
 using hot::count;
 using wire::Counter;
 
-/// One buffer on its way into one lane.
+/// One buffer on its way into one ring buffer.
 class BufferReader {
  public:
   BufferReader(const hot::Guard& guard, std::uint64_t now_ns) : guard_(guard), now_ns_(now_ns) {}
@@ -238,7 +238,7 @@ void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* bytes,
 void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t,
                                std::size_t valid_bytes) {
   if (!g_buffers.owns(buffer)) return;
-  // It comes back whoever listens: our memory is let go of when all have.
+  // It comes back whoever listens: our memory is released when all have.
   if (!hot::is_owner_process()) return g_buffers.release(buffer, valid_bytes);
   g_callback_state.completions.fetch_add(1, std::memory_order_relaxed);
   count(Counter::kCuptiBuffers);

@@ -82,7 +82,7 @@ void count_dropped() {
 }
 
 void flush_once(bool forced) {
-  // Claims this thread's large lane before the program's threads have taken all of them.
+  // Claims this thread's large ring buffer before the program's threads have taken all of them.
   { const hot::Guard claims(hot::RingRole::kCallback, true); }
   g_flusher.running_since.store(base::mono_ns(), std::memory_order_release);
   const std::uint64_t accepted = g_callback_state.accept_until_ns.load(std::memory_order_acquire);
@@ -210,10 +210,10 @@ bool in_cupti() {
 }
 
 // Inside CUPTI it works, and does not wait for a processor.
-bool is_over(hot::Deadline& patience) {
+bool is_over(hot::Deadline& timeout) {
   const auto tid = hot::g_state.flush_thread_tid.load(std::memory_order_relaxed);
-  if (in_cupti()) return patience.expired(0);  // no thread has that number
-  return tid == 0 ? patience.expired_before_start() : patience.expired(tid);
+  if (in_cupti()) return timeout.expired(0);  // no thread has that number
+  return tid == 0 ? timeout.expired_before_start() : timeout.expired(tid);
 }
 
 // It has said that it ends. pthread_join is where a thread that was cancelled would end.
@@ -249,7 +249,7 @@ bool start_flush_thread() {
 }
 
 bool stop_flush_thread(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
-  hot::Deadline patience(deadline_ms, starved_ms);
+  hot::Deadline timeout(deadline_ms, starved_ms);
   const LifeLock lock(deadline_ms);
   if (!lock) return false;
   if (phase() == Phase::kNone) return true;
@@ -258,7 +258,7 @@ bool stop_flush_thread(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
     notify_thread();
   }
   while (phase() == Phase::kEnding) {
-    if (is_over(patience)) return false;
+    if (is_over(timeout)) return false;
     futex_wait(g_flusher.phase, static_cast<std::uint32_t>(Phase::kEnding), kRecheckNs);
   }
   join_ended();
@@ -346,10 +346,10 @@ std::uint64_t flush_started_ns() { return g_flusher.running_since.load(std::memo
 bool clock_was_foreign() { return g_flusher.foreign.load(std::memory_order_relaxed); }
 
 bool wait_for_ring_space(const hot::Guard& guard) {
-  const wire::RingWriter& lane = guard.producer().ring;
+  const wire::RingWriter& ring = guard.producer().ring;
   // A daemon that is gone must not hold the flush for longer than this.
   for (int tries = 0; tries < 50; ++tries) {
-    if (lane.unread_bytes() < lane.capacity_bytes() / 2) return true;
+    if (ring.unread_bytes() < ring.capacity_bytes() / 2) return true;
     hot::sleep_ns(1'000'000);
   }
   return false;

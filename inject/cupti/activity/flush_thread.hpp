@@ -60,7 +60,7 @@ std::uint64_t flush_started_ns();
 /// Whether the last clock reading was a foreign one.
 bool clock_was_foreign();
 
-/// On the flush thread only: gives the daemon a moment when the lane is half full.
+/// On the flush thread only: gives the daemon a moment when the ring buffer is half full.
 /// False: it did not use it, do not wait again for this buffer.
 bool wait_for_ring_space(const hot::Guard& guard);
 

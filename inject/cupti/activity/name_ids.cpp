@@ -73,8 +73,8 @@ std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::
                           std::uint64_t ts_ns) {
   auto& known = g_name_ids[domain == wire::ApiDomain::kRuntime ? 0 : 1][cbid % kMaxCbid];
   std::uint64_t id = cbid < kMaxCbid ? known.load(std::memory_order_relaxed) : 0;
-  hot::RingProducer& outlet = guard.producer();
-  if (id != 0 && outlet.strings.contains(id, outlet.ring.epoch())) [[likely]]
+  hot::RingProducer& producer = guard.producer();
+  if (id != 0 && producer.strings.contains(id, producer.ring.epoch())) [[likely]]
     return id;
   const TextView name = api_name(domain, cbid);
   id = hot::intern(guard, name.data, name.bytes, ts_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts behind API ids and kernel name pointers, as string ids of the calling thread's lane.
+// Texts behind API ids and kernel name pointers, as string ids of the calling thread's ring buffer.
 //
 // Context:  callback
 // Owns:     a table of pointers into libcupti's constants (it is never unmapped)
@@ -28,7 +28,7 @@ TextView strip_api_suffix(const char* name);
 /// Function name of an API id, without suffixes; "unknown_api" when CUPTI does not know it.
 TextView api_name(wire::ApiDomain domain, std::uint32_t cbid);
 
-/// String id of that name, sent through the guard's lane if needed.
+/// String id of that name, sent through the guard's ring buffer if needed.
 std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::uint32_t cbid,
                           std::uint64_t ts_ns);
 
@@ -36,7 +36,7 @@ std::uint64_t api_name_id(const hot::Guard& guard, wire::ApiDomain domain, std::
 /// buffer is ours: the cache lives on the stack of one completion.
 class KernelNames {
  public:
-  /// String id of `name` (0 for null), sent through the guard's lane if needed.
+  /// String id of `name` (0 for null), sent through the guard's ring buffer if needed.
   std::uint64_t id_of(const hot::Guard& guard, const char* name, std::uint64_t ts_ns);
 
  private:

@@ -225,7 +225,7 @@ void translate_device(const RawRecord& from, wire::DeviceInfo* to, const char** 
   to->registers_per_block = f.u32(68);
   to->shared_per_block_bytes = f.u32(72);
   to->max_threads_per_block = f.u32(76);
-  // A MIG slice is told apart by its own id, which older drivers put at the end.
+  // A MIG slice is distinguished by its own id, which older drivers put at the end.
   const bool mig = from.bytes >= 176 && f.u8(145) != 0;
   const std::size_t uuid = mig ? 160 : 120;
   for (std::size_t i = 0; i < sizeof to->uuid; ++i) to->uuid[i] = f.u8(uuid + i);

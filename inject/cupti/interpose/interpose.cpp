@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUPTI functions of the program that pass through us first: by name when our library is preloaded,
+// CUPTI functions of the program that pass through us first: by name when the library is preloaded,
 // else through the program's own tables (late_attach.cpp).
 //
 // Context:  boundary (application threads)

@@ -99,8 +99,8 @@ void register_exit_flush() {
 }
 
 void report_late_attach(CuptiState& room) {
-  if (!driver_is_late() || (room.sent_notices & kSaidLate) != 0) return;
-  room.sent_notices |= kSaidLate;
+  if (!driver_is_late() || (room.sent_notices & kReportedLate) != 0) return;
+  room.sent_notices |= kReportedLate;
   const bool dump = g_callback_state.api.cuptiActivityEnableAndDump != nullptr;
   queue_notice(
       NoticeLevel::kMissing, 0,

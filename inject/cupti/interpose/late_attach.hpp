@@ -6,7 +6,7 @@
 // Context:  worker; driver_is_late: any
 // Owns:     the replaced slots of the wrappers (got/patches.hpp)
 // Promises: asks nobody where this library was preloaded and InitializeInjection came
-// Not here: the wrappers (interpose.cpp), letting go (release.cpp)
+// Not here: the wrappers (interpose.cpp), detaching (release.cpp)
 #pragma once
 
 #include "inject/cupti/subscribe/cupti_state.hpp"
@@ -17,10 +17,11 @@ namespace gpuprof::cupti {
 /// The functions of exports.txt and what stands in for them (interpose.cpp).
 extern const got::Replacement kWrappers[];
 
-/// The driver was running before anything of ours was told of it.
+/// The driver was running before anything of ours was notified of it.
 bool driver_is_late();
 
-/// Leads calls of modules that have come through the wrappers. Worker, without the room's lock.
+/// Leads calls of modules that have come through the wrappers. Worker, without the component's
+/// lock.
 void hook_cupti_callers();
 void unhook_cupti_callers();
 
@@ -28,7 +29,7 @@ void unhook_cupti_callers();
 /// True: it is in room.other now, and nothing may be switched.
 bool detect_running_session(CuptiState& room, std::uint64_t now_ns);
 
-/// Notices the end of one that was joined. Under the room's lock.
+/// Notices the end of one that was joined. Under the component's lock.
 void watch_detected_session(CuptiState& room);
 
 /// The flush at the program's end, where InitializeInjection did not see to it. Once CUPTI works.

@@ -114,8 +114,8 @@ void format_launch_count(char* text, std::size_t bytes, std::uint64_t launches) 
                   launches == 1 ? " or wait" : "es and waits");
 }
 
-/// Runs f under the room's lock if this process is one we watch. The program waits no longer than
-/// kLockMs for a thread of ours that gets no processor: then the call is counted.
+/// Runs f under the component's lock if this process is one we watch. The program waits no longer
+/// than kLockMs for a thread of ours that gets no processor: then the call is counted.
 template <typename F>
 void with_cupti(F f) {
   if (!hot::is_owner_process()) return;
@@ -163,8 +163,8 @@ void begin_program_share(CuptiState& room, std::uint64_t now_ns) {
   if (other.share_since_ns != 0) return;
   other.share_since_ns = now_ns;
   other.share_launches_at = launch_count();
-  if ((room.sent_notices & kSaidHandOver) != 0) return;
-  room.sent_notices |= kSaidHandOver;
+  if ((room.sent_notices & kReportedHandOver) != 0) return;
+  room.sent_notices |= kReportedHandOver;
   queue_notice(
       NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeProvisional,
       "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "

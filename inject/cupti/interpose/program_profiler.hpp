@@ -46,11 +46,11 @@ bool program_chose_thread_ids();
 void reset_program_state();
 
 /// Puts the program's buffer callbacks in the place of ours, if it has any and nothing of ours is
-/// on any more. Under the room's lock.
+/// on any more. Under the component's lock.
 struct CuptiState;
 void restore_program_callbacks(CuptiState& room);
 
-/// Whether it rests, and since when, after `other` changed. Under the room's lock.
+/// Whether it rests, and since when, after `other` changed. Under the component's lock.
 struct ProgramProfiler;
 void update_idle_since(ProgramProfiler& other);
 

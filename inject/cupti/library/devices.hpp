@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver says about the devices: asked once, by our own thread.
+// What the driver says about the devices: asked once, by the worker thread.
 //
 // Context:  query_devices, record_devices: worker; fill_device_info: callback
 // Owns:     a table of sixteen devices

@@ -4,7 +4,7 @@
 //
 // Context:  any (pure)
 // Owns:     nothing
-// Promises: every version-dependent decision of this room asks this table
+// Promises: every version-dependent decision of this component asks this table
 // Not here: features that a missing symbol or a record size tells (api.hpp, layout.hpp)
 #pragma once
 

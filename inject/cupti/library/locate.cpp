@@ -143,19 +143,19 @@ class Search {
 
   bool newest(const MappedLibrary* found, std::uint32_t count) {
     Api best{};
-    const MappedLibrary* chosen = nullptr;
+    const MappedLibrary* selected = nullptr;
     for (std::uint32_t i = 0; i < count; ++i) {
       const modules::PinnedModule library = pin_library(found[i].path);
       Api api{};
       if (!library) continue;
       if (load_api(library, &api, nullptr) && !too_new(api, found[i].path) &&
-          (chosen == nullptr || api.version > best.version)) {
+          (selected == nullptr || api.version > best.version)) {
         best = api;
-        chosen = &found[i];
+        selected = &found[i];
       }
     }
-    return chosen != nullptr &&
-           take(pin_library(chosen->path), chosen->path, LibraryOrigin::kMapped);
+    return selected != nullptr &&
+           take(pin_library(selected->path), selected->path, LibraryOrigin::kMapped);
   }
 
   bool too_new(const Api& api, const char* path) {

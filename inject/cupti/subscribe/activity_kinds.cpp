@@ -2,7 +2,7 @@
 //
 // What is switched on at CUPTI: activity kinds and API callbacks.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing
 #include "inject/cupti/subscribe/activity_kinds.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -72,13 +72,13 @@ bool may_stall(CuptiState& room, const KindRow& row) {
   if (row.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || !driver_is_late() ||
       !has_hazard(g_callback_state.api.version, Hazard::kAttachInstruments))
     return false;
-  if ((room.sent_notices & kSaidLateKernels) == 0)
+  if ((room.sent_notices & kReportedLateKernels) == 0)
     queue_notice(
         NoticeLevel::kMissing, 0,
         "No kernels in the trace: with CUPTI %u (before CUDA 11.2) switching them on in a running "
         "program can hold it up for seconds. Start the program under gpuprof run.",
         g_callback_state.api.version);
-  room.sent_notices |= kSaidLateKernels;
+  room.sent_notices |= kReportedLateKernels;
   return true;
 }
 
@@ -129,8 +129,8 @@ void disable_kinds(CuptiState& room) {
   for (std::uint32_t kind = 1; kind < 64; ++kind)
     if (!keep || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) disable_kind(room, kind);
   g_callback_state.activity_left_enabled.store(keep, std::memory_order_relaxed);
-  if (!keep || (room.sent_notices & kSaidKept) != 0) return;
-  room.sent_notices |= kSaidKept;
+  if (!keep || (room.sent_notices & kReportedKept) != 0) return;
+  room.sent_notices |= kReportedKept;
   queue_notice(
       NoticeLevel::kInfo, 0,
       "Kernel records stay on between windows: below CUDA 13.0 Update 1 switching them off can "

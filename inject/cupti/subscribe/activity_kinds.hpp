@@ -2,7 +2,7 @@
 //
 // One activity kind, and its switch.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing
 #pragma once
 

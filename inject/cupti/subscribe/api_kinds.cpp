@@ -2,7 +2,7 @@
 //
 // See api_kinds.hpp.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing
 #include "inject/cupti/subscribe/api_kinds.hpp"
 

@@ -3,11 +3,12 @@
 // Records of API calls by CUPTI: two whole kinds, on only where our own callbacks
 // (api_callback.cpp) do not come.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing
 // Promises: off while callbacks come: a whole kind costs every call of the program a quarter of a
 //           microsecond, of functions nobody asked for, too
-// Not here: which functions are of interest (callbacks/cbids.hpp); what stays missing is told by
+// Not here: which functions are of interest (callbacks/cbids.hpp); what stays missing is reported
+// by
 //           the daemon, which sees what arrives
 #pragma once
 

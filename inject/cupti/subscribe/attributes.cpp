@@ -2,7 +2,7 @@
 //
 // See attributes.hpp.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing
 #include "inject/cupti/subscribe/attributes.hpp"
 

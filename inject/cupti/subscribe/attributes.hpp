@@ -2,9 +2,9 @@
 //
 // Switches of CUPTI that are one for the whole process, as we need them, and as they were.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     nothing: the state is Switches in Room
-// Promises: none of ours is left when the program's own profiler goes on, or when we let go; what
+// Promises: none of ours is left when the program's own profiler goes on, or when we detached; what
 //           the program has set meanwhile stays
 // Not here: kinds and callbacks (kinds.hpp)
 #pragma once

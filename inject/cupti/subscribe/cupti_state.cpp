@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door's functions: one reconciling step, one periodic turn, exit and fork.
+// The control socket's functions: one reconciling step, one periodic turn, exit and fork.
 //
 // Context:  worker | boundary
-// Owns:     the room
+// Owns:     the component
 #include "inject/cupti/subscribe/cupti_state.hpp"
 
 #include <time.h>
@@ -109,22 +109,22 @@ void report_callback_events(CuptiState& room) {
   if ((seen & kSawGraphBudget) != 0) stop_at_budget(room);
   if ((seen & kSawGraph) != 0 && driver_is_late() && room.settings.graph_nodes)
     queue_notice_once(
-        room, kSaidLateGraphs, NoticeLevel::kMissing,
+        room, kReportedLateGraphs, NoticeLevel::kMissing,
         "The program launches CUDA graphs. Of graphs that were instantiated before gpuprof "
         "came CUPTI may tell less: nodes without names, copies that look like kernels.");
   if ((seen & kSawZeroTimes) != 0)
     queue_notice_once(
-        room, kSaidZeroTimes, NoticeLevel::kMissing,
+        room, kReportedZeroTimes, NoticeLevel::kMissing,
         "Some GPU records came without valid times (device buffers exhausted, or a fault in "
         "CUPTI). They are counted and not drawn.");
   if ((seen & kSeenUnknownKind) != 0)
     queue_notice_once(
-        room, kSaidUnknownKind, NoticeLevel::kMissing,
+        room, kReportedUnknownKind, NoticeLevel::kMissing,
         "CUPTI wrote records its own iterator does not know; the rest of each such buffer "
         "was lost and counted.");
   if ((seen & kSawDiscard) != 0)
     queue_notice_once(
-        room, kSaidDiscard, NoticeLevel::kMissing,
+        room, kReportedDiscard, NoticeLevel::kMissing,
         "GPU records were lost because all buffers for CUPTI were in use: more threads launched "
         "work between two flushes than there are buffers, or our thread got no processor. How many "
         "records is not known.");
@@ -142,7 +142,7 @@ void watch_for_replacement(CuptiState& room, std::uint64_t now_ns) {
                             g_callback_state.waits.load(std::memory_order_relaxed), flushes_done()};
   if (!room.replacement.is_replaced(seen, now_ns)) return;
   queue_notice_once(
-      room, kSaidReplaced, NoticeLevel::kMissing,
+      room, kReportedReplaced, NoticeLevel::kMissing,
       "GPU records stopped although the program goes on launching work: another profiler has "
       "replaced our CUPTI callbacks. gpuprof leaves it alone and tries again with the next "
       "window.");
@@ -159,7 +159,7 @@ void flush_if_due(CuptiState& room, std::uint64_t now_ns) {
   if (since != 0) {
     if (elapsed_ns(now_ns, since) > kHungNs)
       queue_notice_once(
-          room, kSaidStuck, NoticeLevel::kFailure,
+          room, kReportedStuck, NoticeLevel::kFailure,
           "CUPTI's flush does not return; GPU events come only as far as CUPTI delivers them "
           "by itself. The program is not held up.");
     return;
@@ -199,7 +199,7 @@ std::uint32_t run_once(std::uint64_t now_ns) {
   if (room.program.active && program_session_done(room.program, now_ns)) {
     room.program.active = false;
     end_program_share(room, now_ns);
-    room.sent_notices &= ~(kSaidHandOver | kSentForeignClock);
+    room.sent_notices &= ~(kReportedHandOver | kSentForeignClock);
     if (room.mode == Mode::kRecording)
       queue_notice(NoticeLevel::kInfo, 0,
                    "The program's own profiler is done: GPU events are recorded again.");

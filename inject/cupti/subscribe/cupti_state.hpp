@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of this room and the steps between "not open" and "recording", under one lock.
+// The state of this component and the steps between "not open" and "recording", under one lock.
 //
 // Context:  worker | boundary
 // Owns:     the subscriber slot, which kinds are on, who else uses CUPTI
 // Promises: no callback takes the lock; a boundary waits for it with a deadline
-// Not here: the door (cupti.hpp), what callbacks see (callback_state.hpp)
+// Not here: the control socket (cupti.hpp), what callbacks see (callback_state.hpp)
 #pragma once
 
 #include <pthread.h>
@@ -103,19 +103,19 @@ struct CuptiState {
 };
 
 inline constexpr std::uint32_t kSentForeignClock = 1;
-inline constexpr std::uint32_t kSaidReplaced = 2;
-inline constexpr std::uint32_t kSaidStuck = 4;
-inline constexpr std::uint32_t kSaidUnknownKind = 8;
-inline constexpr std::uint32_t kSaidDiscard = 16;
-inline constexpr std::uint32_t kSaidZeroTimes = 32;
-inline constexpr std::uint32_t kSaidHandOver = 64;
-inline constexpr std::uint32_t kSaidKept = 128;
-inline constexpr std::uint32_t kSaidExpression = 256;
-inline constexpr std::uint32_t kSaidLate = 512;
-inline constexpr std::uint32_t kSaidLateGraphs = 1024;
-inline constexpr std::uint32_t kSaidLateKernels = 2048;
-inline constexpr std::uint32_t kSaidNoSlot = 4096;
-inline constexpr std::uint32_t kSaidTaken = 8192;
+inline constexpr std::uint32_t kReportedReplaced = 2;
+inline constexpr std::uint32_t kReportedStuck = 4;
+inline constexpr std::uint32_t kReportedUnknownKind = 8;
+inline constexpr std::uint32_t kReportedDiscard = 16;
+inline constexpr std::uint32_t kReportedZeroTimes = 32;
+inline constexpr std::uint32_t kReportedHandOver = 64;
+inline constexpr std::uint32_t kReportedKept = 128;
+inline constexpr std::uint32_t kReportedExpression = 256;
+inline constexpr std::uint32_t kReportedLate = 512;
+inline constexpr std::uint32_t kReportedLateGraphs = 1024;
+inline constexpr std::uint32_t kReportedLateKernels = 2048;
+inline constexpr std::uint32_t kReportedNoSlot = 4096;
+inline constexpr std::uint32_t kReportedTaken = 8192;
 
 extern CuptiState g_cupti;
 
@@ -125,7 +125,7 @@ constexpr std::uint64_t elapsed_ns(std::uint64_t now_ns, std::uint64_t since_ns)
   return now_ns > since_ns ? now_ns - since_ns : 0;
 }
 
-/// Holds the room's lock, or not if the deadline passed.
+/// Holds the component's lock, or not if the deadline passed.
 class CuptiLock {
  public:
   explicit CuptiLock(std::uint32_t deadline_ms);
@@ -175,7 +175,7 @@ void begin_program_share(CuptiState& room, std::uint64_t now_ns);
 void end_program_share(CuptiState& room, std::uint64_t now_ns);
 
 // set_mode.cpp
-/// The room was let go of: nothing is on, nothing is late.
+/// The component was released: nothing is on, nothing is late.
 void reset_mode();
 /// The program ends: what was late until now is counted.
 void count_mode_delay_at_exit();

@@ -77,11 +77,11 @@ bool flushed(std::uint32_t deadline_ms) {
 // With all kinds off a forced flush brings every buffer back; but a call that was under way may
 // take one more.
 bool reclaim_buffers(std::uint32_t deadline_ms) {
-  constexpr std::uint32_t kPatienceMs = 50;
+  constexpr std::uint32_t kTimeoutMs = 50;
   const std::uint64_t until = base::mono_ns() + std::uint64_t{deadline_ms} * 1'000'000;
   while (g_buffers.mapped()) {
     if (!flushed(deadline_ms)) return false;
-    if (!g_buffers.unmap(kPatienceMs) && base::mono_ns() >= until) return false;
+    if (!g_buffers.unmap(kTimeoutMs) && base::mono_ns() >= until) return false;
   }
   return true;
 }

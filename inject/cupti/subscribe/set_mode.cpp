@@ -36,9 +36,9 @@ void apply_now() {
   if (lock) apply_mode(g_cupti, base::mono_ns());
 }
 
-bool try_set_mode(Mode wanted, const Settings& settings, std::uint32_t patience_ms) {
+bool try_set_mode(Mode wanted, const Settings& settings, std::uint32_t timeout_ms) {
   {
-    const CuptiLock lock(patience_ms);
+    const CuptiLock lock(timeout_ms);
     if (!lock) return false;
     // Whoever held the slot may have gone.
     if (wanted > g_cupti.mode && g_cupti.subscriber_state == SubscriberState::kTaken)
@@ -47,7 +47,7 @@ bool try_set_mode(Mode wanted, const Settings& settings, std::uint32_t patience_
     g_cupti.settings = settings;
     g_cupti.applied.store(false, std::memory_order_relaxed);
   }
-  run_on_flush_thread(apply_now, patience_ms);
+  run_on_flush_thread(apply_now, timeout_ms);
   return g_cupti.applied.load(std::memory_order_acquire);
 }
 

@@ -2,7 +2,7 @@
 //
 // Opening CUPTI and taking its one slot; every refusal has its sentence.
 //
-// Context:  worker | boundary, under the room's lock
+// Context:  worker | boundary, under the component's lock
 // Owns:     the subscriber handle (in Room)
 #include <unistd.h>
 
@@ -98,8 +98,8 @@ CUptiResult subscribe(CuptiState& room, char* holder) {
 void on_subscriber_taken(CuptiState& room, CUptiResult result, const char* holder,
                          std::uint64_t now_ns) {
   // Graphs alone are no event of a trace, and until one is recorded the slot may be free again.
-  if (room.mode != Mode::kGraphSteps && (room.sent_notices & kSaidTaken) == 0) {
-    room.sent_notices |= kSaidTaken;
+  if (room.mode != Mode::kGraphSteps && (room.sent_notices & kReportedTaken) == 0) {
+    room.sent_notices |= kReportedTaken;
     queue_notice(
         NoticeLevel::kMissing, result,
         "No GPU events: %s holds CUPTI's one subscriber slot in this process. Everything else is "
@@ -190,8 +190,8 @@ bool register_callbacks(CuptiState& room) {
 }
 
 void report_subscriber_back(CuptiState& room) {
-  if ((room.sent_notices & kSaidNoSlot) == 0) return;
-  room.sent_notices &= ~kSaidNoSlot;
+  if ((room.sent_notices & kReportedNoSlot) == 0) return;
+  room.sent_notices &= ~kReportedNoSlot;
   queue_notice(
       NoticeLevel::kMissing, base::kNoticeNoSubscriber | base::kNoticeFinal,
       "The program's own profiler (torch.profiler or the like) kept CUPTI's one subscriber slot "
@@ -202,8 +202,8 @@ void report_subscriber_back(CuptiState& room) {
 // on now, and it asks through our wrappers when it begins again.
 bool continue_without_subscriber(CuptiState& room) {
   const bool of_graphs = room.mode == Mode::kGraphSteps;
-  if (room.mode != Mode::kOff && !of_graphs && (room.sent_notices & kSaidNoSlot) == 0) {
-    room.sent_notices |= kSaidNoSlot;
+  if (room.mode != Mode::kOff && !of_graphs && (room.sent_notices & kReportedNoSlot) == 0) {
+    room.sent_notices |= kReportedNoSlot;
     queue_notice(
         NoticeLevel::kMissing, base::kNoticeNoSubscriber | base::kNoticeProvisional,
         "The program's own profiler (torch.profiler or the like) keeps CUPTI's one subscriber slot "
@@ -252,10 +252,10 @@ bool acquire_subscriber(CuptiState& room, std::uint64_t now_ns) {
   holder[kHolderBytes - 1] = '\0';
   switch (result) {
     case CUPTI_SUCCESS:
-      if ((room.sent_notices & kSaidTaken) != 0)
+      if ((room.sent_notices & kReportedTaken) != 0)
         queue_notice(NoticeLevel::kInfo, 0,
                      "CUPTI's slot is free again: GPU events are recorded from now.");
-      room.sent_notices &= ~kSaidTaken;
+      room.sent_notices &= ~kReportedTaken;
       room.subscriber_state = SubscriberState::kOurs;
       room.retry_at_ns = 0;
       report_subscriber_back(room);

@@ -42,9 +42,9 @@ ClockSnapshot read_closely() {
 }  // namespace
 
 std::uint64_t TscClock::resync() {
-  // However far the counter came, nothing later than this was told since the last comparison.
-  const std::uint64_t told = ns_ + (kTrusted * slope_ >> 32);
-  if (slope_ != 0 && told > floor_) floor_ = told;
+  // However far the counter came, nothing later than this was reported since the last comparison.
+  const std::uint64_t reported = ns_ + (kTrusted * slope_ >> 32);
+  if (slope_ != 0 && reported > floor_) floor_ = reported;
   std::uint64_t now = 0;
   if (!g_tsc_is_trusted.load(std::memory_order_relaxed)) {
     slope_ = ticks_ = 0;

@@ -4,7 +4,8 @@
 //
 // Context:  boundary
 // Owns:     nothing
-// Promises: a machine that gives our thread no processor is not taken for a thread that does not
+// Promises: a machine that gives the worker thread no processor is not taken for a thread that does
+// not
 //           answer
 #pragma once
 

@@ -88,7 +88,7 @@ void write_single_threaded(bool one) {
 }  // namespace
 
 bool set_single_threaded(std::uint32_t deadline_ms) {
-  Deadline patience(deadline_ms, 0);
+  Deadline timeout(deadline_ms, 0);
   struct stat threads;
   while (libc_locks_needlessly() && stat("/proc/self/task", &threads) == 0) {
     // The kernel counts a folder for each thread, and two.
@@ -97,7 +97,7 @@ bool set_single_threaded(std::uint32_t deadline_ms) {
       return true;
     }
     const bool ours_end = !worker_is_cloned() || g_ours.load(std::memory_order_relaxed) > 0;
-    if (!ours_end || patience.expired(0)) break;
+    if (!ours_end || timeout.expired(0)) break;
     sleep_ns(kLookNs);
   }
   return false;

@@ -14,8 +14,8 @@
 // since 2.34); where it is not to be found the worker sees later that only we are left.
 // And from its first pthread_create on it locks the heap, in fork, too: in a handler that has
 // interrupted malloc for ever. It looks at a byte to know (__libc_single_threaded, since 2.32).
-// That is not set for good: where our thread asks for the loader's lock the program has to take it,
-// too.
+// That is not set for good: where the worker thread asks for the loader's lock the program has to
+// take it, too.
 #pragma once
 
 #include <cstdint>

@@ -162,25 +162,25 @@ bool worker_park_wanted() { return g_worker.park_wanted.load(std::memory_order_r
 
 namespace {
 
-bool is_over(std::uint32_t first, std::uint32_t tid, Deadline& patience) {
+bool is_over(std::uint32_t first, std::uint32_t tid, Deadline& timeout) {
   const bool begun = first != 0 ? first != kNotBegun : tid != 0;
-  return begun ? patience.expired(first != 0 ? first : tid) : patience.expired_before_start();
+  return begun ? timeout.expired(first != 0 ? first : tid) : timeout.expired_before_start();
 }
 
 // Sleeps until one of ours has ended, or a moment. False: it is waited for no longer.
-bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Deadline& patience) {
+bool wait_a_moment(std::uint32_t first, std::uint32_t tid, Deadline& timeout) {
   std::atomic<std::uint32_t>* word = first != 0 ? &g_first_tid : &g_worker.kernel_tid;
   const std::uint32_t who = first != 0 ? first : tid;
-  if (is_over(first, tid, patience)) return false;
+  if (is_over(first, tid, timeout)) return false;
   const timespec wait{0, kLookNs};
   futex(word, FUTEX_WAIT, who, &wait);
   return true;
 }
 
 // The word is cleared a little before the thread leaves the process's list.
-bool gone_for_the_kernel(Deadline& patience) {
+bool gone_for_the_kernel(Deadline& timeout) {
   const auto tid = g_state.worker_tid.load(std::memory_order_relaxed);
-  while (tid != 0 && !thread_exited(tid) && !patience.expired(tid)) sleep_ns(20'000);
+  while (tid != 0 && !thread_exited(tid) && !timeout.expired(tid)) sleep_ns(20'000);
   return true;
 }
 
@@ -188,7 +188,7 @@ bool gone_for_the_kernel(Deadline& patience) {
 
 bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) == WorkerPhase::kNone) return true;
-  Deadline patience(deadline_ms, starved_ms);
+  Deadline timeout(deadline_ms, starved_ms);
   g_worker.resume_inhibited.store(true, std::memory_order_release);
   g_worker.park_wanted.store(true, std::memory_order_relaxed);
   wake_worker();
@@ -200,9 +200,9 @@ bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
         g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) {
       // It may have been parked before: the next one must not find the wish of this one.
       g_worker.park_wanted.store(false, std::memory_order_relaxed);
-      return gone_for_the_kernel(patience);
+      return gone_for_the_kernel(timeout);
     }
-    if (!wait_a_moment(first, tid, patience)) break;
+    if (!wait_a_moment(first, tid, timeout)) break;
   }
   g_worker.park_wanted.store(false, std::memory_order_relaxed);
   worker_allow_resume();
@@ -211,7 +211,7 @@ bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
 
 bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
   if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning) return true;
-  Deadline patience(deadline_ms, starved_ms);
+  Deadline timeout(deadline_ms, starved_ms);
   std::uint32_t free = 0;
   // A handler that forks may have interrupted a thread that was about to let it go on.
   if (!g_worker.pause.compare_exchange_strong(free, 1, std::memory_order_acq_rel) && free == 2)
@@ -221,7 +221,7 @@ bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms) {
     const std::uint32_t first = g_first_tid.load(std::memory_order_acquire);
     const std::uint32_t tid = g_worker.kernel_tid.load(std::memory_order_acquire);
     if (g_worker.phase.load(std::memory_order_acquire) != WorkerPhase::kRunning ||
-        is_over(first, tid, patience)) {
+        is_over(first, tid, timeout)) {
       worker_unpause();
       return false;
     }

@@ -65,7 +65,7 @@ bool worker_resume();
 using ResumeHook = void (*)();
 extern ResumeHook g_resume_hook;
 
-/// First thing in our signal handler: runs the parked worker again. Signal.
+/// First thing in the sampling signal handler: runs the parked worker again. Signal.
 inline void resume_if_parked() {
   if (worker_parked() && g_resume_hook != nullptr) g_resume_hook();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counter, flag and signal of the bell.
+// Counter, flag and signal of the wakeup.
 //
 // Context:  signal
 // Owns:     nothing
@@ -17,14 +17,14 @@
 namespace gpuprof::hot {
 
 namespace {
-constinit std::atomic<std::uint32_t> g_rung{0};
+constinit std::atomic<std::uint32_t> g_reduction{0};
 constinit std::atomic<bool> g_waiting{false};
 }  // namespace
 
 // Both sides write one word and then read the other's, in one order for all: either the worker sees
 // the ring, or the ringer sees the worker wait.
 void signal_wakeup() {
-  g_rung.fetch_add(1, std::memory_order_seq_cst);
+  g_reduction.fetch_add(1, std::memory_order_seq_cst);
   if (!g_waiting.load(std::memory_order_seq_cst)) return;
   const int saved = errno;
   // In a forked child the id is no thread of this process, and nothing happens.
@@ -33,11 +33,11 @@ void signal_wakeup() {
   errno = saved;
 }
 
-std::uint32_t wakeup_count() { return g_rung.load(std::memory_order_seq_cst); }
+std::uint32_t wakeup_count() { return g_reduction.load(std::memory_order_seq_cst); }
 
 bool begin_wakeup_wait(std::uint32_t seen) {
   g_waiting.store(true, std::memory_order_seq_cst);
-  if (g_rung.load(std::memory_order_seq_cst) == seen) return true;
+  if (g_reduction.load(std::memory_order_seq_cst) == seen) return true;
   end_wakeup_wait();
   return false;
 }

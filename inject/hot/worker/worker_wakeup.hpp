@@ -22,10 +22,10 @@ inline constexpr int kWakeupSignal = SIGURG;
 /// Makes a bell_wait() that is going on, or about to begin, return. Keeps errno.
 void signal_wakeup();
 
-/// How often it was rung; read before looking at what it may have been rung for.
+/// How often it was reduction; read before looking at what it may have been reduction for.
 std::uint32_t wakeup_count();
 
-/// Marks the worker as waiting. False: it was rung since `seen`, do not wait.
+/// Marks the worker as waiting. False: it was reduction since `seen`, do not wait.
 bool begin_wakeup_wait(std::uint32_t seen);
 void end_wakeup_wait();
 

@@ -94,7 +94,7 @@ class ContentHash {
 };
 
 /// PyCodeDef::id. Addresses are used again after a code object is freed, those of its names and of
-/// its line table, too: what is told of it is what the id is made of.
+/// its line table, too: what is notified of it is what the id is made of.
 ///
 /// @param code What lies at `address`: as many bytes as Runtime::code_bytes.
 template <typename Memory>

@@ -36,13 +36,13 @@ template <bool kCareful>
 class FastWalk {
  public:
   FastWalk(const Runtime& runtime, FastFrame* frames, std::uint32_t room)
-      : runtime_(runtime), at_(runtime.offsets), frames_(frames), room_(room) {}
+      : runtime_(runtime), at_(runtime.offsets), frames_(frames), capacity_(room) {}
 
   /// False: something was not as this version has it; the frames inside of it are there.
   bool run(std::uint64_t state) {
     std::uint64_t frame = 0;
     if (!top_frame(state, &frame)) return false;
-    while (frame != 0 && count_ < room_)
+    while (frame != 0 && count_ < capacity_)
       if (!one(&frame)) return false;
     return true;
   }
@@ -68,7 +68,7 @@ class FastWalk {
   const Runtime& runtime_;
   const Offsets& at_;
   FastFrame* frames_;
-  std::uint32_t room_;
+  std::uint32_t capacity_;
   std::uint32_t count_ = 0;
 };
 
@@ -181,8 +181,8 @@ void reset_layout_validation() {
 bool fast_frames_disabled() { return g_bad.load(std::memory_order_relaxed) >= kFailures; }
 
 void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns) {
-  hot::RingProducer& outlet = guard.producer();
-  if (outlet.codes.contains(id, outlet.ring.epoch())) return;
+  hot::RingProducer& producer = guard.producer();
+  if (producer.codes.contains(id, producer.ring.epoch())) return;
   const Runtime* runtime = g_runtime.load(std::memory_order_acquire);
   if (runtime == nullptr) return;
   LocalMemory memory;

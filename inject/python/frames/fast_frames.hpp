@@ -56,7 +56,7 @@ struct CodeInfo {
 void load_code_info(const Runtime& runtime, std::uint64_t code, std::uint64_t mark,
                     CodeInfo* facts);
 
-/// Sends the code object's PyCodeDef if this lane has not seen this id of it.
+/// Sends the code object's PyCodeDef if this ring buffer has not seen this id of it.
 void send_code(const hot::Guard& guard, std::uint64_t code, std::uint64_t id, std::uint64_t ts_ns);
 
 /// An object and its type.

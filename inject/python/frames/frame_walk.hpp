@@ -45,7 +45,7 @@ class FrameWalk {
     return read;
   }
 
-  /// Sends the code object at `address` if this lane has not seen it.
+  /// Sends the code object at `address` if this ring buffer has not seen it.
   void send_code(std::uint64_t address) {
     std::byte room[kViewBytes];
     const std::byte* code = memory_.view(address, runtime_.code_bytes, room);
@@ -162,10 +162,10 @@ class FrameWalk {
   }
 
   void define_once(std::uint64_t id, const std::byte* code) {
-    hot::RingProducer& outlet = guard_.producer();
-    if (outlet.codes.contains(id, outlet.ring.epoch())) return;
+    hot::RingProducer& producer = guard_.producer();
+    if (producer.codes.contains(id, producer.ring.epoch())) return;
     // Only what arrived counts as sent: a fault while reading the strings leaves through longjmp.
-    if (define(id, code)) outlet.codes.insert(id);
+    if (define(id, code)) producer.codes.insert(id);
   }
 
   bool define(std::uint64_t id, const std::byte* code) {

@@ -5,7 +5,7 @@
 // Context:  find: worker; read_own: signal | callback; read_remote_frames: worker
 // Owns:     nothing: borrows the interpreter's memory for the length of one read
 // Promises: plain loads only in read_own (the fault guard of inject/sample is around it);
-//           sends each code object once per lane epoch; an unknown version reads nothing
+//           sends each code object once per ring buffer epoch; an unknown version reads nothing
 // Not here: merging with native frames and line numbers (analysis/symbols)
 #pragma once
 

@@ -24,8 +24,8 @@ class RemoteMemory {
     return read(at, room, bytes) ? room : nullptr;
   }
   const std::byte* keep(std::uint64_t at, std::uint32_t bytes) {
-    if (bytes > sizeof room_ - used_) return nullptr;
-    std::byte* to = room_ + used_;
+    if (bytes > sizeof capacity_ - used_) return nullptr;
+    std::byte* to = capacity_ + used_;
     if (!read(at, to, bytes)) return nullptr;
     used_ += bytes;
     return to;
@@ -41,7 +41,8 @@ class RemoteMemory {
 
  private:
   // Two names of four bytes a character and one line table, static: the worker's stack is small.
-  static inline constinit std::byte room_[8 * wire::kMaxNameBytes + wire::kMaxLineTableBytes] = {};
+  static inline constinit std::byte capacity_[8 * wire::kMaxNameBytes + wire::kMaxLineTableBytes] =
+      {};
   std::uint32_t used_ = 0;
 };
 

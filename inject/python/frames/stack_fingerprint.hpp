@@ -19,7 +19,7 @@ struct StackFingerprint {
   std::uint32_t count = 0;  // frames
 };
 
-/// False: they cannot be told yet, or not at all.
+/// False: they cannot be reported yet, or not at all.
 bool fingerprint_stack(StackFingerprint* look);
 
 /// Lets a stack of this thread prove that such can be read. For as long as fingerprint_stack()

@@ -42,7 +42,7 @@ std::uint32_t deferred_fault_count(std::uint64_t signals) {
 
 // Who has the signal had let it in before the caller's wait came back, and is in its place since.
 bool deferred_since(std::uint64_t signals, std::uint32_t before) {
-  hot::Deadline patience(kDeadlineMs, hot::kStarvationLimitMs);
+  hot::Deadline timeout(kDeadlineMs, hot::kStarvationLimitMs);
   for (const UnblockedThreads::Place& place : g_fault_layers.open) {
     const std::uint64_t taken = place.load(std::memory_order_acquire);
     const std::uint32_t tid = UnblockedThreads::tid_of(taken);
@@ -53,7 +53,7 @@ bool deferred_since(std::uint64_t signals, std::uint32_t before) {
            deferred_fault_count(signals) == before) {
       hot::sleep_ns(kPauseNs);
       if (cpu_ns_of(tid) - used_ns >= kMaxCpuNs) break;
-      if (patience.expired(tid)) return deferred_fault_count(signals) != before;
+      if (timeout.expired(tid)) return deferred_fault_count(signals) != before;
     }
   }
   return deferred_fault_count(signals) != before;

@@ -69,10 +69,10 @@ const FaultScope* active_scope(const ucontext_t* context) {
   return lives ? protection_at(innermost) : nullptr;
 }
 
-RecoveryPoint* landing_at(const FaultScope* protection) {
-  while (protection != nullptr && protection->landing == nullptr)
+RecoveryPoint* recovery_point_at(const FaultScope* protection) {
+  while (protection != nullptr && protection->recovery_point == nullptr)
     protection = protection_at(protection->outer);
-  return protection != nullptr ? protection->landing : nullptr;
+  return protection != nullptr ? protection->recovery_point : nullptr;
 }
 
 UnblockFaultSignals* open_at(const FaultScope* protection) {
@@ -84,11 +84,11 @@ UnblockFaultSignals* open_at(const FaultScope* protection) {
 // A handler of the program's may run inside a guarded call of ours (callback context leaves
 // signals open); its faults are its own. memcpy and friends are leaves: who called them is
 // known (on x86-64, by the top of the stack).
-bool caused_by_us(const RecoveryPoint* landing, const ucontext_t* context) {
+bool caused_by_us(const RecoveryPoint* recovery_point, const ucontext_t* context) {
   if (is_our_code(program_counter(context))) return true;
   const std::uintptr_t stack = stack_pointer(context);
-  const auto at = reinterpret_cast<std::uintptr_t>(landing);
-  // In our signal handler every other signal is blocked.
+  const auto at = reinterpret_cast<std::uintptr_t>(recovery_point);
+  // In the sampling signal handler every other signal is blocked.
   if (is_our_stack(at) && is_our_stack(stack)) return true;
   constexpr std::uintptr_t kNear = 64u << 10;
   return stack < at && at - stack < kNear && is_our_code(leaf_return_address(context));
@@ -113,20 +113,20 @@ void on_fault(int layer, int signal, siginfo_t* info, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   const FaultScope* protection = active_scope(interrupted);
   const bool sent = !caused_here(signal, info);
-  RecoveryPoint* const landing = sent ? nullptr : landing_at(protection);
+  RecoveryPoint* const recovery_point = sent ? nullptr : recovery_point_at(protection);
   UnblockFaultSignals* const open = sent ? open_at(protection) : nullptr;
-  if (landing != nullptr && caused_by_us(landing, interrupted))
-    resume_at(*landing, interrupted);
+  if (recovery_point != nullptr && caused_by_us(recovery_point, interrupted))
+    resume_at(*recovery_point, interrupted);
   else if (open == nullptr || !open->defer(signal, info))
     forward_to_program(signal, g_fault_layers.of(signal)[layer].program_action, info, interrupted);
   errno = saved;
 }
 
 bool call_guarded(void (*body)(void*), void* argument) {
-  RecoveryPoint landing;
+  RecoveryPoint recovery_point;
   const std::uintptr_t outer = t_protection;
-  const FaultScope protection{&landing, nullptr, outer};
-  if (gpuprof_set_recovery_point(&landing) != 0) {
+  const FaultScope protection{&recovery_point, nullptr, outer};
+  if (gpuprof_set_recovery_point(&recovery_point) != 0) {
     t_protection = outer;
     return false;
   }

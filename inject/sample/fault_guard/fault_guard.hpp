@@ -25,7 +25,7 @@ class UnblockFaultSignals;
 
 /// What a thread reads under, one inside the other. Only a fault follows it.
 struct FaultScope {
-  RecoveryPoint* landing;  // one of both is null
+  RecoveryPoint* recovery_point;  // one of both is null
   UnblockFaultSignals* open;
   std::uintptr_t outer;
 };

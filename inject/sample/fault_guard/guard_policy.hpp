@@ -10,10 +10,10 @@
 
 namespace gpuprof::sample {
 
-/// Arms the guard where it is not yet, at each tick, or lets go of it.
+/// Arms the guard where it is not yet, at each tick, or releases it.
 ///
 /// @param own_threads  The program makes threads that stand no handler of ours (Go without cgo).
-/// @param left         Whether it was let go of already; kept by the caller.
+/// @param left         Whether it was released already; kept by the caller.
 /// @return null: armed; else why not, for the trace.
 const char* update_guard(bool own_threads, bool* left);
 

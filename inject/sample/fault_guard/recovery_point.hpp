@@ -17,7 +17,7 @@ namespace gpuprof::sample {
 /// fault handler that got `context` a return from here. glibc's setjmp would mangle the pointers,
 /// and its longjmp would leave the fault handler with the fault's signal mask.
 extern "C" __attribute__((returns_twice, visibility("hidden"))) int gpuprof_set_recovery_point(
-    RecoveryPoint* landing);
+    RecoveryPoint* recovery_point);
 
 /// Runs fn(argument) with the stack pointer at `top` (16-byte aligned) instead of here.
 extern "C" __attribute__((visibility("hidden"))) void gpuprof_call_on_stack(void* top,

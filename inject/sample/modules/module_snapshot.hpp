@@ -6,7 +6,7 @@
 // rest) Owns:     the published snapshot and those that a handler may still be reading Promises: a
 // snapshot stays whole while any SnapshotReader that could see it lives; program headers
 //           are copies, for dlclose unmaps the module's own
-// Not here: how one is made (snapshot_build.hpp), what the daemon is told (module_report.hpp)
+// Not here: how one is made (snapshot_build.hpp), what the daemon is reported (module_report.hpp)
 #pragma once
 
 #include <link.h>

@@ -156,8 +156,9 @@ void disarm_timer(const siginfo_t* info) {
     ::syscall(SYS_timer_settime, info->si_timerid, 0, &never, static_cast<void*>(nullptr));
 }
 
-// The mask to be restored blocks our signal: what let it in was the mask of a waiting call, which
-// now comes back early. A timer does so once; what else there is goes when the worker comes.
+// The mask to be restored blocks the sampling signal: what let it in was the mask of a waiting
+// call, which now comes back early. A timer does so once; what else there is goes when the worker
+// comes.
 bool interrupted_a_wait(int signal, const siginfo_t* info, const ucontext_t* context,
                         const Sender& sender) {
   if ((mask_of(context) & signal_bit(signal)) == 0) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our signal and what it does.
+// the sampling signal and what it does.
 //
 // Context:  signal (the handler), worker (the rest)
 // Owns:     the disposition of one realtime signal, from install_handler to remove_handler

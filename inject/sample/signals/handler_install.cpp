@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses our signal and keeps its handler in place.
+// Chooses the sampling signal and keeps its handler in place.
 //
 // Context:  worker; boundary while the worker is parked
 // Owns:     the disposition

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds our signal to masks of handlers and takes it out again.
+// Adds the sampling signal to masks of handlers and takes it out again.
 //
 // Context:  boundary | worker
 // Owns:     see handler_masks.hpp
@@ -20,10 +20,10 @@ namespace {
 constexpr int kSignals = 65;
 
 struct HandlerMasks {
-  std::atomic<std::uint64_t> bits{0};  // our signal's
+  std::atomic<std::uint64_t> bits{0};  // the sampling signal's
   std::atomic<std::uint64_t> added[kSignals]{};
 };
-constinit HandlerMasks g_shield;
+constinit HandlerMasks g_handler_masks;
 
 bool is_valid(int signal) { return signal > 0 && signal < kSignals; }
 
@@ -57,26 +57,28 @@ bool change_mask(int signal, const KernelAction& now, std::uint64_t mask) {
 
 void mask_own_signal(int signal, struct sigaction* action) {
   if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
-  set_mask(action, mask_of(*action) | g_shield.bits.load(std::memory_order_acquire));
+  set_mask(action, mask_of(*action) | g_handler_masks.bits.load(std::memory_order_acquire));
 }
 
 void unmask_own_signal(int signal, struct sigaction* action) {
   if (!is_valid(signal) || !runs_on_its_stack(*action)) return;
-  set_mask(action, mask_of(*action) & ~g_shield.added[signal].load(std::memory_order_acquire));
+  set_mask(action,
+           mask_of(*action) & ~g_handler_masks.added[signal].load(std::memory_order_acquire));
 }
 
 void record_masked_handler(int signal, const struct sigaction& asked,
                            const struct sigaction& shielded) {
   if (!is_valid(signal) || !runs_on_its_stack(asked)) return;
-  g_shield.added[signal].store(mask_of(shielded) & ~mask_of(asked), std::memory_order_release);
+  g_handler_masks.added[signal].store(mask_of(shielded) & ~mask_of(asked),
+                                      std::memory_order_release);
 }
 
 void mask_all_handlers(int ours) {
   if (ours == 0) return;
   const std::uint64_t bits = signal_bit(ours);
-  g_shield.bits.store(bits, std::memory_order_release);
+  g_handler_masks.bits.store(bits, std::memory_order_release);
   for (int signal = 1; signal < kSignals; ++signal) {
-    std::atomic<std::uint64_t>& added = g_shield.added[signal];
+    std::atomic<std::uint64_t>& added = g_handler_masks.added[signal];
     // Between the standard ones and SIGRTMIN are the C library's, whose handlers need little.
     if (signal > SIGSYS && signal < SIGRTMIN) continue;
     KernelAction now{};
@@ -94,17 +96,18 @@ void mask_all_handlers(int ours) {
 }
 
 bool any_handler_masked() {
-  for (const std::atomic<std::uint64_t>& added : g_shield.added)
+  for (const std::atomic<std::uint64_t>& added : g_handler_masks.added)
     if (added.load(std::memory_order_relaxed) != 0) return true;
   return false;
 }
 
-void reset_handler_masks_after_fork() { g_shield.bits.store(0, std::memory_order_release); }
+void reset_handler_masks_after_fork() { g_handler_masks.bits.store(0, std::memory_order_release); }
 
 void unmask_all_handlers() {
-  g_shield.bits.store(0, std::memory_order_release);
+  g_handler_masks.bits.store(0, std::memory_order_release);
   for (int signal = 1; signal < kSignals; ++signal) {
-    const std::uint64_t added = g_shield.added[signal].exchange(0, std::memory_order_acq_rel);
+    const std::uint64_t added =
+        g_handler_masks.added[signal].exchange(0, std::memory_order_acq_rel);
     KernelAction now{};
     if (added == 0 || !kernel_sigaction(signal, nullptr, &now) || !now.is_function()) continue;
     if ((now.mask & added) != 0) change_mask(signal, now, now.mask & ~added);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handlers of the program that run on its alternate stacks are not interrupted by our signal: the
-// kernel would put a frame of 3 to 12 KiB over theirs, and ends the program where it does not fit.
+// Handlers of the program that run on its alternate stacks are not interrupted by the sampling
+// signal: the kernel would put a frame of 3 to 12 KiB over theirs, and ends the program where it
+// does not fit.
 //
 // Context:  boundary (shield, unveil), worker (the rest)
 // Owns:     which bits of ours are in the masks of such handlers
@@ -13,11 +14,11 @@
 
 namespace gpuprof::sample {
 
-/// What the program is about to set, with our signal held back while its handler runs. Boundary,
-/// also in signal handlers.
+/// What the program is about to set, with the sampling signal held back while its handler runs.
+/// Boundary, also in signal handlers.
 void mask_own_signal(int signal, struct sigaction* action);
 
-/// What the program was told of that signal's action, without what we added to it. To be called
+/// What the program was notified of that signal's action, without what we added to it. To be called
 /// before record_masked_handler of the same call. Boundary.
 void unmask_own_signal(int signal, struct sigaction* action);
 
@@ -28,11 +29,12 @@ void unmask_own_signal(int signal, struct sigaction* action);
 void record_masked_handler(int signal, const struct sigaction& asked,
                            const struct sigaction& shielded);
 
-/// From now on for our signal `ours`: goes through all handlers there are. 64 system calls.
+/// From now on for the sampling signal `ours`: goes through all handlers there are. 64 system
+/// calls.
 void mask_all_handlers(int ours);
 /// Takes all of it back.
 void unmask_all_handlers();
-/// Whether a thread may block our signal because of us. Worker.
+/// Whether a thread may block the sampling signal because of us. Worker.
 bool any_handler_masked();
 /// In a forked child, which sets its handlers as it likes; what it inherited is still shown as its
 /// own. Boundary.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks for our signal handler, one a lane, and what the handler remembers between samples.
+// Stacks for the sampling signal handler, one a ring buffer, and what the handler remembers between
+// samples.
 //
 // Context:  signal (handler_stack_of), worker (the rest)
 // Owns:     one mapping; pages are touched at first use
@@ -34,7 +35,7 @@ bool map_handler_stacks();
 /// No handler is at work, nor will be before map_handler_stacks(). Worker.
 void unmap_handler_stacks();
 
-/// The stack that goes with lane `entry`; memory null if there is none.
+/// The stack that goes with ring buffer `entry`; memory null if there is none.
 HandlerStack handler_stack_of(std::uint32_t entry);
 
 }  // namespace gpuprof::sample

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that block our signal and got one while a waiting call had unblocked it.
+// Threads that block the sampling signal and got one while a waiting call had unblocked it.
 //
 // Context:  signal (add), worker (the rest), boundary (clear in a forked child)
 // Owns:     nothing

@@ -14,7 +14,7 @@
 namespace gpuprof::sample {
 
 /// What a thread is doing that is in the call of this line of its `syscall` file, whose status file
-/// shows our signal as blocked or not.
+/// shows the sampling signal as blocked or not.
 MaskCheck classify_mask(const char* line, bool blocked, int signal);
 
 /// The same, of a thread of this process.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of whether one thread blocks our signal, from the looks made at it.
+// What is known of whether one thread blocks the sampling signal, from the looks made at it.
 //
 // Context:  worker
 // Owns:     nothing
-// Promises: a thread whose waiting call our signal has cut short once is sent none again
+// Promises: a thread whose waiting call the sampling signal has cut short once is sent none again
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class MaskHistory {
     open_looks_ = opened + 1;
     if (open_looks_ >= (swaps_ ? kOpenLooks : 1)) masked_ = false;
   }
-  /// Our signal has reached the thread through the mask of a waiting call.
+  /// the sampling signal has reached the thread through the mask of a waiting call.
   void forbid() { masked_ = forbidden_ = true; }
 
   /// It is to have no trigger.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program asks for our signal and waits until samples come by another one.
+// The program asks for the sampling signal and waits until samples come by another one.
 //
 // Context:  boundary, also in signal handlers; take: worker
 // Owns:     what is asked for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of our signal the program wants for itself.
+// What of the sampling signal the program wants for itself.
 //
 // Context:  worker (take), boundary (claim)
 // Owns:     nothing

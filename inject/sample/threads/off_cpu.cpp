@@ -46,7 +46,7 @@ constinit std::uint64_t g_walks_from_ns = 0;
 enum class PassReason {
   kDue,       // threads that are
   kIdleStep,  // threads between two steps, at once
-  kLast,      // of a session: what waits is told up to now
+  kLast,      // of a session: what waits is reported up to now
 };
 
 struct OffCpuPass {
@@ -139,10 +139,10 @@ void emit(const OffCpuPass& turn, const ThreadEntry& entry, wire::SampleState st
   hot::count(wire::Counter::kSamplesBlocked);
 }
 
-// As it was before a definition was sent: another number once anything found no room.
+// As it was before a definition was sent: another number once anything found no component.
 std::uint64_t ring_mark_of(const hot::Guard& guard) {
-  const wire::RingWriter& lane = guard.producer().ring;
-  return std::uint64_t{lane.epoch()} << 32 | lane.drop_count();
+  const wire::RingWriter& ring = guard.producer().ring;
+  return std::uint64_t{ring.epoch()} << 32 | ring.drop_count();
 }
 
 enum class CaptureResult { kYes, kAwake, kMoved };
@@ -165,7 +165,7 @@ CaptureResult take(OffCpuPass& turn, ThreadEntry& entry) {
   request.read_python = python::read_remote_frames;
   request.flags = wire::kStackFromCopy;
   request.parts = turn.parts;
-  const std::uint64_t lane = ring_mark_of(*turn.guard);
+  const std::uint64_t ring = ring_mark_of(*turn.guard);
   const std::uint64_t id = capture_stack(*turn.guard, request, turn.now_ns);
   // A thread that ran at all has more CPU time: stronger than reading its place again, and cheaper.
   std::uint64_t cpu_ns = 0;
@@ -174,7 +174,7 @@ CaptureResult take(OffCpuPass& turn, ThreadEntry& entry) {
     return CaptureResult::kMoved;
   }
   memory.stack_id = id;
-  memory.ring_mark = lane;
+  memory.ring_mark = ring;
   memory.taken_ns = turn.now_ns;
   return id != 0 ? CaptureResult::kYes : CaptureResult::kMoved;
 }
@@ -199,7 +199,7 @@ void end_wait(OffCpuPass& turn, ThreadEntry& entry) {
   OffCpuState& memory = entry.off_cpu;
   if (memory.reported_until_ns != 0) {
     memory.over_stack_id = memory.stack_id;
-    memory.over_told_ns = memory.reported_until_ns;
+    memory.over_reported_ns = memory.reported_until_ns;
   } else if (memory.stack_id != 0) {
     emit(turn, entry, wire::SampleState::kBlocked, memory.stack_id,
          {memory.taken_ns, memory.stands_for_ns});
@@ -212,7 +212,7 @@ void report_wait_end(const OffCpuPass& turn, ThreadEntry& entry) {
   OffCpuState& memory = entry.off_cpu;
   if (memory.over_stack_id == 0) return;
   emit(turn, entry, wire::SampleState::kBlockedRepeat, memory.over_stack_id,
-       memory.wait.unreported_end(memory.over_told_ns));
+       memory.wait.unreported_end(memory.over_reported_ns));
   memory.over_stack_id = 0;
 }
 
@@ -230,7 +230,7 @@ void probe(OffCpuPass& turn, ThreadEntry& entry) {
   }
 }
 
-// Steps are told apart by where their thread is now: told at once, for what it did not run since
+// Steps are distinguished by where their thread is now: told at once, for what it did not run since
 // the last look.
 void report_wait_so_far(OffCpuPass& turn, ThreadEntry& entry) {
   OffCpuState& memory = entry.off_cpu;

@@ -19,7 +19,7 @@ namespace gpuprof::sample {
 /// Looks at those threads of the list that are due.
 /// @param period_ns Between two samples of a running thread. One that runs now and then is looked
 /// at every second period.
-/// @param last No look will follow: waits are told up to now.
+/// @param last No look will follow: waits are reported up to now.
 /// @return when the next is due; 0: this kernel does not let us (said once).
 std::uint64_t sample_off_cpu_threads(const StackParts& parts, std::uint64_t period_ns,
                                      std::uint64_t now_ns, bool last = false);

@@ -250,7 +250,7 @@ void check(ThreadEntry& entry, std::uint64_t now_ns) {
   report_trigger(entry, now_ns);
 }
 
-// A tracer attaches between two scans, and lets go between two.
+// A tracer attaches between two scans, and detaches between two.
 void follow_tracer(std::uint64_t now_ns) {
   const bool traced = is_traced();
   if (traced == g_threads.traced) return;

@@ -4,9 +4,10 @@
 //
 // Context:  worker
 // Owns:     the entries, their triggers, one kept-open descriptor of the task directory
-// Promises: a thread that blocks our signal, is traced or came under a seccomp filter has no
+// Promises: a thread that blocks the sampling signal, is traced or came under a seccomp filter has
+// no
 //           trigger; a dead one leaves the list and gives
-//           its lanes back; our worker is never in it
+//           its ring buffers back; our worker is never in it
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +23,14 @@ namespace gpuprof::sample {
 /// What off_cpu.cpp knows about one thread.
 struct OffCpuState {
   WaitTracker wait;
-  std::uint64_t cpu_ns = 0;             // thread CPU time at the last look
-  std::uint64_t stack_id = 0;           // of the present wait; 0: not known
-  std::uint64_t ring_mark = 0;          // through which lane its definition went, and that it did
+  std::uint64_t cpu_ns = 0;     // thread CPU time at the last look
+  std::uint64_t stack_id = 0;   // of the present wait; 0: not known
+  std::uint64_t ring_mark = 0;  // through which ring buffer its definition went, and that it did
   std::uint64_t reported_until_ns = 0;  // up to when records cover the wait; 0: no record of it yet
   std::uint64_t taken_ns = 0;           // when its stack was taken
-  std::uint64_t over_stack_id = 0, over_told_ns = 0;  // of the wait before, until its end is known
-  std::uint64_t stands_for_ns = 0;                    // should it be over at the next look
+  std::uint64_t over_stack_id = 0,
+                over_reported_ns = 0;  // of the wait before, until its end is known
+  std::uint64_t stands_for_ns = 0;     // should it be over at the next look
 };
 
 struct ThreadEntry {
@@ -68,7 +70,7 @@ void scan_threads(std::uint64_t now_ns);
 /// Lets the worker run wherever one of those threads may. After a scan; looks every 10 s.
 void update_affinity(std::uint64_t now_ns);
 
-/// Takes the triggers of threads that our signal has reached in a waiting call, at once.
+/// Takes the triggers of threads that the sampling signal has reached in a waiting call, at once.
 void handle_interrupted_waits(std::uint64_t now_ns);
 
 /// Whether somebody traced this process at the last scan; whether the program has put a thread

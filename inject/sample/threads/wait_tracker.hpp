@@ -4,7 +4,8 @@
 //
 // Context:  worker
 // Owns:     nothing
-// Promises: a wait of two looks or more is told from its begin to its end, exactly where the thread
+// Promises: a wait of two looks or more is reported from its begin to its end, exactly where the
+// thread
 //           ran before and after it, otherwise within half the time between two looks at each
 //           side; of shorter ones every so often one stands for all time since the last such look,
 //           so that their sum is right on average
@@ -63,17 +64,17 @@ class WaitTracker {
     return seen;
   }
 
-  /// The rest of the wait that was found to be over at the look before this one, and was told up
-  /// to `told_ns`.
-  Record unreported_end(std::uint64_t told_ns) const {
+  /// The rest of the wait that was found to be over at the look before this one, and was reported
+  /// up to `reported_ns`.
+  Record unreported_end(std::uint64_t reported_ns) const {
     const std::uint64_t end_ns = over_.ts_ns + over_.sure_ns;
-    return {over_.ts_ns, end_ns > told_ns ? end_ns - told_ns : 0};
+    return {over_.ts_ns, end_ns > reported_ns ? end_ns - reported_ns : 0};
   }
 
   /// When the present wait began, as far as is known.
   std::uint64_t began_ns() const { return began_ns_; }
 
-  /// So much of the time before this look was told as waited.
+  /// So much of the time before this look was reported as waited.
   void mark_reported(std::uint64_t ns) { unseen_ns_ -= std::min(unseen_ns_, ns); }
 
   /// After kMoved: whether it is time to see if the thread is in a short wait now.

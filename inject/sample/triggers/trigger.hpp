@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What makes a running thread receive our signal. One file a kind.
+// What makes a running thread receive the sampling signal. One file a kind.
 //
 // Context:  worker
 // Owns:     nothing: descriptors and timers belong to the thread list's entries

@@ -28,7 +28,7 @@ namespace gpuprof::sample {
 namespace {
 
 // The event is armed for half a second of signals, and each scan allows as many more as were
-// handled. Without a limit a thread that blocks our signal would queue one a period until
+// handled. Without a limit a thread that blocks the sampling signal would queue one a period until
 // RLIMIT_SIGPENDING, and the kernel then sends SIGIO instead, which ends the process. Half a
 // second, because that is how long the worker may be late before samples are missed.
 constexpr std::uint32_t kMinUnanswered = 4;

@@ -4,7 +4,7 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: the only place of this room that knows a register's name
+// Promises: the only place of this component that knows a register's name
 //
 // One header per processor gives, inline:
 //   Registers                        those that a walk starts from
@@ -16,7 +16,7 @@
 //   leaf_return_address(context)             where a function returns to that has not touched its
 //   stack return_address(word)             a saved return address without its signature Landing,
 //   land(landing, context)  see recovery_point.hpp kNeedsRestorer                   whether the
-//   kernel wants to be told how handlers return
+//   kernel wants to be reported how handlers return
 #pragma once
 
 #if defined(__x86_64__)

@@ -68,11 +68,11 @@ struct RecoveryPoint {
 /// Loads every register of the landing, also the vector registers, which would be harder to find
 /// in the signal frame.
 extern "C" __attribute__((noreturn, visibility("hidden"))) void gpuprof_resume_at_recovery_point(
-    const RecoveryPoint* landing);
+    const RecoveryPoint* recovery_point);
 
-inline void resume_at(const RecoveryPoint& landing, ucontext_t* context) {
+inline void resume_at(const RecoveryPoint& recovery_point, ucontext_t* context) {
   context->uc_mcontext.pc = reinterpret_cast<std::uintptr_t>(&gpuprof_resume_at_recovery_point);
-  context->uc_mcontext.regs[0] = reinterpret_cast<std::uintptr_t>(&landing);
+  context->uc_mcontext.regs[0] = reinterpret_cast<std::uintptr_t>(&recovery_point);
 }
 
 }  // namespace gpuprof::sample

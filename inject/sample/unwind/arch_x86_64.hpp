@@ -77,16 +77,16 @@ struct RecoveryPoint {
   std::uint64_t rbx, rbp, r12, r13, r14, r15, rsp, rip;
 };
 
-inline void resume_at(const RecoveryPoint& landing, ucontext_t* context) {
+inline void resume_at(const RecoveryPoint& recovery_point, ucontext_t* context) {
   greg_t* general = context->uc_mcontext.gregs;
-  general[REG_RBX] = static_cast<greg_t>(landing.rbx);
-  general[REG_RBP] = static_cast<greg_t>(landing.rbp);
-  general[REG_R12] = static_cast<greg_t>(landing.r12);
-  general[REG_R13] = static_cast<greg_t>(landing.r13);
-  general[REG_R14] = static_cast<greg_t>(landing.r14);
-  general[REG_R15] = static_cast<greg_t>(landing.r15);
-  general[REG_RSP] = static_cast<greg_t>(landing.rsp);
-  general[REG_RIP] = static_cast<greg_t>(landing.rip);
+  general[REG_RBX] = static_cast<greg_t>(recovery_point.rbx);
+  general[REG_RBP] = static_cast<greg_t>(recovery_point.rbp);
+  general[REG_R12] = static_cast<greg_t>(recovery_point.r12);
+  general[REG_R13] = static_cast<greg_t>(recovery_point.r13);
+  general[REG_R14] = static_cast<greg_t>(recovery_point.r14);
+  general[REG_R15] = static_cast<greg_t>(recovery_point.r15);
+  general[REG_RSP] = static_cast<greg_t>(recovery_point.rsp);
+  general[REG_RIP] = static_cast<greg_t>(recovery_point.rip);
   general[REG_RAX] = 1;
   constexpr greg_t kDirectionFlag = 0x400;
   general[REG_EFL] &= ~kDirectionFlag;  // the fault may have been inside a backward copy

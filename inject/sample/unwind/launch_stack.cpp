@@ -29,17 +29,17 @@ std::uint64_t capture_launch_stack(const hot::Guard& guard, std::uint64_t what,
   request.flags = wire::kStackInCallback;
   request.parts = g_stack_parts;
   const LaunchSite place{request.start, what, request.parts};
-  LaunchStackCache* const memo = launch_stack_cache_of(guard);
-  if (memo != nullptr) {
-    hot::RingProducer& outlet = guard.producer();
-    const std::uint64_t known = find_cached_stack(*memo, place);
-    if (known != 0 && outlet.stacks.contains(known, outlet.ring.epoch())) return known;
-    request.taken = &capture_buffer(*memo);
+  LaunchStackCache* const cache = launch_stack_cache_of(guard);
+  if (cache != nullptr) {
+    hot::RingProducer& producer = guard.producer();
+    const std::uint64_t known = find_cached_stack(*cache, place);
+    if (known != 0 && producer.stacks.contains(known, producer.ring.epoch())) return known;
+    request.taken = &capture_buffer(*cache);
   }
   // A library's own thread may have every signal blocked; a fault would then end the program.
   const UnblockFaultSignals open(blocked_signals());
   const std::uint64_t id = capture_stack(guard, request, ts_ns);
-  if (memo != nullptr) cache_stack(*memo, place, id, guard.tid());
+  if (cache != nullptr) cache_stack(*cache, place, id, guard.tid());
   return id;
 }
 

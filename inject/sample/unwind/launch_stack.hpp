@@ -13,7 +13,7 @@
 
 namespace gpuprof::sample {
 
-/// Unwinds here, reads Python frames, sends the definition if this lane has not seen it.
+/// Unwinds here, reads Python frames, sends the definition if this ring buffer has not seen it.
 /// A stack that was taken before and has not changed is only compared (launch_stack_cache.hpp).
 /// @param what  Tells this call from others that a thread makes at one depth of its stack, where it
 ///              is cheap to know.

@@ -90,17 +90,17 @@ class LaunchStackCache {
 
   void remember(const LaunchSite& place, const python::StackFingerprint& look, std::uint64_t id) {
     if (taken_generation != unwind_generation()) return;
-    if (generation_ != taken_generation || used_ + taken.trail.count > kCells) forget();
+    if (generation_ != taken_generation || used_ + taken.history.count > kCells) forget();
     const std::uint64_t sp = stack_pointer(place.start), key = key_of(place, look);
     Entry& entry = entries_[key % kEntries];
     entry.id = 0;
     std::uint32_t outer = 0;
-    for (std::uint32_t i = taken.trail.count; i-- > 0;) {
-      const FootprintWord& word = taken.trail.words[i];
+    for (std::uint32_t i = taken.history.count; i-- > 0;) {
+      const FootprintWord& word = taken.history.words[i];
       if (word.at >> 35 != sp >> 35 || word.at % 8 != 0) return;
       outer = cell_of({word.value, static_cast<std::uint32_t>(word.at >> 3), outer});
     }
-    entry = Entry{key, sp, frame_pointer(place.start), id, outer, taken.trail.needs_fp};
+    entry = Entry{key, sp, frame_pointer(place.start), id, outer, taken.history.needs_fp};
   }
 
  private:
@@ -142,14 +142,14 @@ constinit std::atomic<Memos*> g_memos{nullptr};
 
 LaunchStackCache* take_place(Memos& memos, const hot::ThreadBlock& block) {
   for (std::uint32_t i = 0; i < kPlaces; ++i) {
-    LaunchStackCache& memo = memos.of[i];
-    std::uint32_t had = memo.tid.load(std::memory_order_relaxed);
+    LaunchStackCache& cache = memos.of[i];
+    std::uint32_t had = cache.tid.load(std::memory_order_relaxed);
     if (had != 0 && had != block.tid && !hot::thread_exited(had)) continue;
-    if (!memo.tid.compare_exchange_strong(had, block.tid, std::memory_order_acquire)) continue;
-    memo.owner.store(block.owner, std::memory_order_relaxed);
-    memo.forget();
+    if (!cache.tid.compare_exchange_strong(had, block.tid, std::memory_order_acquire)) continue;
+    cache.owner.store(block.owner, std::memory_order_relaxed);
+    cache.forget();
     memos.place[block.index] = static_cast<std::uint8_t>(i + 1);
-    return &memo;
+    return &cache;
   }
   memos.place[block.index] = 0;
   return nullptr;
@@ -163,32 +163,32 @@ LaunchStackCache* launch_stack_cache_of(const hot::Guard& guard) {
   const hot::ThreadBlock& block = guard.block();
   const std::uint32_t place = memos->place[block.index];
   if (place != 0) {
-    LaunchStackCache& memo = memos->of[place - 1];
-    if (memo.owner.load(std::memory_order_relaxed) == block.owner &&
-        memo.tid.load(std::memory_order_relaxed) == block.tid)
-      return &memo;
+    LaunchStackCache& cache = memos->of[place - 1];
+    if (cache.owner.load(std::memory_order_relaxed) == block.owner &&
+        cache.tid.load(std::memory_order_relaxed) == block.tid)
+      return &cache;
   }
   if (place == 0 && memos->asked[block.index]++ % kAskEvery != 0) return nullptr;
   return take_place(*memos, block);
 }
 
-std::uint64_t find_cached_stack(const LaunchStackCache& memo, const LaunchSite& place) {
+std::uint64_t find_cached_stack(const LaunchStackCache& cache, const LaunchSite& place) {
   python::StackFingerprint look;
   if (place.parts.python && !python::fingerprint_stack(&look)) return 0;
-  return memo.known(place, look);
+  return cache.known(place, look);
 }
 
-CapturedStack& capture_buffer(LaunchStackCache& memo) {
-  memo.taken.trail.count = 0;
-  memo.taken.trail.whole = false;
-  memo.taken_generation = unwind_generation();
-  return memo.taken;
+CapturedStack& capture_buffer(LaunchStackCache& cache) {
+  cache.taken.history.count = 0;
+  cache.taken.history.whole = false;
+  cache.taken_generation = unwind_generation();
+  return cache.taken;
 }
 
-void cache_stack(LaunchStackCache& memo, const LaunchSite& place, std::uint64_t id,
+void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
                  std::uint32_t tid) {
-  const CapturedStack& taken = memo.taken;
-  if (id == 0 || !place.parts.native || !taken.trail.whole) return;
+  const CapturedStack& taken = cache.taken;
+  if (id == 0 || !place.parts.native || !taken.history.whole) return;
   python::StackFingerprint look;
   if (place.parts.python) {
     if (!python::fingerprint_stack(&look)) {
@@ -197,7 +197,7 @@ void cache_stack(LaunchStackCache& memo, const LaunchSite& place, std::uint64_t 
     }
     if (!taken.python_whole || taken.python_count != look.count || !reads_state(look, tid)) return;
   }
-  memo.remember(place, look, id);
+  cache.remember(place, look, id);
 }
 
 void map_launch_stack_caches() {

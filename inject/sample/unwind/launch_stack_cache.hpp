@@ -33,13 +33,13 @@ class LaunchStackCache;
 LaunchStackCache* launch_stack_cache_of(const hot::Guard& guard);
 
 /// The id of the stack that was taken at this place, if all of it is as it was; else 0.
-std::uint64_t find_cached_stack(const LaunchStackCache& memo, const LaunchSite& place);
+std::uint64_t find_cached_stack(const LaunchStackCache& cache, const LaunchSite& place);
 
 /// Room for what capture_stack() leaves for cache_stack().
-CapturedStack& capture_buffer(LaunchStackCache& memo);
+CapturedStack& capture_buffer(LaunchStackCache& cache);
 
 /// Keeps what it left, if the stack can be known again by it. Under a fault guard in force.
-void cache_stack(LaunchStackCache& memo, const LaunchSite& place, std::uint64_t id,
+void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
                  std::uint32_t tid);
 
 /// Worker. Without memory there are no places.

@@ -37,7 +37,7 @@ void walk_native(void* argument) {
   const StackRequest& request = *job.request;
   job.walk =
       unwind(request.start, request.interrupted, request.copy, job.tail->native,
-             wire::kMaxNativeFrames, request.taken != nullptr ? &request.taken->trail : nullptr);
+             wire::kMaxNativeFrames, request.taken != nullptr ? &request.taken->history : nullptr);
 }
 
 void read_python(void* argument) {
@@ -95,7 +95,8 @@ std::uint64_t capture_stack(const hot::Guard& guard, const StackRequest& request
   const wire::StackDef def{id_of(job.tail, bytes, flags),
                            static_cast<std::uint16_t>(job.walk.count),
                            static_cast<std::uint16_t>(job.python.count), flags};
-  // A stack is told once: it waits for the next sample where one of its code objects found no room.
+  // A stack is reported once: it waits for the next sample where one of its code objects found no
+  // component.
   if (guard.producer().ring.drop_count() == drops)
     hot::send_stack_def(guard, def, job.tail, bytes, ts_ns);
   return def.id;

@@ -3,7 +3,7 @@
 // One mixed stack: native walk and Python frames, hashed, defined at first sight.
 //
 // Context:  signal | callback (of the calling thread), worker (of a blocked one)
-// Owns:     nothing: frames are built in the outlet's scratch room
+// Owns:     nothing: frames are built in the producer's scratch room
 // Promises: a fault in either part costs that part (counted), never the program
 #pragma once
 
@@ -29,7 +29,7 @@ using ReadPython = python::ReadResult (*)(const hot::Guard& guard, pid_t tid, wi
 
 /// What a stack was taken by, for who wants to know it again (launch_stack_cache.hpp).
 struct CapturedStack {
-  StackFootprint trail;
+  StackFootprint history;
   std::uint32_t python_count = 0;
   bool python_whole = false;
 };

@@ -59,6 +59,6 @@ std::uint64_t unwind_generation();
 /// Walks from `start`. @param interrupted the program counter is about to run (a signal), not a
 /// return address. @param trail where what it goes by is left; null: nobody asks.
 UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
-                    std::uint64_t* frames, std::uint32_t room, StackFootprint* trail = nullptr);
+                    std::uint64_t* frames, std::uint32_t room, StackFootprint* history = nullptr);
 
 }  // namespace gpuprof::sample

@@ -151,23 +151,23 @@ class Iterations::Comparison {
   bool compare(std::uint32_t level, const python::CodeLoops* code, const Level& before,
                bool moved) {
     const Level& is = was_.levels_[level];
-    IteratorChange told;
+    IteratorChange reported;
     if (is.in_loop && before.in_loop)
-      told = iterators(code, is.at, before.at, before.state, is.state);
+      reported = iterators(code, is.at, before.at, before.state, is.state);
     const bool locals = before.in_loop && is.state.locals != before.state.locals;
-    std::int32_t round = told.round;
-    if (round < 0 && told.fresh < 0 && (moved ? is.at <= before.at : locals))
+    std::int32_t round = reported.round;
+    if (round < 0 && reported.fresh < 0 && (moved ? is.at <= before.at : locals))
       round = code->innermost(is.at, before.at);
     if (round >= 0)
       begin(level, 0, code, round);
-    else if (told.fresh >= 0 || (moved && is.at < before.at))
+    else if (reported.fresh >= 0 || (moved && is.at < before.at))
       repeat(level);
     else if (!moved)
       return false;
     enter_loops(level, code, is.at, before.at,
-                told.fresh >= 0 ? told.fresh
-                : round >= 0    ? round + 1
-                                : -1);
+                reported.fresh >= 0 ? reported.fresh
+                : round >= 0        ? round + 1
+                                    : -1);
     return true;
   }
 

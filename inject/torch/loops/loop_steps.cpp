@@ -86,23 +86,23 @@ SelectedRule selected_rule() {
   return {rule, plan->step_key.load(std::memory_order_relaxed)};
 }
 
-/// False: something found no room.
+/// False: something found no component.
 bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
             const ActiveLoop& loop, std::uint64_t id) {
-  const wire::RingWriter& lane = guard.producer().ring;
-  if (mine.defined.contains(id, lane.epoch())) return true;
-  const std::uint32_t drops = lane.drop_count();
+  const wire::RingWriter& ring = guard.producer().ring;
+  if (mine.defined.contains(id, ring.epoch())) return true;
+  const std::uint32_t drops = ring.drop_count();
   const std::uint32_t flags = loop.level >= op.module_level ? wire::kLoopInModule : 0;
   const wire::LoopDef def{id, loop.code->id, loop.span.target, loop.span.jump, flags, 0};
   hot::record(guard, def, op.ts_ns);
   const python::FastFrame& frame = op.frames[op.frame_count - 1 - loop.level];
   python::send_code(guard, frame.code, loop.code->id, op.ts_ns);
-  if (lane.drop_count() != drops) return false;
+  if (ring.drop_count() != drops) return false;
   mine.defined.insert(id);
   return true;
 }
 
-/// False: something found no room.
+/// False: something found no component.
 bool report_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
                   const ActiveLoop* loops, std::uint32_t count) {
   std::uint64_t ids[kMaxLoops];
@@ -125,8 +125,8 @@ void report_stack_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLev
 void report_loops_without_stack(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op) {
   ActiveLoop loops[kMaxLoops];
   const std::uint32_t count = mine.iterations.around(loops);
-  const wire::RingWriter& lane = guard.producer().ring;
-  std::uint64_t hash = base::hash_step(base::hash_step(0x61726fu, lane.epoch()), lane.drop_count());
+  const wire::RingWriter& ring = guard.producer().ring;
+  std::uint64_t hash = base::hash_step(base::hash_step(0x61726fu, ring.epoch()), ring.drop_count());
   for (std::uint32_t i = 0; i < count; ++i) hash = base::hash_step(hash, loops[i].id());
   if (hash == mine.around) return;
   mine.around = report_loops(guard, mine, op, loops, count) ? hash : 0;

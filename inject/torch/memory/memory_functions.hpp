@@ -33,7 +33,7 @@ struct MemoryFunctions {
   BlockDeleted deleted;
 };
 
-/// What our library itself defines under the two names, which is not what is looked for.
+/// What the library itself defines under the two names, which is not what is looked for.
 struct OwnWrappers {
   const void* report;
   const void* enabled;
@@ -41,7 +41,7 @@ struct OwnWrappers {
 
 /// The functions that the object around `caller` would reach without us.
 /// @param caller Return address of the call. A last call is a jump and leaves another's: with two
-///               copies of PyTorch in one process the wrong one may then be told of a block.
+///               copies of PyTorch in one process the wrong one may then be notified of a block.
 MemoryFunctions memory_functions_for(const void* caller, const OwnWrappers& own);
 
 /// Where the object around an address lies, and what it would call.

@@ -8,7 +8,7 @@
 //           where PyTorch itself takes a mutex
 //
 // Why: PyTorch keeps one table of CPU blocks for all who listen. Since it is filled from the start
-// for us, the program's profiler would be told of the end of blocks that were there before it,
+// for us, the program's profiler would be notified of the end of blocks that were there before it,
 // and of larger totals.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace gpuprof::torch {
 
 /// A block was taken (bytes > 0) or given back while the program's own profiler listened.
 ///
-/// @param allocated Set to the total its profiler would be told.
+/// @param allocated Set to the total its profiler would be reported.
 /// @return          False: the profiler would not have been told, the block is older than it.
 bool is_known_to_program(const void* address, std::int64_t* bytes, std::size_t* allocated);
 

@@ -98,14 +98,14 @@ bool read_step(const Name& name, std::uint64_t* k) {
 
 std::uint64_t define_inputs(const hot::Guard& guard, ThreadOperators& state, Library& library,
                             const std::byte* object, bool texts, std::uint64_t now_ns) {
-  hot::RingProducer& outlet = guard.producer();
-  static_assert(sizeof outlet.scratch >= wire::kMaxInputWords * 8);
-  auto* words = reinterpret_cast<std::uint64_t*>(outlet.scratch);
+  hot::RingProducer& producer = guard.producer();
+  static_assert(sizeof producer.scratch >= wire::kMaxInputWords * 8);
+  auto* words = reinterpret_cast<std::uint64_t*>(producer.scratch);
   const Inputs inputs = read_inputs(library, object, words, texts);
   if (inputs.words == 0) return 0;
   std::uint64_t id = base::hash_words(words, inputs.words, inputs.flags);
   if (id == 0) id = 1;  // 0: none
-  if (state.inputs.contains(id, outlet.ring.epoch())) return id;
+  if (state.inputs.contains(id, producer.ring.epoch())) return id;
   const wire::InputsDef def{id, inputs.words, inputs.flags};
   if (hot::record(guard, def, now_ns, words, inputs.words * 8)) state.inputs.insert(id);
   return id;
@@ -186,7 +186,7 @@ class OperatorBegin {
             : 0;
     const std::uint16_t flags = op.top_level ? wire::kOpTopLevel : 0;
     const bool looked = looked_at_stack || inputs_id != 0;
-    // What it took to look is no time of the operator's. A user's step begins when it is told.
+    // What it took to look is no time of the operator's. A user's step begins when it is reported.
     const std::uint64_t begins_ns = looked && !op.is_step ? guard_.block().clock.now_ns() : now_ns_;
     hot::record(guard_,
                 wire::OpBegin{begins_ns, op.name_id, stack_id, inputs_id, function_.sequence(),

@@ -118,10 +118,10 @@ void OperatorStack::capture(std::uint32_t tid, std::uint32_t around) {
   if (!taken) capture_checked(tid);
 }
 
-// False: something found no room, so what refers to it must not count as sent.
+// False: something found no component, so what refers to it must not count as sent.
 bool OperatorStack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
-  hot::RingProducer& outlet = guard.producer();
-  const std::uint32_t drops = outlet.ring.drop_count();
+  hot::RingProducer& producer = guard.producer();
+  const std::uint32_t drops = producer.ring.drop_count();
   for (std::uint32_t i = 0; i < count_; ++i) {
     const Level& level = levels_[i];
     const bool module = level.module.address != 0;
@@ -129,13 +129,13 @@ bool OperatorStack::send_parts(const hot::Guard& guard, std::uint32_t detail, st
     python::send_code(guard, raw(i).code, raw(i).code_id, ts_ns);
     if (!module || !wants(detail, wire::kTorchModules)) continue;
     const std::uint64_t id = module_id(level.module);
-    if (modules_.contains(id, outlet.ring.epoch())) continue;
+    if (modules_.contains(id, producer.ring.epoch())) continue;
     const char* name = python::type_name(level.module.type);
     const auto bytes = static_cast<std::uint32_t>(strnlen(name, kMaxTypeName));
     const wire::TorchModuleDef def{id, level.module.address, level.module.type, bytes, 0};
     if (hot::record(guard, def, ts_ns, name, bytes)) modules_.insert(id);
   }
-  return outlet.ring.drop_count() == drops;
+  return producer.ring.drop_count() == drops;
 }
 
 std::uint32_t OperatorStack::write(std::uint32_t detail, wire::PyFrame* to,
@@ -162,11 +162,11 @@ std::uint64_t OperatorStack::id_for(std::uint32_t detail) const {
 }
 
 void OperatorStack::send(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
-  hot::RingProducer& outlet = guard.producer();
+  hot::RingProducer& producer = guard.producer();
   if (!send_parts(guard, detail, ts_ns)) return;
   constexpr std::uint32_t kRoom = wire::kMaxPythonFrames;
-  static_assert(sizeof outlet.scratch >= kRoom * sizeof(wire::PyFrame));
-  auto* frames = reinterpret_cast<wire::PyFrame*>(outlet.scratch);
+  static_assert(sizeof producer.scratch >= kRoom * sizeof(wire::PyFrame));
+  auto* frames = reinterpret_cast<wire::PyFrame*>(producer.scratch);
   const std::uint32_t count = write(detail, frames, kRoom);
   const std::uint32_t flags = count_ == kMaxStackLevels ? wire::kStackPythonDeep : 0;
   const wire::StackDef def{id_, 0, static_cast<std::uint16_t>(count), flags};
@@ -181,8 +181,8 @@ std::uint64_t OperatorStack::define(const hot::Guard& guard, std::uint32_t detai
     id_ = id_for(detail);
     id_of_ = detail;
   }
-  hot::RingProducer& outlet = guard.producer();
-  if (id_ != 0 && !outlet.stacks.contains(id_, outlet.ring.epoch())) send(guard, detail, ts_ns);
+  hot::RingProducer& producer = guard.producer();
+  if (id_ != 0 && !producer.stacks.contains(id_, producer.ring.epoch())) send(guard, detail, ts_ns);
   return id_;
 }
 

@@ -38,7 +38,7 @@ class OperatorStack {
   std::uint32_t version() const { return version_; }
 
   /// Id of the stack as `detail` (wire::kTorchStack, kTorchModules) wants it, its definition sent
-  /// if this lane has not seen it. 0: there are no frames.
+  /// if this ring buffer has not seen it. 0: there are no frames.
   std::uint64_t define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
 
   /// What take() read, innermost first.

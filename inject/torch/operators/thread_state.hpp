@@ -79,7 +79,7 @@ struct ThreadOperators {
   std::uint32_t owner;  // ThreadBlock::owner this belongs to
   std::uint32_t last_op_id;
   OpenOps open;
-  hot::SentTable<2048> inputs;  // InputsDefs sent through the callback lane
+  hot::SentTable<2048> inputs;  // InputsDefs sent through the callback ring buffer
   OperatorStack stack;
 };
 

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "hello"
 # Where nothing is said of time: the three seconds of a user are few for three processes on a busy machine.
 PATIENT = ("--deadline-ms", "60000")
-# What the library itself understands; it lets go by itself after 5 s.
+# What the library itself understands; it detaches by itself after 5 s.
 ARMED = "armed;patience=5000"
 
 

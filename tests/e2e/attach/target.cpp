@@ -24,7 +24,7 @@
 namespace {
 
 double g_end_s = 0;
-volatile sig_atomic_t g_told_to_end = 0;
+volatile sig_atomic_t g_terminated = 0;
 
 double now_s() {
   timespec now;
@@ -34,7 +34,7 @@ double now_s() {
 
 // A clock is no part of what is tried: it is read once in a while only.
 bool goes_on(std::uint64_t count, std::uint64_t every) {
-  return count % every != 0 || (g_told_to_end == 0 && now_s() < g_end_s);
+  return count % every != 0 || (g_terminated == 0 && now_s() < g_end_s);
 }
 
 std::uint64_t next_random(std::uint64_t& state) {
@@ -174,7 +174,7 @@ constexpr Mode kModes[] = {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  signal(SIGTERM, [](int) { g_told_to_end = 1; });
+  signal(SIGTERM, [](int) { g_terminated = 1; });
   setvbuf(stdout, nullptr, _IOLBF, 0);
   g_end_s = now_s() + atof(argv[2]);
   for (const Mode& mode : kModes) {

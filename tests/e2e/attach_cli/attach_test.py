@@ -67,7 +67,7 @@ def stays_until_detached(checks, folder):
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "detach")
         live.no_trace_of_us(checks, program.pid, before, "after detach")
         done = live.cli("detach", program.pid)
-        checks.expect(done.returncode == 125 and "has let go" in done.stderr, done.stderr)
+        checks.expect(done.returncode == 125 and "has detached" in done.stderr, done.stderr)
 
 
 def detach_of_a_run(checks, folder):
@@ -78,7 +78,7 @@ def detach_of_a_run(checks, folder):
         done = live.cli("detach", program.pid)
         checks.equal((done.returncode, done.stderr), (0, ""), "detach of a run's process")
         live.wait_for(lambda: "gpuprof" not in live.threads(program.pid), live.LETS_GO_S)
-        checks.expect("gpuprof" not in live.threads(program.pid) and not live.door_files(program.pid),
+        checks.expect("gpuprof" not in live.threads(program.pid) and not live.control_socket_files(program.pid),
                       "nothing of ours runs there: %r" % live.threads(program.pid))
         done = windows.cli("attach", program.pid, "-d", "250ms", "-o", out + "-attach")
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach wakes the library again: " + done.stderr)

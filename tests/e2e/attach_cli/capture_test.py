@@ -30,7 +30,7 @@ def armed_costs_nothing(checks, folder):
                      ("job", False, 0, False), "what status says of it")
         checks.expect("python" in row["can_record"] and "native" in row["can_record"],
                       "what it can record: %r" % row["can_record"])
-        checks.equal(len(live.door_files(program.pid)), 1, "its door")
+        checks.equal(len(live.control_socket_files(program.pid)), 1, "its control socket")
         before = live.status()[program.pid]["worker_cpu_ns"]
         time.sleep(1)
         cost = live.status()[program.pid]["worker_cpu_ns"] - before
@@ -43,9 +43,9 @@ def armed_costs_nothing(checks, folder):
         status, out, errors = program.end()
         checks.equal((status, out, errors), (-15, "", ""), "the armed program ends as ever")
     checks.expect(program.pid not in live.status(), "status knows that it has ended")
-    checks.equal(live.door_files(program.pid), [], "and has removed what it could not remove itself")
+    checks.equal(live.control_socket_files(program.pid), [], "and has removed what it could not remove itself")
     ended = subprocess.run(live.prefix("--armed") + live.busy(0.3), capture_output=True, timeout=e2e.PATIENCE_S)
-    checks.equal((ended.returncode, live.door_files(int(ended.stdout.split()[0]))), (7, []),
+    checks.equal((ended.returncode, live.control_socket_files(int(ended.stdout.split()[0]))), (7, []),
                  "a program that ends by itself leaves none")
 
 
@@ -73,7 +73,7 @@ def two_in_a_row(checks, folder):
 
 
 def worker_cpu_ns(checks, what, words, folder):
-    """CPU time of our thread in one recording."""
+    """CPU time of the worker thread in one recording."""
     path = os.path.join(folder, "summary.json")
     done = live.cli(*words, "-r", "1000", "-f", "-o", os.path.join(folder, "cost"), "--summary-json", path)
     checks.equal((done.returncode, len(paths_of(done))), (0, 1), what + ": " + done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the kernel gives our thread no table of descriptors of its own (before Linux 5.9, an old container's profile),
+"""Where the kernel gives the worker thread no table of descriptors of its own (before Linux 5.9, an old container's profile),
 a program that closes all it does not know closes ours: it can be recorded afterwards, again and again.
 
 usage: closed_descriptors_test.py"""

@@ -165,16 +165,16 @@ def killed_daemon(checks, folder):
 
 
 def killed_before_the_daemon_came(checks, folder):
-    """The library is in, and whoever brought it is gone: it lets go of itself."""
+    """The library is in, and whoever brought it is gone: it releases itself."""
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
         os.mkdir(os.path.join(folder, "out"))
         running = live.Background("attach", program.pid, *LONG, "-o", os.path.join(folder, "out"))
-        seen = live.wait_for(lambda: live.door_files(program.pid) or running.process.poll() is not None)
+        seen = live.wait_for(lambda: live.control_socket_files(program.pid) or running.process.poll() is not None)
         os.kill(running.pid, signal.SIGKILL)
         running.end()
         checks.expect(seen, "the library came in")
-        gone = live.wait_for(lambda: not live.door_files(program.pid))
+        gone = live.wait_for(lambda: not live.control_socket_files(program.pid))
         checks.expect(gone, "it lets go")
         live.no_trace_of_us(checks, program.pid, before, "after a killed attach")
 
@@ -252,7 +252,7 @@ def process_that_becomes_another(checks, folder):
         done = command.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "exec during an attach: " + done.stderr)
         checks.expect("does not outlive an exec" in done.stderr and "LD_PRELOAD" not in done.stderr, done.stderr)
-        checks.expect(program.pid not in live.status() and not live.door_files(program.pid), "nothing of us stays")
+        checks.expect(program.pid not in live.status() and not live.control_socket_files(program.pid), "nothing of us stays")
 
 
 def steps_that_never_come(checks, folder):
@@ -275,7 +275,7 @@ def steps_that_never_come(checks, folder):
 
 
 def stopped_while_recorded(checks, folder):
-    """Nobody waits for a process that cannot answer; it lets go once it goes on."""
+    """Nobody waits for a process that cannot answer; it detaches once it goes on."""
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
         command = live.recording_for(1, "attach", program, folder)
@@ -292,24 +292,24 @@ def stopped_while_recorded(checks, folder):
         live.no_trace_of_us(checks, program.pid, before, "after it was stopped while recorded")
 
 
-def stale_door(checks, folder):
+def stale_control_socket(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        doors = live.door_files(program.pid)
-        checks.equal(len(doors), 1, "a door")
+        control_sockets = live.control_socket_files(program.pid)
+        checks.equal(len(control_sockets), 1, "a control socket")
         os.kill(program.pid, signal.SIGKILL)
         program.process.wait(timeout=e2e.PATIENCE_S)
         # Unless the `status` of a test beside this one has removed it by now.
-        checks.expect(live.door_files(program.pid) in (doors, []), "a killed process leaves its door's file")
+        checks.expect(live.control_socket_files(program.pid) in (control_sockets, []), "a killed process leaves its control socket's file")
         done = live.cli("capture", program.pid, cwd=folder)
         checks.expect(done.returncode == 125 and "there is no process" in done.stderr, done.stderr)
         checks.expect(program.pid not in live.status(), "status does not list it")
-        checks.equal(live.door_files(program.pid), [], "and removes the file")
+        checks.equal(live.control_socket_files(program.pid), [], "and removes the file")
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        for path in live.door_files(program.pid):
+        for path in live.control_socket_files(program.pid):
             os.unlink(path)
-        checks.expect(live.wait_until_armed(program.pid), "a door whose file somebody removed is opened again")
+        checks.expect(live.wait_until_armed(program.pid), "a control socket whose file somebody removed is opened again")
 
 
 def main():
@@ -317,7 +317,7 @@ def main():
     for case in (stop_of_a_capture, stop_of_a_run, interrupted_once, interrupted_twice, killed_command, killed_daemon,
                  killed_before_the_daemon_came, process_that_ends, process_that_forks,
                  process_of_another_user_that_forks, process_that_becomes_another,
-                 steps_that_never_come, stopped_while_recorded, stale_door):
+                 steps_that_never_come, stopped_while_recorded, stale_control_socket):
         with e2e.Folder("endings") as folder:
             case(checks, folder)
     checks.done()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that uses a GPU and runs already, on the simulated GPU: kernels and their launches are in each file,
-whoever brought the library; what CUPTI was asked for and does not deliver is told.
+whoever brought the library; what CUPTI was asked for and does not deliver is reported.
 
 usage: gpu_test.py [--times N]"""
 
@@ -90,7 +90,7 @@ def attached(checks, folder, env, times):
         live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), live.LETS_GO_S)
         checks.expect(live.threads(program.pid) in (before[0], kept),
                       "threads afterwards: %r, before: %r" % (live.threads(program.pid), before[0]))
-        checks.equal(live.door_files(program.pid), [], "its door")
+        checks.equal(live.control_socket_files(program.pid), [], "its control socket")
 
 
 # Two ranks of a launcher that does nothing itself.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes in other mount, pid and network namespaces, and of another user, are found, recorded, attached to
-and let go."""
+and detached."""
 
 import os
 import shutil
@@ -78,28 +78,28 @@ def armed(checks, folder, space, flags, setup):
 
 
 def crowded(checks):
-    """Of a process elsewhere only the answer tells the id: who finds no place at its door waits for one."""
+    """Of a process elsewhere only the answer tells the id: who finds no place at its control socket waits for one."""
     with Inside(["-m"], live.OWN_DOORS, variables("crowded")) as inside:
         live.wait_until_armed(inside.pid)
-        (door,) = live.door_files(inside.inner, "/proc/%d/root" % inside.pid)
+        (control_socket,) = live.control_socket_files(inside.inner, "/proc/%d/root" % inside.pid)
         os.kill(inside.pid, signal.SIGSTOP)
         live.wait_for(lambda: live.states(inside.pid) == {"T"})
         waiting = []
         try:
             for _ in range(100):
                 waiting.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
-                waiting[-1].connect(door)
+                waiting[-1].connect(control_socket)
         except BlockingIOError:
             pass
         stopped = live.cli("stop", inside.pid)
-        checks.expect("its door" in stopped.stderr, "found by its id: %d, %s" % (stopped.returncode, stopped.stderr))
+        checks.expect("its control socket" in stopped.stderr, "found by its id: %d, %s" % (stopped.returncode, stopped.stderr))
         checks.equal(live.status().get(inside.pid, {}).get("state"), "no answer", "listed where nobody finds a place")
         asking = subprocess.Popen([e2e.GPUPROF, "status"], stdout=subprocess.PIPE, text=True)
         time.sleep(0.2)
         os.kill(inside.pid, signal.SIGCONT)
         for one in waiting:
             one.close()
-        checks.expect(len(waiting) < 100 and "crowded" in asking.communicate(timeout=e2e.PATIENCE_S)[0], "found at a crowded door")
+        checks.expect(len(waiting) < 100 and "crowded" in asking.communicate(timeout=e2e.PATIENCE_S)[0], "found at a crowded control socket")
 
 
 def attached(checks, folder, space, flags, setup):
@@ -111,7 +111,7 @@ def attached(checks, folder, space, flags, setup):
             checks.expect(live.samples(paths[0]) > 0, "%s: attach has stacks: %r" % (space, live.head(paths[0])["threads"]))
         live.wait_for(lambda: (live.threads(inside.pid), live.descriptors(inside.pid)) == before, live.LETS_GO_S)
         checks.equal((live.threads(inside.pid), live.descriptors(inside.pid)), before, "%s: afterwards" % space)
-        checks.equal(live.door_files(inside.inner, "/proc/%d/root" % inside.pid), [], "%s: its door" % space)
+        checks.equal(live.control_socket_files(inside.inner, "/proc/%d/root" % inside.pid), [], "%s: its control socket" % space)
 
 
 def of_another_user(checks, folder):

@@ -21,7 +21,7 @@ while time.monotonic() < end:
 """
 
 
-# Ends, or becomes another program, so many seconds after our library has come.
+# Ends, or becomes another program, so many seconds after the library has come.
 LEAVES = """
 import os, sys, threading, time
 def watch():
@@ -51,7 +51,7 @@ while True:
 """
 
 
-# Has a child that ends as soon as our library has come, or that somebody has stopped.
+# Has a child that ends as soon as the library has come, or that somebody has stopped.
 CHILD = """
 import os, signal, sys, time
 child = os.fork()
@@ -94,7 +94,7 @@ def leaves_meanwhile(checks, folder):
                 if done.returncode == 0:  # it had begun to record before
                     checks.equal(len(paths_of(done)), 1, what + ": has a file")
                     continue
-                # Joined at its door in its last moment, it is the daemon that sees it go.
+                # Joined at its control socket in its last moment, it is the daemon that sees it go.
                 known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and only waits",
                          windows.NOTHING)
                 checks.expect(any(one in done.stderr for one in known), "%s: %s" % (what, done.stderr))

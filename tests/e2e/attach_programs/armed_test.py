@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PyTorch training under `gpuprof run --armed`: until somebody captures it no kind of CUPTI is on, no
-signal is ours, and our thread makes a system call now and then; a capture has its first operator within
+signal is ours, and the worker thread makes a system call now and then; a capture has its first operator within
 100 ms, a second capture is a second span, and one while another runs is refused.
 
 usage: armed_test.py [--device cpu|cuda] [--seconds N]
@@ -27,7 +27,7 @@ CALLS_A_SECOND = 1.0
 
 
 def worker_of(pid):
-    """Our thread."""
+    """The worker thread."""
     for task in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/comm" % (pid, task), encoding="utf-8") as file:
             if file.read().strip() == "gpuprof":

@@ -207,7 +207,7 @@ class Footprint:
     descriptors: dict   # {number: what}
     threads: list       # their names, in order; without those of the simulated CUPTI, which it keeps
     mappings: int
-    ours: int           # mappings of our library
+    ours: int           # mappings of the library
     rss_kib: int        # without pages of files, which cost nothing
     file_kib: int
     caught: int         # SigCgt

@@ -80,8 +80,8 @@ class Asking:
 
 
 def looked_at(checks, folder, python, times):
-    """Nobody listens at the door between a fork and the thread's return: who looks then may remove its file, but
-    whoever was told of that door finds it once the thread is back."""
+    """Nobody listens at the control socket between a fork and the thread's return: who looks then may remove its file, but
+    whoever was notified of that control socket finds it once the thread is back."""
     said = subprocess.run([e2e.GPUPROF, "env", "--name", "looked-at"], capture_output=True, text=True).stdout
     armed = attached.environment(**dict(line.split("=", 1) for line in said.splitlines()))
     command = [python, os.path.join(attached.PROGRAMS, "forks.py"), "0.01"]

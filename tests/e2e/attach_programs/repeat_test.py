@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprof attach, record, let go, again and again in one process: afterwards it holds what it held after
+"""gpuprof attach, record, detached, again and again in one process: afterwards it holds what it held after
 the first few times: descriptors, threads, mappings, memory; the signals it handles are its own, and CUPTI
 has nothing switched on.
 

@@ -24,7 +24,7 @@ MODULES = {"Net_0", "Sequential_0", "Linear_0", "ReLU_0", "Linear_1"}
 
 
 class Training:
-    """The program, until it is told to end; then what it knows of its steps."""
+    """The program, until it is reported to end; then what it knows of its steps."""
 
     def __init__(self, python, folder, device, pause, inside=0.0):
         self.folder = os.path.join(folder, device + ("-slow" if inside else ""))

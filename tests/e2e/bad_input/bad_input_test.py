@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an input, a word or a place is told in one sentence, and nothing is left behind.
+"""What is wrong with an input, a word or a place is reported in one sentence, and nothing is left behind.
 
 usage: bad_input_test.py [--only NAME]"""
 
@@ -96,7 +96,7 @@ def sessions(checks, folder, place):
 
 
 def limits(checks, place, spool):
-    """A session's own spool needs no room but the output's."""
+    """A session's own spool needs no component but the output's."""
     def no_files_grow():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     for name in FORMATS:

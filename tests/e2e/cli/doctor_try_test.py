@@ -61,7 +61,7 @@ def refused(checks):
 
 
 def below_a_filter(checks):
-    """As in a container: what the filter denies is told, and what works in spite of it is seen to work."""
+    """As in a container: what the filter denies is reported, and what works in spite of it is seen to work."""
     if not seccomp.possible():
         return checks.skip("no seccomp filters here")
     prefix = (sim.GPUSIM_RUN, "--no-driver", "--pytorch", "no", "--")

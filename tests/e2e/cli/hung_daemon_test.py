@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that is stopped, hangs, works on in silence or is told to end; and who collects it."""
+"""A daemon that is stopped, hangs, works on in silence or is reported to end; and who collects it."""
 
 import glob
 import os

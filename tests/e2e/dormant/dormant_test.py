@@ -69,7 +69,7 @@ def few_calls_more(checks, folder):
 
 
 def pythons_are_counted(checks, folder, count):
-    """A Python that lives for ten milliseconds may be gone before our thread had a processor to greet
+    """A Python that lives for ten milliseconds may be gone before the worker thread had a processor to greet
     from: a busy machine gets nine tries at counting them all, the last of them with longer lives, and may never miss
     most."""
     python = e2e.real_python()

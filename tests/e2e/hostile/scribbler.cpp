@@ -37,17 +37,17 @@ struct Victim {
   std::uint64_t end_ns = 0;
 
   bool time_left() const { return base::mono_ns() < end_ns; }
-  std::uint32_t lanes() const {
+  std::uint32_t rings() const {
     return reinterpret_cast<const wire::SegmentHeader*>(agent.bytes())->ring_count;
   }
   /// By the layout, not by the relative pointers, which are scribbled over too.
-  wire::RingHeader* lane(std::uint32_t index) {
+  wire::RingHeader* ring(std::uint32_t index) {
     const auto layout = wire::segment_layout(wire::kDefaultLargeRings, wire::kDefaultSmallRings);
     return reinterpret_cast<wire::RingHeader*>(agent.bytes() + layout.rings_offset +
                                                wire::ring_offset(index, wire::kDefaultLargeRings));
   }
-  std::byte* ring(std::uint32_t index) {
-    return reinterpret_cast<std::byte*>(lane(index)) + wire::kRingDataOffset;
+  std::byte* ring_data(std::uint32_t index) {
+    return reinterpret_cast<std::byte*>(ring(index)) + wire::kRingDataOffset;
   }
   std::uint64_t capacity(std::uint32_t index) const {
     return wire::ring_bytes(index, wire::kDefaultLargeRings);
@@ -68,9 +68,9 @@ void fill(Victim& v, std::uint8_t* from, std::size_t bytes) {
 // Random bytes in all rings, published by random words.
 void random_bytes(Victim& v) {
   std::uint32_t index = 0;
-  for (; v.time_left() && index < v.lanes(); ++index) {
+  for (; v.time_left() && index < v.rings(); ++index) {
     fill(v, reinterpret_cast<std::uint8_t*>(v.ring(index)), v.capacity(index));
-    v.lane(index)->head.store(index % 2 == 0 ? v.capacity(index) : v.random());
+    v.ring(index)->head.store(index % 2 == 0 ? v.capacity(index) : v.random());
     v.activate(index);
   }
 }
@@ -79,12 +79,12 @@ void random_bytes(Victim& v) {
 void huge_lengths(Victim& v) {
   constexpr std::uint32_t kLengths[] = {
       0, 4, 7, 8, 12, 16'384, 16'392, 1u << 20, (1u << 20) + 8, 0x7ffffff8, 0xfffffff8, 0xffffffff};
-  for (std::uint32_t index = 0; v.time_left() && index < v.lanes(); ++index) {
+  for (std::uint32_t index = 0; v.time_left() && index < v.rings(); ++index) {
     const wire::FrameHeader bad{kLengths[index % std::size(kLengths)],
                                 static_cast<std::uint16_t>(index % 48),
                                 static_cast<std::uint16_t>(index % 11)};
-    std::memcpy(v.ring(index), &bad, sizeof bad);
-    v.lane(index)->head.store(index % 3 == 0 ? v.capacity(index) : 64);
+    std::memcpy(v.ring_data(index), &bad, sizeof bad);
+    v.ring(index)->head.store(index % 3 == 0 ? v.capacity(index) : 64);
     v.activate(index);
     usleep(500);
   }
@@ -93,29 +93,29 @@ void huge_lengths(Victim& v) {
 // One thread writes good frames and publishes them; the other moves head and tail and rewrites the
 // frames' headers while the daemon looks at them.
 void racing_words(Victim& v) {
-  const std::uint32_t lane_count = v.lanes();
+  const std::uint32_t ring_count = v.rings();
   std::atomic<bool> stop{false};
   std::atomic<std::uint32_t> current{0};
   std::thread racer([&] {
     std::mt19937_64 random(7);
     while (!stop) {
       const std::uint32_t index = current;
-      wire::RingHeader* lane = v.lane(index);
+      wire::RingHeader* ring = v.ring(index);
       const std::uint32_t length = random() % 2 == 0 ? 32 : static_cast<std::uint32_t>(random());
-      std::memcpy(v.ring(index) + random() % 64 * 32, &length, sizeof length);
-      if (random() % 64 == 0) lane->head.store(random() % (2 * v.capacity(index)) / 8 * 8);
-      if (random() % 64 == 0) lane->tail.store(random());
+      std::memcpy(v.ring_data(index) + random() % 64 * 32, &length, sizeof length);
+      if (random() % 64 == 0) ring->head.store(random() % (2 * v.capacity(index)) / 8 * 8);
+      if (random() % 64 == 0) ring->tail.store(random());
     }
   });
   while (v.time_left()) {
     const std::uint32_t index = current;
     v.activate(index);
-    wire::RingWriter writer(v.lane(index), v.ring(index), v.capacity(index));
+    wire::RingWriter writer(v.ring(index), v.ring_data(index), v.capacity(index));
     for (int i = 0; i < 200; ++i)
       writer.push(wire::Sync{base::real_ns(), base::real_ns() + 1, 1, 2, 3, 4, 5, 0}, 0);
-    // The daemon gives a damaged lane up: on to the next.
+    // The daemon gives a damaged ring buffer up: on to the next.
     usleep(3000);
-    current = (index + 1) % lane_count;
+    current = (index + 1) % ring_count;
   }
   stop = true;
   racer.join();
@@ -123,20 +123,20 @@ void racing_words(Victim& v) {
 
 // Records that are framed well and mean nothing: what the daemon keeps of them must be bounded.
 void flood(Victim& v) {
-  wire::RingWriter lanes[4];
+  wire::RingWriter rings[4];
   for (std::uint32_t i = 0; i < 4; ++i)
-    lanes[i] = v.agent.open_lane(i + 1, static_cast<wire::RingRole>(i % 2));
+    rings[i] = v.agent.open_ring(i + 1, static_cast<wire::RingRole>(i % 2));
   std::byte body[512];
   for (int i = 0; v.time_left() && i < kFloodRecords; ++i) {
     fill(v, reinterpret_cast<std::uint8_t*>(body), sizeof body);
     const auto kind = static_cast<wire::Kind>(v.random() % 48);
-    lanes[i % 4].push_raw(kind, body, static_cast<std::uint32_t>(v.random() % sizeof body), nullptr,
+    rings[i % 4].push_raw(kind, body, static_cast<std::uint32_t>(v.random() % sizeof body), nullptr,
                           0, base::mono_ns());
     if (i % 64 == 0) v.agent.process_messages();
   }
 }
 
-// Header, plan, statistics and directory: all the daemon reads outside the lanes.
+// Header, plan, statistics and directory: all the daemon reads outside the ring buffers.
 void control_words(Victim& v) {
   const auto layout = wire::segment_layout(wire::kDefaultLargeRings, wire::kDefaultSmallRings);
   while (v.time_left()) {
@@ -148,14 +148,14 @@ void control_words(Victim& v) {
 /// A message of the right size whose every field is random, and so are the lengths of its texts.
 template <typename... M>
 bool random_message(Victim& v) {
-  const std::uint64_t chosen = v.random() % sizeof...(M);
+  const std::uint64_t selected = v.random() % sizeof...(M);
   std::uint64_t at = 0;
   bool sent = true;
   const auto one = [&]<typename Message>(Message message) {
     fill(v, reinterpret_cast<std::uint8_t*>(&message), sizeof message);
     sent = v.agent.send(message, "text");
   };
-  ((at++ == chosen ? one(M{}) : void()), ...);
+  ((at++ == selected ? one(M{}) : void()), ...);
   return sent;
 }
 

@@ -18,7 +18,7 @@ ROWS = ("process_", "thread_", "num_cpus", "trace_buffer_overflowed")
 CALLS = {"runtime", "cuda_runtime", "cuda_driver", "inner_call"}
 HOST = {"cpu_op", "operator", "user_annotation"}
 WORK = {"kernel", "concurrent_kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"}
-# By class: categories, tables that show them, words they are told by besides.
+# By class: categories, tables that show them, words they are reported by besides.
 CLASSES = {"work": (WORK, ("kernels", "graph runs", "memory copies", "memory sets"), {"graph"}),
            "calls": (CALLS, ("API calls",), {"runtime call"}),
            "operators": (HOST, ("operators", "ranges", "start/end ranges"), {"operator", "range", "step"}),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every activity type of Kineto, and the rows of torch_npu and ROCm: what the report makes of it, as
-docs/reading-traces.md says. A kind that is new tomorrow is told, and taken by its shape."""
+docs/reading-traces.md says. A kind that is new tomorrow is reported, and taken by its shape."""
 
 import json
 import sys

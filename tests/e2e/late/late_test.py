@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our library comes into a training that has used CUDA and PyTorch for a while, on the simulated GPU:
+"""The library comes into a training that has used CUDA and PyTorch for a while, on the simulated GPU:
 what is recorded from then on, and what the program's own torch.profiler has before, during, after.
 
 usage: late_test.py [--only NAME] [--keep FOLDER] [--layouts]"""

@@ -156,7 +156,7 @@ class Browser:
         return False
 
     def drawn(self):
-        """Waits until what was changed so far is laid out and drawn, and those who observe sizes were told."""
+        """Waits until what was changed so far is laid out and drawn, and those who observe sizes were reported."""
         self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))")
 
     def js(self, expression):
@@ -183,7 +183,7 @@ class Browser:
                   features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()])
 
     def key(self, name, shift=False):
-        """Presses and lets go of one key."""
+        """Presses and releases one key."""
         code, text = KEYS.get(name, (ord(name[0].upper()), name))
         given = {"key": name, "code": name if len(name) > 1 else "", "windowsVirtualKeyCode": code, "modifiers": 8 * shift}
         self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **given, **({"text": text} if text else {}))

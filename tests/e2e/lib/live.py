@@ -131,7 +131,7 @@ def status():
 
 DOORS = "/tmp/gpuprof-%d" % os.getuid()
 # A folder that somebody removes takes along what is mounted on it, in every mount namespace; and who is the last to
-# have a door in it removes it. This file, which the mount then hides, keeps it from being empty.
+# have a control socket in it removes it. This file, which the mount then hides, keeps it from being empty.
 HELD = "%s/test-%d" % (DOORS, os.getpid())
 # Seen by nobody else, as the /tmp of a container.
 OWN_DOORS = "mkdir -p -m 700 %s && : > %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (DOORS, HELD, DOORS)
@@ -149,7 +149,7 @@ atexit.register(let_doors_go)
 
 
 def alone():
-    """What stands in front of a command that is to see no process and no door but its own; None: not here."""
+    """What stands in front of a command that is to see no process and no control socket but its own; None: not here."""
     words = ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", OWN_DOORS + ' && exec "$@"', "sh"]
     try:
         done = subprocess.run(words + ["true"], capture_output=True)
@@ -173,7 +173,7 @@ def wait_for(what, seconds=PATIENCE_S):
 
 
 def wait_until_armed(pid, seconds=PATIENCE_S):
-    """It waits at its door, and nobody records it."""
+    """It waits at its control socket, and nobody records it."""
     def armed():
         row = status().get(pid)
         return row if row and row["state"] == "armed" else None
@@ -270,8 +270,8 @@ def maps(pid):
         return file.read()
 
 
-def door_files(pid, root=""):
-    """Files of its doors, by its own idea of its process id."""
+def control_socket_files(pid, root=""):
+    """Files of its control sockets, by its own idea of its process id."""
     uid = os.getuid()
     folders = ["/run/user/%d/gpuprof", "/tmp/gpuprof-%d", "/dev/shm/gpuprof-%d"]
     return [path for folder in folders for path in glob.glob(root + folder % uid + "/%d-*.door" % pid)]
@@ -287,10 +287,10 @@ LETS_GO_S = 60
 
 
 def no_trace_of_us(checks, pid, before, what):
-    """Threads and descriptors are those of `before`; no door; nobody traces it."""
+    """Threads and descriptors are those of `before`; no control socket; nobody traces it."""
     wait_for(lambda: (threads(pid), descriptors(pid)) == before, LETS_GO_S)
     checks.equal((threads(pid), descriptors(pid)), before, what + ": threads and descriptors")
-    checks.equal(door_files(pid), [], what + ": its door")
+    checks.equal(control_socket_files(pid), [], what + ": its control socket")
     checks.equal(tracer(pid), 0, what + ": its tracer")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--max-overhead: programs that cost more than they may are recorded less, one rung after the other, and every
+"""--max-overhead: programs that cost more than they may are recorded less, one reduction after the other, and every
 place says so; what is measured afterwards is below the limit, and one with room has everything.
 
 usage: overhead_test.py [--torch]      (a simulated GPU's launches and samples, or PyTorch's operators)"""
@@ -44,7 +44,7 @@ class Ran:
               % (name, limit, self.overhead["highest_percent"], self.overhead["last_percent"], self.what))
 
     def settled(self):
-        """A whole second was measured after the last rung; until then the last second is the one before it."""
+        """A whole second was measured after the last reduction; until then the last second is the one before it."""
         last_ns = max((one["since_ns"] for one in self.left_out), default=0)
         return self.told["windows"][-1]["end_ns"] - last_ns > 1.5e9
 
@@ -54,7 +54,7 @@ class Ran:
 
 
 def check_told(checks, ran, name, limit_percent):
-    """Each rung has its sentence, its mark and its figures."""
+    """Each reduction has its sentence, its mark and its figures."""
     checks.equal(ran.status, 0, name + ": status")
     checks.equal(len(ran.marks()), len(ran.left_out), name + ": marks")
     missing = ran.traces[-1]["gpuprof"]["missing"]
@@ -97,7 +97,7 @@ def leaves_calls_out(ran):
 
 
 def told_live(ran):
-    """All that was left out was told before the program's end."""
+    """All that was left out was reported before the program's end."""
     said = ran.stderr.split("the program has ended")[0]
     return all(what in said for what in ran.what)
 
@@ -107,7 +107,7 @@ def missing_of(ran, pattern):
 
 
 def check_kernels(checks, ran, launches, name):
-    """The limit costs none. What a ring had no room for, on a busy machine, is told, and that CUPTI had no buffer or
+    """The limit costs none. What a ring had no room for, on a busy machine, is reported, and that CUPTI had no buffer or
     the program began or ended before our threads could ask it for all: nobody knows how many records those were."""
     kernels, lost = (ran.told[kinds].get("kernels", 0) for kinds in ("events_by_kind", "ring_drops_by_kind"))
     unknown = [why for why in OF_CUPTI if ran.told["drops_by_reason"].get(why)]
@@ -119,7 +119,7 @@ def check_kernels(checks, ran, launches, name):
 
 
 def what_is_there(ran):
-    """For whoever looks for what is not: the numbers, what was told, and where ids of calls are left out."""
+    """For whoever looks for what is not: the numbers, what was reported, and where ids of calls are left out."""
     calls = sorted(event["args"]["correlation"] for trace in ran.traces for event in trace["traceEvents"]
                    if event.get("cat") == "runtime")
     gaps = [(one, after) for one, after in zip(calls, calls[1:]) if after > one + 1]

@@ -86,7 +86,7 @@ def check_kernels(page, process):
 
 
 def check_only_significant(page, process):
-    """The filter leaves those that are claimed, and lets go again."""
+    """The filter leaves those that are claimed, and detaches again."""
     names = [row for row in process["names"] if row["kind"] not in ON_GPU and telling(row)]
     page.tab("operators")
     if len(names) < 2:

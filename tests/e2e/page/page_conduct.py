@@ -36,7 +36,7 @@ def check_keys(page, keys):
 
 
 def check_roles(page, keys, titles):
-    """What a screen reader is told of every view."""
+    """What a screen reader is notified of every view."""
     for key, title in zip(keys, titles):
         page.tab(key)
         page.b.drawn()

@@ -3,7 +3,7 @@
 // Samples the Python program that loads it and writes every record to a file.
 //
 // Stands in for inject/sample and the daemon: perf task-clock (else CPU-clock timers) on every
-// thread, inject/python in the handler, one thread that drains the lanes.
+// thread, inject/python in the handler, one thread that drains the ring buffers.
 //
 // Context:  tests
 #include <fcntl.h>
@@ -125,7 +125,7 @@ class Drain {
  public:
   explicit Drain(FILE* to) : to_(to) {}
   void all() {
-    for (std::uint32_t i = 0; i < hot::g_state.lane_count; ++i)
+    for (std::uint32_t i = 0; i < hot::g_state.ring_count; ++i)
       if (hot::g_state.rings[i].state.load() != 0) one(i);
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sampler without agent and daemon, for LD_PRELOAD: one thread takes the sampler's turns and
-// empties the lanes. At exit it writes what it counted.
+// empties the ring buffers. At exit it writes what it counted.
 //
 //   GPUPROF_PROBE=KIND:RATE[:FILE]    KIND perf, cpu-timer, tgkill or wall (where built)
 //
@@ -52,11 +52,11 @@ void lay_segment() {
   p.layout = wire::segment_layout(kLarge, kSmall);
   p.base = static_cast<std::uint8_t*>(mmap(nullptr, p.layout.total_bytes, PROT_READ | PROT_WRITE,
                                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  auto* lanes = reinterpret_cast<wire::RingEntry*>(p.base + p.layout.directory_offset);
+  auto* rings = reinterpret_cast<wire::RingEntry*>(p.base + p.layout.directory_offset);
   std::uint64_t at = p.layout.rings_offset;
   for (std::uint32_t i = 0; i < kLarge + kSmall; ++i) {
     const std::uint64_t bytes = wire::ring_bytes(i, kLarge);
-    auto* entry = new (&lanes[i]) wire::RingEntry{};
+    auto* entry = new (&rings[i]) wire::RingEntry{};
     auto* header = new (p.base + at) wire::RingHeader{};
     entry->ring.distance = p.base + at - reinterpret_cast<std::uint8_t*>(&entry->ring);
     entry->capacity_bytes = bytes;
@@ -74,8 +74,8 @@ bool publish() {
   *static_cast<std::uint32_t*>(page) = 1;
   state.segment_bytes = p.layout.total_bytes;
   state.rings = reinterpret_cast<wire::RingEntry*>(p.base + p.layout.directory_offset);
-  state.lane_count = kLarge + kSmall;
-  state.large_lanes = kLarge;
+  state.ring_count = kLarge + kSmall;
+  state.large_rings = kLarge;
   state.plan = new (p.base + p.layout.plan_offset) wire::Plan{};
   state.stats = new (p.base + p.layout.stats_offset) wire::Stats{};
   state.segment.store(p.base);
@@ -186,8 +186,8 @@ __attribute__((constructor)) void begin() {
   lay_segment();
   if (!publish()) return;
   hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t,
-                                 const char* said) {
-    if (getenv("GPUPROF_PROBE_SAY") != nullptr) fprintf(stderr, "probe: %s\n", said);
+                                 const char* output) {
+    if (getenv("GPUPROF_PROBE_SAY") != nullptr) fprintf(stderr, "probe: %s\n", output);
   };
   pthread_atfork(before_fork, after_fork_parent, after_fork_child);
   sigset_t all, before;

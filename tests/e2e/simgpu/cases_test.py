@@ -149,7 +149,7 @@ def ranks(checks, python, folder):
 
 
 def refusals(checks, python, folder):
-    """What the stand-ins do not know raises an error of PyTorch and ends nothing."""
+    """What the fakes do not know raises an error of PyTorch and ends nothing."""
     code = ("import torch\nx = torch.randn(8, 8, device='cuda')\n"
             "for f in (torch.fft.fft, torch.linalg.inv, torch.linalg.svd, torch.linalg.cholesky):\n"
             "    try: f(x); print('went on')\n"
@@ -181,7 +181,7 @@ def injected(checks, _, folder):
 
 
 def without_simulator(checks, python, folder):
-    """Where nobody asked for the simulator PyTorch finds no GPU and no stand-in is mapped."""
+    """Where nobody asked for the simulator PyTorch finds no GPU and no fake is mapped."""
     code = ("import torch\nprint(torch.cuda.is_available())\n"
             "maps = open('/proc/self/maps').read()\nprint('gpusim' in maps, 'cupti' in maps)")
     plain = subprocess.run([python, "-c", code], capture_output=True, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python that counts threads after a fork: our thread is gone then, and comes back where another thread than the one
+"""A Python that counts threads after a fork: the worker thread is gone then, and comes back where another thread than the one
 that forked goes on launching (on the simulated GPU).
 
 usage: forks_beside_test.py"""

@@ -9,7 +9,7 @@ import e2e
 import sim
 
 NODES, STEPS = 2000, 80
-LONGER = (1, 4, 16)  # our thread, which looks, may get no processor for as long as the shortest takes
+LONGER = (1, 4, 16)  # the worker thread, which looks, may get no processor for as long as the shortest takes
 
 
 def work(steps):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose own profiler takes CUPTI's subscriber slot and keeps it when its session is over, as PyTorch's did until
-August 2026: GPU work and calls go on being recorded, without stacks of launches, and that is told; so in later windows of a
+August 2026: GPU work and calls go on being recorded, without stacks of launches, and that is reported; so in later windows of a
 program that waits to be recorded.
 
 usage: kept_slot_test.py"""

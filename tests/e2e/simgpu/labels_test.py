@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever way the stand-ins came into a process, its trace and the summary say that the GPU is
+"""Whatever way the fakes came into a process, its trace and the summary say that the GPU is
 simulated, and stderr says so once; nothing says so about a program that has no GPU.
 
 usage: labels_test.py [--torch]    (with PyTorch, in both orders of gpuprof and gpusim-run)

@@ -51,7 +51,7 @@ def named(trace, exact):
 
 
 def lies(name):
-    """An operator `name` with inputs and a number is told wrong in all ways."""
+    """An operator `name` with inputs and a number is reported wrong in all ways."""
     def change(field, value):
         return lambda t: named(t, name).args.__setitem__(field, value)
     return {

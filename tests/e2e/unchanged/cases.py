@@ -238,7 +238,7 @@ def cases(scratch):
         yield "drop-privileges", [program("drop_privileges")], {}
         yield "give-up-root", [program("give_up_root")], {"armed": True}
         yield "give-up-capabilities", [program("give_up_root"), "capabilities"], {"armed": True}
-        # The loader says so where the new user cannot read our library.
+        # The loader says so where the new user cannot read the library.
         if everyone_reaches(e2e.LIBRARY):
             yield "drop-privileges-exec", ["setpriv", "--reuid", "65534", "--clear-groups", "id"], {
                 "needs": "/usr/bin/setpriv"}

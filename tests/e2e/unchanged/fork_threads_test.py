@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that fork at the same time: no fork waits in vain for our thread to stand still, which it would for 200 ms
+"""Threads that fork at the same time: no fork waits in vain for the worker thread to stand still, which it would for 200 ms
 each, and the program is what it is without us. With a Python that counts threads after a fork, too.
 
 usage: fork_threads_test.py"""
@@ -14,7 +14,7 @@ IN_PYTHON = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).fork_in_threa
 
 
 def unprepared(folder):
-    """Forks that went on beside our thread, and whether there is a trace."""
+    """Forks that went on beside the worker thread, and whether there is a trace."""
     heads = [e2e.load(path)["gpuprof"] for path in e2e.traces(folder)]
     return max((int(head["facts"].get("stats.forks_unprepared", 0)) for head in heads), default=None)
 
@@ -28,7 +28,7 @@ def check(checks, what, command):
         if not checks.expect(late is not None, what + ": a trace: " + done.stderr.decode()[-600:]):
             return
         print("%s: %d of %d forks did not find our thread standing still" % (what, late, THREADS * FORKS))
-        # A busy machine may keep our thread from a processor for so long now and then.
+        # A busy machine may keep the worker thread from a processor for so long now and then.
         checks.expect(late * 100 < THREADS * FORKS, "%s: %d of %d forks waited in vain" % (what, late, THREADS * FORKS))
 
 

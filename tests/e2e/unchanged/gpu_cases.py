@@ -130,7 +130,7 @@ def torch_cases(python, scratch):
 
 
 def torch_python():
-    """An interpreter whose PyTorch the stand-ins were built for, or None."""
+    """An interpreter whose PyTorch the fakes were built for, or None."""
     found = os.environ.get("GPUPROF_TORCH_PYTHON") or os.path.join(
         e2e.SOURCE, ".venvs", "torch", "bin", "python")
     stand_in = os.path.join(e2e.BUILD, "simgpu", "lib", "gpusim_cudnn.so")

@@ -165,7 +165,7 @@ def advice(bench):
         for part in unsaid:
             bench.checks.expect(part not in text, "advice, %s: %r: %s" % (name, part, text))
         if most:
-            # A stand-in's copies keep the host busy, which the real ones would not.
+            # A fake's copies keep the host busy, which the real ones would not.
             times = usual(worker["overview"]["steps"], ON_DEVICE if most == "Memcpy" else None)
             bench.checks.equal(max(times, key=times.get), most, "advice, %s: %s" % (name, times))
 

@@ -81,20 +81,20 @@ std::string tail_of() {
 
 template <typename R>
 std::string frame_text() {
-  std::vector<std::byte> ring(64 * 1024);
+  std::vector<std::byte> data(64 * 1024);
   alignas(64) RingHeader header{};
-  RingWriter lane(&header, ring.data(), ring.size());
+  RingWriter ring(&header, data.data(), data.size());
   const std::string tail = tail_of<R>();
   // Fails to compile for a kind the script does not hold.
   EXPECT_TRUE(
-      lane.push(std::get<R>(kScript), 0, tail.data(), static_cast<std::uint32_t>(tail.size())));
+      ring.push(std::get<R>(kScript), 0, tail.data(), static_cast<std::uint32_t>(tail.size())));
   const std::uint64_t bytes = header.head.load();
   std::ostringstream out;
   out << "kind " << static_cast<int>(R::kKind) << ", body " << sizeof(R) << ", frame " << bytes
       << "\n";
   for (std::uint64_t i = 0; i < bytes; ++i) {
     char text[4];
-    std::snprintf(text, sizeof text, "%02x", static_cast<unsigned>(ring[i]));
+    std::snprintf(text, sizeof text, "%02x", static_cast<unsigned>(data[i]));
     out << text << ((i + 1) % 32 == 0 || i + 1 == bytes ? "\n" : (i + 1) % 8 == 0 ? " " : "");
   }
   return out.str();

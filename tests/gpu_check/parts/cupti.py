@@ -38,7 +38,7 @@ def by_layout(context, layout):
 
 
 def by_copy(context, release, path):
-    # Only for the program: what looks for CUPTI is our library in it.
+    # Only for the program: what looks for CUPTI is the library in it.
     command = ["env", "LD_LIBRARY_PATH=" + os.path.dirname(path), *context.driver("work", "--steps", 20)]
     return row("CUPTI " + release, context.record("cupti-" + release, command), path)
 

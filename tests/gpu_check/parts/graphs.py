@@ -36,7 +36,7 @@ def as_wholes(context):
 
 
 def made_before(context):
-    """A graph that was there before anybody recorded: what its nodes lack is told."""
+    """A graph that was there before anybody recorded: what its nodes lack is reported."""
     out = context.path("traces", "graphs-before", "files")
     command = [context.gpuprof, "run", "--armed", "--", *context.driver("replaying", "--nodes", NODES)]
     with processes.Program(command) as program:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the check does not have, for its own test: each must be told."""
+"""Faults that the check does not have, for its own test: each must be reported."""
 
 import time
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a stand-in library lacks of the real one: a refusal for each function, and a version script.
+"""Writes what a fake library lacks of the real one: a refusal for each function, and a version script.
 
 usage: generate_refusals.py --name NAME --soname SONAME --real FILE|'' --names FILE|'' --prefixes P,P
                             --refusals OUT.cpp --map OUT.map OBJECT...

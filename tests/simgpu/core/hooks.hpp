@@ -37,7 +37,7 @@ bool install_hooks(const ToolHooks* hooks);
 /// The installed table or null.
 const ToolHooks* hooks();
 
-/// The one profiler slot of the process. Shared by every copy of the CUPTI stand-in.
+/// The one profiler slot of the process. Shared by every copy of the CUPTI fake.
 struct ToolSlot {
   std::atomic<bool> taken;
   char holder[64];

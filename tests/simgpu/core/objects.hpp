@@ -140,7 +140,7 @@ struct GraphNode {
   std::vector<std::uint32_t> dependencies;
 };
 
-/// Something a graph and the executable graphs made from it keep; let go with the last of them.
+/// Something a graph and the executable graphs made from it keep; detached with the last of them.
 struct GraphReference {
   void (*release)(void* what, std::uint64_t count);
   void* what;

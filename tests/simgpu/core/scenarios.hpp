@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one list of awkward behaviours the simulated GPU can be told to show, with their defaults.
+// The one list of awkward behaviours the simulated GPU can be reported to show, with their
+// defaults.
 //
 // Context:  any
 // Owns:     nothing

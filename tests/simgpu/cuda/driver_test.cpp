@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver stand-in, called as programs call it.
+// The driver fake, called as programs call it.
 //
 // Context:  tests
 // Owns:     one context for all tests

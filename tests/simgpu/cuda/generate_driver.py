@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the parts of the libcuda stand-in that follow from the CUDA headers.
+"""Writes the parts of the libcuda fake that follow from the CUDA headers.
 
 usage: generate_driver.py --headers FOLDER --names OUT.txt --twins OUT.cpp --versions OUT.cpp SOURCE...
 

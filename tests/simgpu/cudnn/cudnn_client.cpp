@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that uses cuDNN and nothing else, to test the stand-in without PyTorch: both
+// A program that uses cuDNN and nothing else, to test the fake without PyTorch: both
 // convolution APIs, an RNN, refusals.
 //
 // Context:  tests

@@ -5,7 +5,7 @@
 // Context:  any
 // Owns:     nothing
 // Promises: the data symbol by which a profiler tells a simulated GPU
-// Not here: the same for the other stand-ins (stand_in/refuse.cpp)
+// Not here: the same for the other fakes (stand_in/refuse.cpp)
 extern "C" {
 __attribute__((visibility("default"))) extern const int gpuprof_simulated_gpu = 1;
 }

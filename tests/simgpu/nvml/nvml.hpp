@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of NVML's interface that the stand-in has, declared from its documentation.
+// The part of NVML's interface that the fake has, declared from its documentation.
 //
 // Context:  application threads
 // Owns:     nothing

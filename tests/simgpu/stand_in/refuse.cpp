@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Refusals, compiled once into each stand-in.
+// Refusals, compiled once into each fake.
 //
 // Context:  application threads
 // Owns:     the mark of the simulated GPU in this library

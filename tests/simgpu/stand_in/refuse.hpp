@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answer of every function that a stand-in does not implement.
+// The answer of every function that a fake does not implement.
 //
 // Context:  application threads
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds for every stand-in: refusals by name, names and SONAME of the real library, nothing
+// What holds for every fake: refusals by name, names and SONAME of the real library, nothing
 // that runs at load or at exit.
 //
 // Context:  tests

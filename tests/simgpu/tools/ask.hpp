@@ -4,7 +4,7 @@
 //
 // Context:  tools
 // Owns:     the child, until it has ended
-// Promises: the child has no LD_PRELOAD: neither a profiler nor a stand-in is in it; it is killed
+// Promises: the child has no LD_PRELOAD: neither a profiler nor a fake is in it; it is killed
 //           after ten seconds
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The PyTorch of an interpreter, and whether the stand-ins fit it.
+// The PyTorch of an interpreter, and whether the fakes fit it.
 //
 // Context:  tools
 // Owns:     nothing
@@ -23,10 +23,10 @@ struct Torch {
 /// What `python` would import.
 Torch torch_of(const std::string& python);
 
-/// The PyTorch that the stand-ins were built for; `folder` is empty where they were built without.
+/// The PyTorch that the fakes were built for; `folder` is empty where they were built without.
 Torch torch_built_for();
 
-/// Why the stand-ins do not fit `torch`, as a sentence; empty: they fit.
+/// Why the fakes do not fit `torch`, as a sentence; empty: they fit.
 std::string incompatibility_reason(const Torch& torch);
 
 }  // namespace gpusim

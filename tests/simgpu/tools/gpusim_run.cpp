@@ -67,7 +67,7 @@ void check_fitness(const Torch& torch) {
   if (!problem.empty()) fail(problem);
 }
 
-/// Whether the stand-ins have to come before PyTorch's own libraries.
+/// Whether the fakes have to come before PyTorch's own libraries.
 bool wants_pytorch(const RunOptions& o) {
   if (o.pytorch == Pytorch::kNo) return false;
   if (o.pytorch == Pytorch::kYes) {
@@ -149,7 +149,7 @@ std::string joined(const std::string& first, const std::string& second) {
   return first.empty() || second.empty() ? first + second : first + ":" + second;
 }
 
-/// Entries of LD_PRELOAD that are not stand-ins: gpusim-run may run inside gpusim-run.
+/// Entries of LD_PRELOAD that are not fakes: gpusim-run may run inside gpusim-run.
 std::string foreign_preloads() {
   const char* list = std::getenv("LD_PRELOAD");
   std::string kept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of links in which a program finds the stand-ins under their SONAMEs.
+// The folder of links in which a program finds the fakes under their SONAMEs.
 //
 // Context:  tools
 // Owns:     folders below gpusim-UID in the temporary folder, one for each combination of
@@ -25,7 +25,7 @@ struct LibraryFolder {
 };
 
 /// Makes or finds the folder for these options.
-/// @param pytorch every stand-in is preloaded, and CUPTI has PyTorch's SONAME whatever the layout
+/// @param pytorch every fake is preloaded, and CUPTI has PyTorch's SONAME whatever the layout
 /// is
 LibraryFolder library_folder(const RunOptions& options, bool pytorch);
 

@@ -14,7 +14,7 @@
 
 namespace gpusim {
 
-/// Whether the program is an unmodified PyTorch, which needs the stand-ins in front of its own
+/// Whether the program is an unmodified PyTorch, which needs the fakes in front of its own
 /// libraries.
 enum class Pytorch { kAuto, kYes, kNo };
 

@@ -153,9 +153,9 @@ void double_fork() {
     }
     close(ends[1]);
     expect_end(pid, 2, "daemon's parent");
-    pid_t said = 0;
-    if (read(ends[0], &said, sizeof said) != sizeof said) fail("daemon", errno);
-    if (read(ends[0], &said, 1) != 0) fail("daemon holds its pipe", errno);
+    pid_t output = 0;
+    if (read(ends[0], &output, sizeof output) != sizeof output) fail("daemon", errno);
+    if (read(ends[0], &output, 1) != 0) fail("daemon holds its pipe", errno);
     close(ends[0]);
   }
 }

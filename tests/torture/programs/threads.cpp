@@ -193,9 +193,9 @@ void blocked() {
       while (time_left()) {
         pthread_kill(pthread_self(), SIGRTMIN + 5);
         compute(5000);
-        timespec patience{5, 0};
+        timespec timeout{5, 0};
         siginfo_t info{};
-        const int got = sigtimedwait(&wanted, &info, &patience);
+        const int got = sigtimedwait(&wanted, &info, &timeout);
         if (got != SIGRTMIN + 5) fail("waited for its signal, got", got);
         sigset_t mask;
         pthread_sigmask(SIG_SETMASK, nullptr, &mask);

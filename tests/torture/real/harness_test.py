@@ -68,7 +68,7 @@ class Planted(unittest.TestCase):
             yield path
 
     def judged(self, program, script):
-        """The row of a program under such a stand-in."""
+        """The row of a program under such a fake."""
         with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.stand_in(folder, script):
             return real_programs.Runner(folder, ["run"]).program(program)
 

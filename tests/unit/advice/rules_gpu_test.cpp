@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class GpuRules : public test::StoryTest {
+class GpuRules : public test::StepThreadTest {
  protected:
   void SetUp() override {
     steps(10);
@@ -79,7 +79,7 @@ TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
   ASSERT_THAT(busy, ElementsAre(Share(0.82)));
   EXPECT_EQ(busy[0].share_base, "time from the first to the last step");
   EXPECT_DOUBLE_EQ(busy[0].ns_per_step * static_cast<double>(analysis.steps.is_counted), 410 * kMs);
-  EXPECT_THAT(run_rules(std::vector{RuleInput{analysis, story}})[0].finding,
+  EXPECT_THAT(run_rules(std::vector{RuleInput{analysis, step_thread}})[0].finding,
               AllOf(HasSubstr("kernels in 90.0 % of a step."), HasSubstr("busy for 18.0 %")));
   analysis.steps.counted_ns = 450 * kMs;  // what is idle for half of them is still worth saying
   EXPECT_THAT(run_rule(gpu_idle)[0].finding, HasSubstr("10.0 % of the time from the first"));

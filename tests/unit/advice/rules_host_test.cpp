@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class HostRules : public test::StoryTest {
+class HostRules : public test::StepThreadTest {
  protected:
   /// Operators that fill a step but for what a test puts in.
   void work(std::size_t step, std::uint64_t from_us, std::uint64_t to_us, int at_line) {
@@ -67,7 +67,8 @@ TEST_F(HostRules, WaitsOfAPackageAreToldFromOnePercentOn) {
 TEST_F(HostRules, ASynchronisationOutsideOfOperatorsIsNamed) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i)
-    story.waits.push_back({at(i, 3000), at(i, 5000), name("cudaDeviceSynchronize"), line(14)});
+    step_thread.waits.push_back(
+        {at(i, 3000), at(i, 5000), name("cudaDeviceSynchronize"), line(14)});
   const auto found = run_rule(sync_in_loop);
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kSyncInLoop, 14), Share(0.2))));
   EXPECT_THAT(found[0].suggestion, HasSubstr("Leave the synchronisation out"));
@@ -102,7 +103,7 @@ TEST_F(HostRules, SamplesKnowTheLineBetter) {
   for (std::size_t i = 0; i < 4; ++i) {
     work(i, 0, 8000, 11);
     work(i, 9000, 10000, 20);
-    story.samples.push_back({at(i, 8500), 0, line(17), true});
+    step_thread.samples.push_back({at(i, 8500), 0, line(17), true});
   }
   const auto found = run_rule(host_code);
   ASSERT_THAT(found, ElementsAre(Names(kHostCode, 17)));
@@ -122,7 +123,7 @@ TEST_F(HostRules, WaitingForTheBackwardPassOfAnotherThreadIsNoTimeOfTheProgram) 
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) {
     work(i, 0, 5000, 11);
-    story.backward.push_back({at(i, 5010), at(i, 8990), 3});
+    step_thread.backward.push_back({at(i, 5010), at(i, 8990), 3});
     work(i, 9000, 10000, 13);
   }
   EXPECT_THAT(run_rule(host_code), IsEmpty());
@@ -132,7 +133,7 @@ TEST_F(HostRules, WaitingInACollectiveIsNoTimeOfTheProgram) {
   steps(4);
   for (std::size_t i = 0; i < 4; ++i) {
     work(i, 0, 5000, 11);
-    story.collectives.push_back({at(i, 5000), at(i, 9000)});
+    step_thread.collectives.push_back({at(i, 5000), at(i, 9000)});
     work(i, 9000, 10000, 13);
   }
   EXPECT_THAT(run_rule(host_code), IsEmpty());
@@ -158,7 +159,7 @@ TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
     work(i, 9000, 10000, 11);
   }
   EXPECT_THAT(run_rule(loader_workers), IsEmpty());
-  for (StepThreadOp& loading : story.ops)
+  for (StepThreadOp& loading : step_thread.ops)
     if (loading.kind == StepThreadOpKind::kLoader) loading.end_ns = loading.start_ns + 2 * kMs;
   EXPECT_THAT(run_rule(loader_workers), ElementsAre(AllOf(Names(kLoaderWorkers, 10), Share(0.2))));
   EXPECT_THAT(run_rule(data_loading), IsEmpty());
@@ -167,24 +168,25 @@ TEST_F(HostRules, WorkersThatKeepUpAreNoAdviceThoughTheyTakeTimeToStart) {
 TEST_F(HostRules, AFirstStepIsNamedIfSamplesSawACompiler) {
   steps(5);
   first_stands_apart();
-  story.warm_up[0].start_ns -= 990 * kMs;
+  step_thread.warm_up[0].start_ns -= 990 * kMs;
   const std::uint32_t compiling = inside("/x/torch/_dynamo/convert_frame.py", "compile", 15);
   for (std::uint64_t i = 0; i < 9; ++i)
-    story.samples.push_back(
-        {story.warm_up[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
+    step_thread.samples.push_back(
+        {step_thread.warm_up[0].start_ns + i * 100 * kMs, 0, i < 6 ? compiling : line(11), false});
   const auto found = run_rule(first_step);
   ASSERT_THAT(found, ElementsAre(Names(kFirstStep, 15)));
   EXPECT_NEAR(found[0].share, 6.0 / 9, 1e-9);
-  for (ThreadSample& sample : story.samples) sample.stack = line(11);
+  for (ThreadSample& sample : step_thread.samples) sample.stack = line(11);
   EXPECT_THAT(run_rule(first_step), IsEmpty());
 }
 
 TEST_F(HostRules, LoadingOfDeviceCodeIsACauseOfALongFirstStep) {
   steps(5);
   first_stands_apart();
-  story.warm_up[0].start_ns -= 90 * kMs;
-  story.overheads.push_back({story.warm_up[0].start_ns, story.warm_up[0].start_ns + 60 * kMs,
-                             name("Lazy Function Loading")});
+  step_thread.warm_up[0].start_ns -= 90 * kMs;
+  step_thread.overheads.push_back({step_thread.warm_up[0].start_ns,
+                                   step_thread.warm_up[0].start_ns + 60 * kMs,
+                                   name("Lazy Function Loading")});
   EXPECT_THAT(run_rule(first_step), ElementsAre(Share(0.6)));
 }
 
@@ -192,7 +194,7 @@ TEST_F(HostRules, AThreadWithoutAProcessorIsToldOnlyWhereItsOwnProcessKeepsAllBu
   steps(400);
   analysis.meta.facts["host.processors"] = "2";
   for (std::size_t i = 0; i < 200; ++i)
-    story.samples.push_back({at(2 * i, 5000), 10 * kMs, line(11), false});
+    step_thread.samples.push_back({at(2 * i, 5000), 10 * kMs, line(11), false});
   ThreadRow all;
   all.cpu_ns = 8'000 * kMs;
   analysis.host.threads.push_back(all);

@@ -16,11 +16,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class SessionRules : public test::StoryTest {
+class SessionRules : public test::StepThreadTest {
  protected:
   /// Both ranks compute 4 ms a step; `more_us` in line 12 besides; then they meet.
   void rank(std::int64_t number, std::uint64_t more_us) {
-    story = StepThread();
+    step_thread = StepThread();
     analysis = ProcessReport();
     analysis.meta.rank = number;
     analysis.meta.pid = 100 + static_cast<std::uint32_t>(number);
@@ -28,10 +28,10 @@ class SessionRules : public test::StoryTest {
     for (std::size_t i = 0; i < 4; ++i) {
       op("aten::linear", at(i, 0), 4000, line(11));
       if (more_us != 0) op("aten::tanh", at(i, 4000), more_us, line(12));
-      story.collectives.push_back({at(i, 4000 + more_us), at(i, 10000)});
+      step_thread.collectives.push_back({at(i, 4000 + more_us), at(i, 10000)});
     }
     analyses.push_back(analysis);
-    stories.push_back(story);
+    stories.push_back(step_thread);
   }
   std::vector<Advice> ask_session() {
     std::vector<RuleInput> subjects;
@@ -102,14 +102,14 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
   std::vector<StepThread> three(3);
   std::vector<ProcessReport> of(3);
   for (std::size_t k = 0; k < 3; ++k) {
-    story = StepThread();
+    step_thread = StepThread();
     steps(4);
     for (std::size_t i = 0; i < 4; ++i) {
       op("aten::item", at(i, 0), 1000 + 100 * k, line(12)).wait_ops = 1;
       op("aten::item", at(i, 5000), 10, line(13)).wait_ops = 1;
       op("aten::add", at(i, 5010), 4990, line(14));
     }
-    three[k] = story;
+    three[k] = step_thread;
     of[k].meta.pid = 100 + static_cast<std::uint32_t>(k);
   }
   for (std::size_t k = 0; k < 3; ++k) subjects.push_back({of[k], three[k]});
@@ -123,10 +123,10 @@ TEST_F(SessionRules, WhatIsTrueOfSeveralProcessesIsSaidOnceLargestShareFirst) {
 
 TEST_F(SessionRules, WithoutStepsItSpeaksOfTheRecording) {
   steps(1);
-  story.is_synthetic = true;
+  step_thread.is_synthetic = true;
   for (std::uint64_t i = 0; i < 5; ++i)
     op("aten::add", at(0, 1000 + 100 * i), 100, line(12)).inputs = 4;
-  const RuleInput subject{analysis, story};
+  const RuleInput subject{analysis, step_thread};
   const auto found = run_rules(std::span(&subject, 1));
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].share_base, "recording");

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class RepeatRules : public test::StoryTest {
+class RepeatRules : public test::StepThreadTest {
  protected:
   /// `count` of one operator in a row, 100 us each.
   void row(std::size_t step, std::uint64_t from_us, std::uint64_t count, const std::string& text,
@@ -25,9 +25,9 @@ class RepeatRules : public test::StoryTest {
   void blocks(std::size_t step, std::uint64_t from_us, std::uint64_t count,
               std::uint64_t freed_us) {
     for (std::uint64_t i = 0; i < count; ++i)
-      story.blocks.push_back({at(step, from_us + 100 * i + 10), 4096 * (i + 1), 4'000'000});
+      step_thread.blocks.push_back({at(step, from_us + 100 * i + 10), 4096 * (i + 1), 4'000'000});
     for (std::uint64_t i = 0; i < count; ++i)
-      story.blocks.push_back({at(step, freed_us), 4096 * (i + 1), -4'000'000});
+      step_thread.blocks.push_back({at(step, freed_us), 4096 * (i + 1), -4'000'000});
   }
   /// One pass: the start of backward(), then a node for each number.
   void backward(std::size_t step, std::uint64_t from_us, int at_line, std::int64_t lowest,
@@ -154,7 +154,7 @@ TEST_F(RepeatRules, GradientsSummedOverBatchesAndTwoOptimizersAreNone) {
     if (i % 4 == 3) optimize(i, 8000);
   }
   EXPECT_THAT(run_rule(extra_backward), IsEmpty());
-  story.ops.clear();
+  step_thread.ops.clear();
   for (std::size_t i = 0; i < 8; ++i) {
     backward(i, 1000, 23, 0, 4);
     optimize(i, 3000);

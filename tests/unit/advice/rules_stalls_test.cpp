@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class StallTest : public test::StoryTest {
+class StallTest : public test::StepThreadTest {
  protected:
   /// A usual iteration: forward on line 12, backward on 13, the optimizer on 14; each 150 us, and
   /// 50 us between them. What `more` has comes before the operator of its number.
@@ -40,23 +40,23 @@ class StallTest : public test::StoryTest {
       now_ += 150 * kUs;
     }
     if (more.ns != 0 && more.before == 3) stall(more.ns);
-    story.steps.push_back({began, now_, 7, ++label_});
+    step_thread.steps.push_back({began, now_, 7, ++label_});
   }
   void stall(std::uint64_t ns) {
     if (at_stall_) at_stall_(now_, now_ + ns);
     now_ += ns;
   }
   void sample(std::uint64_t ts_ns, std::uint64_t weight_ns, std::uint32_t stack, bool blocked) {
-    story.samples.push_back({ts_ns, weight_ns, stack, blocked, false, 7});
+    step_thread.samples.push_back({ts_ns, weight_ns, stack, blocked, false, 7});
   }
   /// `count` iterations, every `every`th of them with `more`.
   void iterations(std::size_t count, std::size_t every, More more) {
     for (std::size_t i = 1; i <= count; ++i) iteration(i % every == 0 ? more : More{0, 0});
-    story.loop = "/job/train.py:10";
+    step_thread.loop = "/job/train.py:10";
   }
   const WallTime& account() {
     Steps steps;
-    for (const TimedStep& step : story.steps) {
+    for (const TimedStep& step : step_thread.steps) {
       StepRow row;
       row.label = step.label;
       row.start_ns = row.host_start_ns = step.start_ns;
@@ -66,7 +66,7 @@ class StallTest : public test::StoryTest {
     WindowMeta window;
     window.start_ns = 1'000'000'000;
     window.end_ns = now_;
-    return analysis.wall = compute_wall_time(steps, {window}, story, false);
+    return analysis.wall = compute_wall_time(steps, {window}, step_thread, false);
   }
   std::vector<SlowSpot> stretches(WallPhase part) {
     std::vector<SlowSpot> found;
@@ -75,8 +75,8 @@ class StallTest : public test::StoryTest {
     return found;
   }
 
-  /// What is told of three savings of 60 ms that were sampled so often.
-  auto told_of_saving(std::uint64_t every_ns) {
+  /// What is notified of three savings of 60 ms that were sampled so often.
+  auto reported_of_saving(std::uint64_t every_ns) {
     const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
     at_stall_ = [=, this](std::uint64_t from, std::uint64_t to) {
       for (std::uint64_t at = from; at < to; at += every_ns) sample(at, 10 * kMs, saving, false);
@@ -111,7 +111,7 @@ TEST_F(StallTest, FourSleepsAreNamedWithCountSumAndLine) {
 
 TEST_F(StallTest, WhereverInTheStepItIs) {
   for (const int before : {0, 1, 2, 3}) {
-    story = {};
+    step_thread = {};
     now_ = 1'000'000'000;
     label_ = 0;
     const std::uint32_t stack = line(20 + before);
@@ -128,9 +128,9 @@ TEST_F(StallTest, WhereverInTheStepItIs) {
 TEST_F(StallTest, WhatAnotherThreadDoesUnderTheLockIsItsLine) {
   const std::uint32_t mine = line(12), other = stack({frame("/job/helper.py", 7, "work")});
   at_stall_ = [&](std::uint64_t from, std::uint64_t) {
-    story.samples.push_back({from + 10 * kMs, 40 * kMs, mine, true, true, 7});
+    step_thread.samples.push_back({from + 10 * kMs, 40 * kMs, mine, true, true, 7});
     for (int i = 0; i < 6; ++i)
-      story.other_thread_samples.push_back(
+      step_thread.other_thread_samples.push_back(
           {from + static_cast<std::uint64_t>(i) * 10 * kMs, 10 * kMs, other, false, false, 8});
   };
   iterations(400, 100, {1, 60 * kMs});
@@ -162,14 +162,14 @@ TEST_F(StallTest, AnEvaluationIsToldAsOne) {
 }
 
 TEST_F(StallTest, SavingIsToldAsSaving) {
-  const auto found = told_of_saving(10 * kMs);
+  const auto found = reported_of_saving(10 * kMs);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 17)));
   EXPECT_THAT(found[0].finding, HasSubstr("something is saved (save, serialization.py)"));
 }
 
 // Samples come by CPU time: beside other programs there are fewer, and what was saved is the same.
 TEST_F(StallTest, SavingOnABusyMachineIsToldToo) {
-  EXPECT_THAT(told_of_saving(30 * kMs), ElementsAre(Names(kStepStalls, 17)));
+  EXPECT_THAT(reported_of_saving(30 * kMs), ElementsAre(Names(kStepStalls, 17)));
 }
 
 TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {
@@ -187,7 +187,7 @@ TEST_F(StallTest, EvaluationAndSavingInOneStepAreTwo) {
 }
 
 TEST_F(StallTest, AThreadThatLostItsProcessorIsNoAdvice) {
-  story.samples.push_back({1'000'000'001, 10 * kMs, line(12), false, false, 7});
+  step_thread.samples.push_back({1'000'000'001, 10 * kMs, line(12), false, false, 7});
   iterations(1000, 250, {1, 60 * kMs});  // no sample: nothing ran and nothing waited
   account();
   EXPECT_THAT(run_rule(step_stalls), IsEmpty());
@@ -230,7 +230,7 @@ TEST_F(StallTest, ALookAddsUpToItsLength) {
     for (std::uint64_t at = from; at < to; at += 7 * kMs) sample(at, 3 * kMs, sleeping, true);
   };
   iterations(20, 5, {2, 60 * kMs});
-  TimeAttributor explainer(story);
+  TimeAttributor explainer(step_thread);
   for (std::uint64_t from = 1'000'000'000 - kMs; from < now_; from += 1'234'567) {
     const Attribution look = explainer.attribute_interval(from, from + 5'000'001);
     std::uint64_t sum = 0;

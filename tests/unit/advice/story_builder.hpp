@@ -16,38 +16,38 @@ namespace gpuprof::report::advice::test {
 
 inline constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
 
-class StoryTest : public testing::Test {
+class StepThreadTest : public testing::Test {
  protected:
   /// `count` steps of 10 ms each, one after the other.
   void steps(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
-      story.steps.push_back({at(i, 0), at(i + 1, 0), 7, i + 1});
-    story.loop = "/job/train.py:10";
+      step_thread.steps.push_back({at(i, 0), at(i + 1, 0), 7, i + 1});
+    step_thread.loop = "/job/train.py:10";
   }
   /// The first of them is a warm-up.
   void first_stands_apart() {
-    story.warm_up.assign(story.steps.begin(), story.steps.begin() + 1);
-    story.steps.erase(story.steps.begin());
+    step_thread.warm_up.assign(step_thread.steps.begin(), step_thread.steps.begin() + 1);
+    step_thread.steps.erase(step_thread.steps.begin());
   }
   static std::uint64_t at(std::size_t step, std::uint64_t us) {
     return 1'000'000'000 + step * 10 * kMs + us * kUs;
   }
   std::uint32_t name(const std::string& text) {
-    for (std::uint32_t i = 0; i < story.names.size(); ++i)
-      if (story.names[i] == text) return i;
-    story.names.push_back(text);
-    return static_cast<std::uint32_t>(story.names.size() - 1);
+    for (std::uint32_t i = 0; i < step_thread.names.size(); ++i)
+      if (step_thread.names[i] == text) return i;
+    step_thread.names.push_back(text);
+    return static_cast<std::uint32_t>(step_thread.names.size() - 1);
   }
   FrameId frame(const std::string& file, int line, const std::string& function) {
     const std::string text = file + "(" + std::to_string(line) + "): " + function;
-    auto& frames = story.places.frames;
+    auto& frames = step_thread.places.frames;
     for (FrameId i = 0; i < frames.size(); ++i)
       if (frames[i].text == text) return i;
     frames.push_back({text, function, file, line, true, file.find("torch/") == std::string::npos});
     return static_cast<FrameId>(frames.size() - 1);
   }
   std::uint32_t stack(const std::vector<FrameId>& innermost_first) {
-    auto& stacks = story.places.stacks;
+    auto& stacks = step_thread.places.stacks;
     for (std::uint32_t i = 1; i < stacks.size(); ++i)
       if (stacks[i] == innermost_first) return i;
     stacks.push_back(innermost_first);
@@ -66,17 +66,17 @@ class StoryTest : public testing::Test {
     made.end_ns = start_ns + us * kUs;
     made.name = name(text);
     made.stack = on;
-    story.ops.push_back(made);
-    return story.ops.back();
+    step_thread.ops.push_back(made);
+    return step_thread.ops.back();
   }
   std::vector<Advice> run_rule(void (*rule)(const RuleInput&, AdviceList*)) {
     AdviceList found;
-    rule({analysis, story}, &found);
+    rule({analysis, step_thread}, &found);
     return found;
   }
 
   ProcessReport analysis;
-  StepThread story;
+  StepThread step_thread;
 };
 
 inline auto Names(std::string_view rule, int line) {

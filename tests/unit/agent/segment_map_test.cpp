@@ -55,7 +55,7 @@ TEST_F(SegmentMap, AFileThatIsShorterThanItSaysIsNot) {
   EXPECT_FALSE(publish_segment(fd.get(), host_.total_bytes()));
 }
 
-TEST_F(SegmentMap, ALaneAsLargeAsTheSegmentIsNot) {
+TEST_F(SegmentMap, ARingAsLargeAsTheSegmentIsNot) {
   header().total_bytes = 1u << 20;
   host_.entry(0).capacity_bytes = 1u << 20;
   EXPECT_FALSE(publish_segment(host_.fd(), 1u << 20));

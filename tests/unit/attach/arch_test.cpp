@@ -23,7 +23,7 @@ namespace gpuprof::attach {
 namespace {
 
 // A busy machine keeps the child from running, not for ever.
-constexpr std::uint64_t kPatienceNs = 300'000'000'000;
+constexpr std::uint64_t kTimeoutNs = 300'000'000'000;
 
 /// Counts in memory both see; ends with status 5 once told to.
 struct Shared {
@@ -31,7 +31,7 @@ struct Shared {
 };
 
 /// Never with another stack pointer: a sanitizer's functions would have one.
-__attribute__((noinline, no_sanitize("thread", "address", "undefined"))) void count_until_told(
+__attribute__((noinline, no_sanitize("thread", "address", "undefined"))) void count_until_reported(
     Shared* shared) {
   while (shared->end == 0) shared->count = shared->count + 1;
 }
@@ -43,12 +43,12 @@ class Frame : public testing::Test {
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     child_ = fork();
     if (child_ == 0) {
-      count_until_told(shared_);
+      count_until_reported(shared_);
       _exit(5);
     }
     if (tracee_.seize(child_) != 0) GTEST_SKIP() << "this machine does not let us trace a child";
     while (shared_->count == 0) usleep(1000);
-    ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
+    ASSERT_EQ(tracee_.stop(base::mono_ns() + kTimeoutNs), StopReason::kTrap);
     for (const Mapping& mapping : read_maps(child_)) {
       if (!mapping.executable || !is_glibc(file_name(mapping))) continue;
       arch::find_gadgets(memory().read_some(mapping.start, mapping.end - mapping.start),
@@ -69,7 +69,7 @@ class Frame : public testing::Test {
   ProcessMemory memory() const { return ProcessMemory(child_); }
   bool counts_on() const {
     const std::uint64_t before = shared_->count;
-    const std::uint64_t until_ns = base::mono_ns() + kPatienceNs;
+    const std::uint64_t until_ns = base::mono_ns() + kTimeoutNs;
     while (shared_->count == before && base::mono_ns() < until_ns) usleep(1000);
     return shared_->count != before;
   }
@@ -94,7 +94,7 @@ TEST_F(Frame, ACallReturnsIntoTheProgramAlone) {
   // then: it counts on with its own mask, and (TearDown) ends as it would
   EXPECT_TRUE(counts_on());
   ASSERT_EQ(tracee_.seize(child_), 0);
-  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
+  ASSERT_EQ(tracee_.stop(base::mono_ns() + kTimeoutNs), StopReason::kTrap);
   arch::Saved now;
   ASSERT_TRUE(arch::save(child_, now));
   EXPECT_EQ(now.mask, saved_.mask);
@@ -108,7 +108,7 @@ TEST_F(Frame, TheAnswerOfACallIsSeen) {
   arch::Registers registers{};
   for (int half = 0; half < 2; ++half) {
     ASSERT_TRUE(tracee_.resume(true));
-    ASSERT_EQ(tracee_.wait(base::mono_ns() + kPatienceNs), StopReason::kCall);
+    ASSERT_EQ(tracee_.wait(base::mono_ns() + kTimeoutNs), StopReason::kCall);
     ASSERT_TRUE(arch::read_registers(child_, registers));
     EXPECT_EQ(registers.call, SYS_getppid);
   }
@@ -133,7 +133,7 @@ TEST_F(Frame, VectorsSurviveTheFrame) {
   EXPECT_TRUE(counts_on());
   // then
   ASSERT_EQ(tracee_.seize(child_), 0);
-  ASSERT_EQ(tracee_.stop(base::mono_ns() + kPatienceNs), StopReason::kTrap);
+  ASSERT_EQ(tracee_.stop(base::mono_ns() + kTimeoutNs), StopReason::kTrap);
   arch::Saved now;
   ASSERT_TRUE(arch::save(child_, now));
   // The loop that counts uses none of them.

@@ -41,9 +41,9 @@ TEST(LookAtProcess, TellsMissingFromQuiet) {
   CheckResults findings;
   check_process(static_cast<std::uint32_t>(getpid()), findings);
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_THAT(findings[0].sentence, testing::HasSubstr("slot is free"));
+  EXPECT_THAT(findings[0].message, testing::HasSubstr("slot is free"));
   check_process(4'194'300, findings);
-  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("no such process"));
+  EXPECT_THAT(findings[1].message, testing::HasSubstr("no such process"));
 }
 
 TEST(CheckResults, LongTopicsStandApartFromTheirSentence) {
@@ -64,7 +64,7 @@ TEST(LookAtSampling, FindsARateForThisMachine) {
   CheckResults findings;
   check_sampling(findings);
   ASSERT_EQ(findings.size(), 2U);
-  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("samples a second"));
+  EXPECT_THAT(findings[1].message, testing::HasSubstr("samples a second"));
 }
 
 TEST(LookAtSecondThread, TellsOfSelinuxWhereItIsEnforced) {
@@ -73,12 +73,12 @@ TEST(LookAtSecondThread, TellsOfSelinuxWhereItIsEnforced) {
   check_second_thread(findings, folder.path());
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].health, CheckStatus::kGood);
-  EXPECT_THAT(findings[0].sentence, testing::HasSubstr("setns"));
-  EXPECT_THAT(findings[0].sentence, testing::Not(testing::HasSubstr("SELinux")));
+  EXPECT_THAT(findings[0].message, testing::HasSubstr("setns"));
+  EXPECT_THAT(findings[0].message, testing::Not(testing::HasSubstr("SELinux")));
   folder.write("enforce", "1");
   check_second_thread(findings, folder.path());
   EXPECT_EQ(findings[1].health, CheckStatus::kLimited);
-  EXPECT_THAT(findings[1].sentence, testing::HasSubstr("SELinux"));
+  EXPECT_THAT(findings[1].message, testing::HasSubstr("SELinux"));
 }
 
 }  // namespace

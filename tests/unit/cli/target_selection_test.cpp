@@ -14,12 +14,12 @@
 
 #include "cli/command_table.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "tests/fakes/fake_door.hpp"
+#include "tests/fakes/fake_control_socket.hpp"
 
 namespace gpuprof::cli {
 namespace {
 
-using fakes::FakeDoor;
+using fakes::FakeControlSocket;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using wire::AgentState;
@@ -48,16 +48,17 @@ class Child {
 class Answering {
  public:
   Answering(const std::string& name, AgentState state, bool in_session)
-      : door_(FakeDoor::path_of(kOwn, 77)), thread_([this, name, state, in_session] {
+      : control_socket_(FakeControlSocket::path_of(kOwn, 77)),
+        thread_([this, name, state, in_session] {
           while (!over_) {
-            if (door_.wait_for_request(20) != wire::MessageType::kStatusRequest) continue;
+            if (control_socket_.wait_for_request(20) != wire::MessageType::kStatusRequest) continue;
             wire::StatusReply status{};
             status.state = static_cast<std::uint32_t>(state);
             status.in_session = in_session ? 1 : 0;
             status.daemon_pid = 4711;
             const std::string text = "name=" + name + "\n";
             status.text_bytes = static_cast<std::uint32_t>(text.size());
-            door_.reply(status, text);
+            control_socket_.reply(status, text);
           }
         }) {}
   ~Answering() {
@@ -66,22 +67,23 @@ class Answering {
   }
 
  private:
-  FakeDoor door_;
+  FakeControlSocket control_socket_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
 
-/// A child with a door at which it does something, or nothing, and then sleeps.
+/// A child with a control socket at which it does something, or nothing, and then sleeps.
 class Behind {
  public:
-  explicit Behind(const std::function<void(FakeDoor&)>& does = [](FakeDoor&) {}) {
+  explicit Behind(const std::function<void(FakeControlSocket&)>& does = [](FakeControlSocket&) {}) {
     int ready[2];
     EXPECT_EQ(0, ::pipe(ready));
     pid_ = ::fork();
     if (pid_ == 0) {
-      FakeDoor door(FakeDoor::path_of(static_cast<unsigned>(::getpid()), 78));
+      FakeControlSocket control_socket(
+          FakeControlSocket::path_of(static_cast<unsigned>(::getpid()), 78));
       ::write(ready[1], "", 1);
-      does(door);
+      does(control_socket);
       for (;;) ::pause();
     }
     char byte;
@@ -91,18 +93,18 @@ class Behind {
   ~Behind() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
-    ::unlink(FakeDoor::path_of(pid(), 78).c_str());
+    ::unlink(FakeControlSocket::path_of(pid(), 78).c_str());
   }
   unsigned pid() const { return static_cast<unsigned>(pid_); }
-  /// What is said where it does not answer; at its door, where others wait there already.
+  /// What is said where it does not answer; at its control socket, where others wait there already.
   std::string silence() const { return "process " + std::to_string(pid()) + " does not answer"; }
 
  private:
   pid_t pid_ = 0;
 };
 
-bool any_has(const std::vector<std::string>& sentences, const std::string& part) {
-  return std::any_of(sentences.begin(), sentences.end(),
+bool any_has(const std::vector<std::string>& messages, const std::string& part) {
+  return std::any_of(messages.begin(), messages.end(),
                      [&](const auto& one) { return one.find(part) != std::string::npos; });
 }
 
@@ -112,50 +114,50 @@ Options with_words(std::vector<std::string> words) {
   return options;
 }
 
-std::string sentence(const Options& options) {
-  const auto chosen = select_pids(options, "attach");
-  return chosen ? "" : chosen.error().message;
+std::string message(const Options& options) {
+  const auto selected = select_pids(options, "attach");
+  return selected ? "" : selected.error().message;
 }
 
 TEST(Chosen, IdsComeInOrderAndEachOnce) {
   const Child child;
   Options options = with_words({std::to_string(child.pid()), std::to_string(kOwn)});
   options.pids = {kOwn, kOwn};
-  const auto chosen = select_pids(options, "attach");
-  ASSERT_TRUE(chosen.ok()) << chosen.error().message;
-  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
+  const auto selected = select_pids(options, "attach");
+  ASSERT_TRUE(selected.ok()) << selected.error().message;
+  EXPECT_THAT(selected.value(), ElementsAre(kOwn, child.pid()));
 }
 
 TEST(Chosen, SeveralIdsMayStandInOneWord) {
   const Child child;
   const std::string both = std::to_string(kOwn) + "," + std::to_string(child.pid());
-  const auto chosen = select_pids(with_words({both}), "attach");
-  ASSERT_TRUE(chosen.ok()) << chosen.error().message;
-  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, child.pid()));
+  const auto selected = select_pids(with_words({both}), "attach");
+  ASSERT_TRUE(selected.ok()) << selected.error().message;
+  EXPECT_THAT(selected.value(), ElementsAre(kOwn, child.pid()));
   for (const char* word : {"1,", ",1", "1,,1", "1,job"})
-    EXPECT_THAT(sentence(with_words({word})), HasSubstr("is no process")) << word;
+    EXPECT_THAT(message(with_words({word})), HasSubstr("is no process")) << word;
 }
 
 TEST(Chosen, ChildrenComeBehindTheirParents) {
   const Child child, other;
   Options options = with_words({std::to_string(kOwn)});
   options.children = true;
-  const auto chosen = select_pids(options, "attach");
-  ASSERT_TRUE(chosen.ok());
-  EXPECT_THAT(chosen.value(), ElementsAre(kOwn, std::min(child.pid(), other.pid()),
-                                          std::max(child.pid(), other.pid())));
+  const auto selected = select_pids(options, "attach");
+  ASSERT_TRUE(selected.ok());
+  EXPECT_THAT(selected.value(), ElementsAre(kOwn, std::min(child.pid(), other.pid()),
+                                            std::max(child.pid(), other.pid())));
 }
 
 TEST(Chosen, RefusesWhatIsNoProcess) {
-  EXPECT_THAT(sentence(with_words({})), HasSubstr("needs a process: gpuprof attach PID"));
-  EXPECT_THAT(sentence(with_words({"job"})), HasSubstr("'job' is no process"));
-  EXPECT_THAT(sentence(with_words({"0"})), HasSubstr("'0' is no process"));
-  EXPECT_THAT(sentence(with_words({"-5"})), HasSubstr("'-5' is no process"));
-  EXPECT_THAT(sentence(with_words({"99999999999999999999"})), HasSubstr("is no process"));
+  EXPECT_THAT(message(with_words({})), HasSubstr("needs a process: gpuprof attach PID"));
+  EXPECT_THAT(message(with_words({"job"})), HasSubstr("'job' is no process"));
+  EXPECT_THAT(message(with_words({"0"})), HasSubstr("'0' is no process"));
+  EXPECT_THAT(message(with_words({"-5"})), HasSubstr("'-5' is no process"));
+  EXPECT_THAT(message(with_words({"99999999999999999999"})), HasSubstr("is no process"));
   pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   ::waitpid(gone, nullptr, 0);
-  EXPECT_THAT(sentence(with_words({std::to_string(gone)})),
+  EXPECT_THAT(message(with_words({std::to_string(gone)})),
               HasSubstr("there is no process " + std::to_string(gone)));
 }
 
@@ -165,7 +167,7 @@ TEST(Chosen, AProcessIsFoundByIdAndByName) {
     const auto found = select_processes(with_words({word}), "capture");
     ASSERT_TRUE(found.ok()) << found.error().message;
     ASSERT_EQ(1u, found.value().selected.size());
-    EXPECT_EQ(kOwn, found.value().selected[0].door.pid);
+    EXPECT_EQ(kOwn, found.value().selected[0].control_socket.pid);
     EXPECT_TRUE(found.value().selected[0].named);
   }
 }
@@ -193,7 +195,7 @@ TEST(Chosen, WhatAllFindsIsNotNamed) {
   ASSERT_TRUE(found.ok()) << found.error().message;
   bool seen = false;
   for (const SelectedProcess& one : found.value().selected) {
-    seen = seen || one.door.pid == kOwn;
+    seen = seen || one.control_socket.pid == kOwn;
     EXPECT_FALSE(one.named);
   }
   EXPECT_TRUE(seen);
@@ -257,9 +259,9 @@ TEST(Chosen, AChildThatDoesNotAnswerIsToldAndTheOthersAreFound) {
 }
 
 TEST(Chosen, WhoRefusesIsNotSilent) {
-  const Behind refusing([](FakeDoor& door) {
+  const Behind refusing([](FakeControlSocket& control_socket) {
     for (;;)
-      if (door.wait_for_request() != wire::MessageType{}) door.refuse("no");
+      if (control_socket.wait_for_request() != wire::MessageType{}) control_socket.refuse("no");
   });
   const Answering process("chosen-test", AgentState::kArmed, false);
   const auto found = select_processes(with_words({"chosen-test"}), "capture");
@@ -269,12 +271,12 @@ TEST(Chosen, WhoRefusesIsNotSilent) {
 }
 
 TEST(Chosen, WhoFallsSilentIsNotSaidToBeStopped) {
-  const Behind recorded([](FakeDoor& door) {
-    while (door.wait_for_request() != wire::MessageType::kStatusRequest) continue;
+  const Behind recorded([](FakeControlSocket& control_socket) {
+    while (control_socket.wait_for_request() != wire::MessageType::kStatusRequest) continue;
     wire::StatusReply status{};
     status.state = static_cast<std::uint32_t>(AgentState::kRecording);
     status.in_session = 1;
-    door.reply(status);
+    control_socket.reply(status);
   });
   Options options = with_words({std::to_string(recorded.pid())});
   const auto stopped = stop_command(options);
@@ -284,7 +286,7 @@ TEST(Chosen, WhoFallsSilentIsNotSaidToBeStopped) {
 
 TEST(Chosen, WhatIsRecordedOrWaitsForItsNextWindowIsNotFree) {
   control::TargetStatus status;
-  status.door.pid = 5;
+  status.control_socket.pid = 5;
   status.daemon_pid = 6;
   status.state = "armed";
   EXPECT_TRUE(check_not_recording(status).ok());

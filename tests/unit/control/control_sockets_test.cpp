@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Doors are found, asked, and swept away when nobody is behind them.
+// Control sockets are found, asked, and swept away when nobody is behind them.
 #include "daemon/control/control_sockets.hpp"
 
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 
 #include "daemon/control/control_request.hpp"
 #include "gpuprof/wire/segment.hpp"
-#include "tests/fakes/fake_door.hpp"
+#include "tests/fakes/fake_control_socket.hpp"
 
 namespace gpuprof::control {
 namespace {
 
-using fakes::FakeDoor;
+using fakes::FakeControlSocket;
 using testing::HasSubstr;
 using wire::MessageType;
 
@@ -57,143 +57,148 @@ class Child {
   pid_t pid_;
 };
 
-const auto kStatus = [](const ControlSocket& door) { return request_status(door); };
+const auto kStatus = [](const ControlSocket& control_socket) {
+  return request_status(control_socket);
+};
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// What ask() says while the door answers; asked again while the door had no processor for so long
-/// that it is taken for a stopped process's.
+/// What ask() says while the control socket answers; asked again while the control socket had no
+/// processor for so long that it is taken for a stopped process's.
 template <typename Answer, typename Ask>
-auto answered(FakeDoor& door, Answer answer, Ask ask) {
-  constexpr int kTries = 20, kPatienceMs = 300'000;
+auto answered(FakeControlSocket& control_socket, Answer answer, Ask ask) {
+  constexpr int kTries = 20, kTimeoutMs = 300'000;
   for (int turn = 1;; ++turn) {
     std::thread behind([&] {
-      if (door.wait_for_request(kPatienceMs) != MessageType{}) answer(door);
+      if (control_socket.wait_for_request(kTimeoutMs) != MessageType{}) answer(control_socket);
     });
-    auto said = ask(ControlSocket{kOwn, door.path()});
+    auto output = ask(ControlSocket{kOwn, control_socket.path()});
     behind.join();
-    if (said || turn == kTries || said.error().message.find("does not answer") == std::string::npos)
-      return said;
+    if (output || turn == kTries ||
+        output.error().message.find("does not answer") == std::string::npos)
+      return output;
   }
 }
 
-TEST(Doors, AreFoundByFileAndOwner) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 1));
-  ASSERT_TRUE(door.good());
-  EXPECT_EQ(door.path(), control_socket_of(kOwn).path);
+TEST(ControlSockets, AreFoundByFileAndOwner) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 1));
+  ASSERT_TRUE(control_socket.good());
+  EXPECT_EQ(control_socket.path(), control_socket_of(kOwn).path);
   EXPECT_TRUE(listed(kOwn));
   EXPECT_TRUE(is_listening(control_socket_of(kOwn)));
 }
 
-// Whoever is in another container has no number here; his door must not look refused for an error
-// of long ago.
-TEST(Doors, AnOldErrorIsNotThatOfAnOpenDoor) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 3));
-  ASSERT_TRUE(door.good());
+// Whoever is in another container has no number here; his control socket must not look refused for
+// an error of long ago.
+TEST(ControlSockets, AnOldErrorIsNotThatOfAnOpenControlSocket) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 3));
+  ASSERT_TRUE(control_socket.good());
   errno = ECONNREFUSED;
   int failure = -1;
-  EXPECT_EQ(kOwn, listener_of(door.path(), &failure));
+  EXPECT_EQ(kOwn, listener_of(control_socket.path(), &failure));
   EXPECT_EQ(0, failure);
 }
 
-TEST(Doors, AreFoundByAbstractName) {
+TEST(ControlSockets, AreFoundByAbstractName) {
   char name[64];
   std::snprintf(name, sizeof name, wire::kAbstractSocketName, ::geteuid(), kOwn, 7ULL);
-  FakeDoor door(name);
-  ASSERT_TRUE(door.good());
-  EXPECT_EQ(door.path(), control_socket_of(kOwn).path);
+  FakeControlSocket control_socket(name);
+  ASSERT_TRUE(control_socket.good());
+  EXPECT_EQ(control_socket.path(), control_socket_of(kOwn).path);
   EXPECT_TRUE(listed(kOwn));
 }
 
-TEST(Doors, ThatNobodyListensBehindAreRemoved) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 2));
-  door.stop_listening();
-  ASSERT_TRUE(exists(door.path()));
+TEST(ControlSockets, ThatNobodyListensBehindAreRemoved) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 2));
+  control_socket.stop_listening();
+  ASSERT_TRUE(exists(control_socket.path()));
   EXPECT_EQ("", control_socket_of(kOwn).path);
-  EXPECT_FALSE(exists(door.path()));
+  EXPECT_FALSE(exists(control_socket.path()));
   EXPECT_FALSE(listed(kOwn));
 }
 
-TEST(Doors, ThatWereNeverFinishedAreRemovedAfterAWhile) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 2) + wire::kNotListeningSuffix);
-  door.stop_listening();
+TEST(ControlSockets, ThatWereNeverFinishedAreRemovedAfterAWhile) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 2) + wire::kNotListeningSuffix);
+  control_socket.stop_listening();
   EXPECT_FALSE(listed(kOwn));
-  EXPECT_TRUE(exists(door.path())) << "its process may be about to";
+  EXPECT_TRUE(exists(control_socket.path())) << "its process may be about to";
   const timespec long_ago[2] = {{1, 0}, {1, 0}};
-  ASSERT_EQ(0, ::utimensat(AT_FDCWD, door.path().c_str(), long_ago, AT_SYMLINK_NOFOLLOW));
+  ASSERT_EQ(0, ::utimensat(AT_FDCWD, control_socket.path().c_str(), long_ago, AT_SYMLINK_NOFOLLOW));
   EXPECT_FALSE(listed(kOwn));
-  EXPECT_FALSE(exists(door.path()));
+  EXPECT_FALSE(exists(control_socket.path()));
 }
 
-TEST(Doors, OtherFilesThereAreLeftAlone) {
-  const std::string other = FakeDoor::path_of(kOwn, 3) + ".txt";
-  std::ofstream(other) << "not a door";
+TEST(ControlSockets, OtherFilesThereAreLeftAlone) {
+  const std::string other = FakeControlSocket::path_of(kOwn, 3) + ".txt";
+  std::ofstream(other) << "not a control socket";
   EXPECT_FALSE(listed(kOwn));
   EXPECT_TRUE(exists(other));
   ::unlink(other.c_str());
 }
 
 // Its process may have ended, and its id be another's: who listens counts, not the name.
-TEST(Doors, BelongToWhoListensNotToTheNumberInTheName) {
-  FakeDoor door(FakeDoor::path_of(kOwn + 1, 4));
+TEST(ControlSockets, BelongToWhoListensNotToTheNumberInTheName) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn + 1, 4));
   EXPECT_EQ("", control_socket_of(kOwn + 1).path);
   EXPECT_TRUE(listed(kOwn));
 }
 
-TEST(Doors, AStoppedProcessIsFoundAlthoughOthersWaitAlready) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 5), 0);
+TEST(ControlSockets, AStoppedProcessIsFoundAlthoughOthersWaitAlready) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 5), 0);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(listed(kOwn)) << "look " << i;
 }
 
-// A worker that lets go of CUPTI does not turn to its door for a second.
-TEST(Doors, ACrowdedAbstractNameIsThatOfTheProcessItStandsFor) {
+// A worker that releases CUPTI does not turn to its control socket for a second.
+TEST(ControlSockets, ACrowdedAbstractNameIsThatOfTheProcessItStandsFor) {
   char name[64];
   std::snprintf(name, sizeof name, wire::kAbstractSocketName, ::geteuid(), kOwn, 19ULL);
-  FakeDoor door(name, 0);
+  FakeControlSocket control_socket(name, 0);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(listed(kOwn)) << "look " << i;
 }
 
-TEST(Doors, AreOpenWhileOthersWaitAlready) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 11), 0);
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(is_listening({kOwn, door.path()})) << "look " << i;
+TEST(ControlSockets, AreOpenWhileOthersWaitAlready) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 11), 0);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(is_listening({kOwn, control_socket.path()})) << "look " << i;
   const auto status = answered(
-      door, [](FakeDoor& asked) { asked.reply(wire::StatusReply{}); }, kStatus);
+      control_socket, [](FakeControlSocket& asked) { asked.reply(wire::StatusReply{}); }, kStatus);
   EXPECT_TRUE(status.ok()) << status.error().message;
-  door.stop_listening();
-  EXPECT_FALSE(is_listening({kOwn, door.path()}));
+  control_socket.stop_listening();
+  EXPECT_FALSE(is_listening({kOwn, control_socket.path()}));
 }
 
-TEST(Doors, AreAskedAgainByWhomTheyDidNotHear) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 12));
-  std::thread behind([&door] {
-    for (int i = 0; i < 3; ++i) door.reject_next();
-    if (door.wait_for_request() != MessageType{}) door.reply(wire::StatusReply{});
+TEST(ControlSockets, AreAskedAgainByWhomTheyDidNotHear) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 12));
+  std::thread behind([&control_socket] {
+    for (int i = 0; i < 3; ++i) control_socket.reject_next();
+    if (control_socket.wait_for_request() != MessageType{})
+      control_socket.reply(wire::StatusReply{});
   });
-  const auto status = request_status({kOwn, door.path()});
+  const auto status = request_status({kOwn, control_socket.path()});
   behind.join();
   EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
 // Each fork ends the library's thread: on a busy machine none of them lives until it answers.
-TEST(Doors, ThatNeverHearUsAreSaidNotToGetToRun) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 13));
+TEST(ControlSockets, ThatNeverHearUsAreSaidNotToGetToRun) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 13));
   std::atomic<bool> over{false};
   std::thread behind([&] {
-    while (!over) door.reject_next(50);
+    while (!over) control_socket.reject_next(50);
   });
   bool silent = false;
-  const auto status = request_status({kOwn, door.path()}, &silent);
+  const auto status = request_status({kOwn, control_socket.path()}, &silent);
   over = true;
   behind.join();
   ASSERT_FALSE(status.ok());
   EXPECT_TRUE(silent);
-  EXPECT_THAT(status.error().message, HasSubstr("closed its door ("));
+  EXPECT_THAT(status.error().message, HasSubstr("closed its control socket ("));
   EXPECT_THAT(status.error().message, HasSubstr("does not get to run"));
 }
 
-TEST(Doors, StatusIsReadWhole) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 6));
-  const auto said_all = [](FakeDoor& asked) {
+TEST(ControlSockets, StatusIsReadWhole) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 6));
+  const auto reported_all = [](FakeControlSocket& asked) {
     wire::StatusReply status{};
     status.state = static_cast<std::uint32_t>(wire::AgentState::kRecording);
     status.in_session = 1;
@@ -205,53 +210,56 @@ TEST(Doors, StatusIsReadWhole) {
     status.text_bytes = static_cast<std::uint32_t>(text.size());
     asked.reply(status, text);
   };
-  const auto status = answered(door, said_all, kStatus);
+  const auto status = answered(control_socket, reported_all, kStatus);
   ASSERT_TRUE(status.ok()) << status.error().message;
-  const TargetStatus& said = status.value();
-  EXPECT_EQ("job", said.name);
-  EXPECT_EQ("recording", said.state);
-  EXPECT_TRUE(said.in_session && said.cuda && said.attached);
-  EXPECT_FALSE(said.nvtx);
-  EXPECT_EQ(4711u, said.daemon_pid);
-  EXPECT_EQ(5u, said.steps);
-  EXPECT_EQ(6u, said.dropped);
-  EXPECT_EQ(7u, said.worker_cpu_ns);
-  EXPECT_GT(said.age_ns, 0u);
+  const TargetStatus& output = status.value();
+  EXPECT_EQ("job", output.name);
+  EXPECT_EQ("recording", output.state);
+  EXPECT_TRUE(output.in_session && output.cuda && output.attached);
+  EXPECT_FALSE(output.nvtx);
+  EXPECT_EQ(4711u, output.daemon_pid);
+  EXPECT_EQ(5u, output.steps);
+  EXPECT_EQ(6u, output.dropped);
+  EXPECT_EQ(7u, output.worker_cpu_ns);
+  EXPECT_GT(output.age_ns, 0u);
 }
 
-TEST(Doors, ARefusalIsTheProcessesOwnSentence) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 7));
+TEST(ControlSockets, ARefusalIsTheProcessesOwnSentence) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 7));
   const auto stopped = answered(
-      door, [](FakeDoor& asked) { asked.refuse("nothing is recorded there"); }, request_stop);
+      control_socket, [](FakeControlSocket& asked) { asked.refuse("nothing is recorded there"); },
+      request_stop);
   ASSERT_FALSE(stopped.ok());
   EXPECT_THAT(stopped.error().message, HasSubstr("nothing is recorded there"));
   EXPECT_THAT(stopped.error().message, HasSubstr(std::to_string(kOwn)));
-  EXPECT_EQ(MessageType::kStopRequest, door.packet().type);
+  EXPECT_EQ(MessageType::kStopRequest, control_socket.packet().type);
 }
 
-TEST(Doors, DetachWaitsUntilItIsDone) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 8));
-  const auto late = [](FakeDoor& asked) {
+TEST(ControlSockets, DetachWaitsUntilItIsDone) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 8));
+  const auto late = [](FakeControlSocket& asked) {
     ::usleep(200'000);
     asked.reply(wire::RequestDone{1});
   };
-  EXPECT_TRUE(answered(door, late, request_detach).ok());
-  EXPECT_EQ(MessageType::kDetachRequest, door.packet().type);
+  EXPECT_TRUE(answered(control_socket, late, request_detach).ok());
+  EXPECT_EQ(MessageType::kDetachRequest, control_socket.packet().type);
 }
 
-TEST(Doors, AnotherVersionIsNamed) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 9));
+TEST(ControlSockets, AnotherVersionIsNamed) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 9));
   const auto status = answered(
-      door, [](FakeDoor& asked) { asked.reply(wire::StatusReply{}, "", true); }, kStatus);
+      control_socket, [](FakeControlSocket& asked) { asked.reply(wire::StatusReply{}, "", true); },
+      kStatus);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("another version"));
 }
 
-TEST(Doors, SilenceOfAStoppedProcessIsToldFromThatOfAnother) {
-  FakeDoor door(FakeDoor::path_of(kOwn, 10)), crowded(FakeDoor::path_of(kOwn, 14), 0);
+TEST(ControlSockets, SilenceOfAStoppedProcessIsToldFromThatOfAnother) {
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 10)),
+      crowded(FakeControlSocket::path_of(kOwn, 14), 0);
   const Child stopped(Child::kStops), sleeping(Child::kSleeps);
   ASSERT_TRUE(is_listening({stopped.pid(), crowded.path()})) << "who looked waits there for good";
-  for (const std::string& path : {door.path(), crowded.path()}) {
+  for (const std::string& path : {control_socket.path(), crowded.path()}) {
     for (const Child* child : {&stopped, &sleeping}) {
       bool silent = false;
       const auto status = request_status({child->pid(), path}, &silent);
@@ -266,19 +274,19 @@ TEST(Doors, SilenceOfAStoppedProcessIsToldFromThatOfAnother) {
   }
 }
 
-TEST(Doors, OfWhoHasEndedOrLetGoOrRefusesAreNotSilent) {
+TEST(ControlSockets, OfWhoHasEndedOrLetGoOrRefusesAreNotSilent) {
   bool silent = true;
   ASSERT_FALSE(request_status({kOwn, "/tmp/no-such-folder/1-2.door"}, &silent).ok());
   EXPECT_FALSE(silent) << "nobody listens";
-  FakeDoor door(FakeDoor::path_of(kOwn, 15));
+  FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 15));
   Child child(Child::kSleeps);
-  const ControlSocket of_ended{child.pid(), door.path()};
+  const ControlSocket of_ended{child.pid(), control_socket.path()};
   child.end();
   ASSERT_FALSE(request_status(of_ended, &silent).ok());
   EXPECT_FALSE(silent) << "ended";
-  FakeDoor refusing(FakeDoor::path_of(kOwn, 16));
+  FakeControlSocket refusing(FakeControlSocket::path_of(kOwn, 16));
   const auto status = answered(
-      refusing, [](FakeDoor& asked) { asked.refuse("no"); },
+      refusing, [](FakeControlSocket& asked) { asked.refuse("no"); },
       [&silent](const ControlSocket& one) {
         silent = true;
         return request_status(one, &silent);
@@ -288,40 +296,41 @@ TEST(Doors, OfWhoHasEndedOrLetGoOrRefusesAreNotSilent) {
 }
 
 // Two are asked at once, the busy one first: it answers when the other one was given up twice.
-TEST(Doors, OfABusyProcessAreWaitedForLonger) {
+TEST(ControlSockets, OfABusyProcessAreWaitedForLonger) {
   constexpr int kTries = 5;
   bool answered = false;
   for (int turn = 0; turn < kTries && !answered; ++turn) {
-    FakeDoor door(FakeDoor::path_of(kOwn, 17)), never(FakeDoor::path_of(kOwn, 18));
+    FakeControlSocket control_socket(FakeControlSocket::path_of(kOwn, 17)),
+        never(FakeControlSocket::path_of(kOwn, 18));
     const Child busy(Child::kSpins), sleeping(Child::kSleeps);
-    std::thread asks([&] { answered = request_status({busy.pid(), door.path()}).ok(); });
-    const bool heard = door.wait_for_request() != MessageType{};
+    std::thread asks([&] { answered = request_status({busy.pid(), control_socket.path()}).ok(); });
+    const bool heard = control_socket.wait_for_request() != MessageType{};
     for (int i = 0; i < 2; ++i) EXPECT_FALSE(request_status({sleeping.pid(), never.path()}).ok());
-    if (heard) door.reply(wire::StatusReply{});
+    if (heard) control_socket.reply(wire::StatusReply{});
     asks.join();
   }
   EXPECT_TRUE(answered);
 }
 
-TEST(Doors, NobodyThereIsSaid) {
+TEST(ControlSockets, NobodyThereIsSaid) {
   const auto status = request_status({kOwn, "/tmp/no-such-folder/1-2.door"});
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message, HasSubstr("does not answer at its door"));
+  EXPECT_THAT(status.error().message, HasSubstr("does not answer at its control socket"));
   EXPECT_THAT(status.error().message, HasSubstr("does not get to run"));
 }
 
-TEST(Doors, AThreadThatAForkHasAwayIsWaitedFor) {
-  const std::string path = FakeDoor::path_of(kOwn, 21);
+TEST(ControlSockets, AThreadThatAForkHasAwayIsWaitedFor) {
+  const std::string path = FakeControlSocket::path_of(kOwn, 21);
   {
-    FakeDoor(path).stop_listening();
+    FakeControlSocket(path).stop_listening();
     ASSERT_FALSE(exists(path));
   }
   std::thread behind([&path] {
-    // The first knocks find nobody.
+    // The first connects find nobody.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    FakeDoor door(path);
-    door.wait_for_request();
-    door.reply(wire::StatusReply{}, "name=forks\n");
+    FakeControlSocket control_socket(path);
+    control_socket.wait_for_request();
+    control_socket.reply(wire::StatusReply{}, "name=forks\n");
   });
   const auto status = request_status({kOwn, path});
   behind.join();
@@ -329,9 +338,9 @@ TEST(Doors, AThreadThatAForkHasAwayIsWaitedFor) {
   EXPECT_EQ("forks", status.value().name);
 }
 
-TEST(Doors, OfAProgramThatAnotherOneTookThePlaceOfAreNotWaitedFor) {
-  const ControlSocket door{kOwn, "/tmp/no-such-folder/1-2.door", 12345};
-  const auto status = request_status(door);
+TEST(ControlSockets, OfAProgramThatAnotherOneTookThePlaceOfAreNotWaitedFor) {
+  const ControlSocket control_socket{kOwn, "/tmp/no-such-folder/1-2.door", 12345};
+  const auto status = request_status(control_socket);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("has started another program (exec)"));
 }

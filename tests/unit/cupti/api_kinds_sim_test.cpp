@@ -27,7 +27,7 @@ class SimCalls : public SimTest {
   static bool kinds_are_on() {
     constexpr std::uint64_t kBoth =
         kind_bit(CUPTI_ACTIVITY_KIND_RUNTIME) | kind_bit(CUPTI_ACTIVITY_KIND_DRIVER);
-    const CuptiLock lock(kPatienceMs);
+    const CuptiLock lock(kTimeoutMs);
     return (g_cupti.kinds & kBoth) != 0;
   }
   /// Launches, with a turn of the worker after each, until the kinds are on.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUPTI's switches that are one for the process: ours while we record, the program's own where its
-// profiler goes on and where we have let go.
+// profiler goes on and where we have detached.
 //
 // Context:  tests
 #include <cupti.h>
@@ -61,7 +61,7 @@ class SimSwitches : public SimTest {
     in_cupti<decltype(&::cuptiGetThreadIdType)>("cuptiGetThreadIdType")(&type);
     return type;
   }
-  // Nobody can ask CUPTI: the last that it was told. Empty: nothing.
+  // Nobody can ask CUPTI: the last that it was reported. Empty: nothing.
   static std::string waits_asked_for() {
     std::ifstream log(log_path());
     std::string last;
@@ -115,12 +115,12 @@ TEST_F(SimSwitches, AreOursWhileWeRecordAndTheProgramsWhereItGoesOn) {
   ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
 
   ASSERT_TRUE(turn_until([] {
-    const CuptiLock lock(kPatienceMs);
+    const CuptiLock lock(kTimeoutMs);
     return g_cupti.recording;
   }));
   expect_ours();
   set_mode(Mode::kOff, settings_);
-  release(kPatienceMs);
+  release(kTimeoutMs);
   expect_those_of_the_program(per_thread);
 }
 

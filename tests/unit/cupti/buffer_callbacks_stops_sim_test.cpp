@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPU work that stops coming amid a window, and what is told of it. Each case names, in
+// GPU work that stops coming amid a window, and what is notified of it. Each case names, in
 // CMakeLists.txt, the switches of gpusim-run it needs.
 //
 // Context:  tests
@@ -24,7 +24,7 @@ TEST_F(SimStops, AnExhaustedPoolStopsNodeRecords) {  // --scenario pool-limit:40
     return has_notice("no kernel, copy or memory set is recorded until");
   })) << all_notices();
   EXPECT_EQ(segment_.counter(Counter::kGraphBudgetStops), 1u);
-  EXPECT_TRUE(flush(true, kPatienceMs));
+  EXPECT_TRUE(flush(true, kTimeoutMs));
   // Calls and launches go on.
   segment_.discard_records();
   program().launch(5);
@@ -41,7 +41,7 @@ TEST_F(SimStops, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --
   program().wait();
   EXPECT_TRUE(turn_until([] { return has_notice("those that come are left out"); }))
       << all_notices();
-  EXPECT_TRUE(flush(true, kPatienceMs));
+  EXPECT_TRUE(flush(true, kTimeoutMs));
   segment_.drain();
   segment_.discard_records();
   program().graph(10, 3);

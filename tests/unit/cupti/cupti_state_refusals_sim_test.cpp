@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the room says and does when CUPTI or the program do not play along. Each case names, in
+// What the component says and does when CUPTI or the program do not play along. Each case names, in
 // CMakeLists.txt, the switches of gpusim-run it needs.
 //
 // Context:  tests
@@ -58,7 +58,7 @@ TEST_F(SimRefusals, OneFailedTryIsNoFailure) {  // --errors cuptiSubscribe…:1:
   program();
   start_recording();
   EXPECT_TRUE(turn_until([] {
-    const CuptiLock lock(kPatienceMs);
+    const CuptiLock lock(kTimeoutMs);
     return g_cupti.recording;
   }));
   program().launch(10);
@@ -123,7 +123,7 @@ class Taken {
  private:
   std::atomic<bool> taken_{false}, over_{false};
   std::thread inside_{[this] {
-    const CuptiLock lock(kPatienceMs);
+    const CuptiLock lock(kTimeoutMs);
     taken_ = static_cast<bool>(lock);
     taken_.notify_one();
     over_.wait(false);
@@ -194,7 +194,7 @@ TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
     std::this_thread::sleep_for(700ms);  // longer than one try
     room.reset();
   });
-  EXPECT_TRUE(release(kPatienceMs));
+  EXPECT_TRUE(release(kTimeoutMs));
   leaves.join();
   EXPECT_FALSE(g_cupti.recording);
 }
@@ -208,7 +208,7 @@ TEST_F(SimRefusals, AWindowsRecordsComeHoweverLateItIsFlushed) {
   set_mode(Mode::kOff, settings_);
   const std::uint64_t off_ns = base::mono_ns();
   while (base::mono_ns() <= off_ns + kLingerNs) std::this_thread::sleep_for(50ms);
-  EXPECT_TRUE(flush(true, kPatienceMs));
+  EXPECT_TRUE(flush(true, kTimeoutMs));
   segment_.drain();
   EXPECT_EQ(kernels(), 10u);
   EXPECT_EQ(segment_.counter(Counter::kCuptiAfterStop), 0u);
@@ -272,7 +272,7 @@ TEST_F(SimRefusals, AForeignClockIsMarked) {  // --scenario tsc-clock:1
   std::this_thread::sleep_for(20ms);
   program().launch(1);  // the clock changes with a record
   finish();
-  EXPECT_TRUE(flush(false, kPatienceMs));
+  EXPECT_TRUE(flush(false, kTimeoutMs));
   run_worker_tick();
   bool foreign = false;
   for (const auto& clock : segment_.all<wire::ClockSync>())
@@ -305,7 +305,7 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   start_recording();
   program().launch(200);
   program().wait();
-  flush(true, kPatienceMs);
+  flush(true, kTimeoutMs);
   run_worker_tick();
   EXPECT_GT(segment_.counter(Counter::kCuptiNoBuffer), 0u);
   EXPECT_TRUE(has_notice("all buffers for CUPTI were in use")) << all_notices();

@@ -128,7 +128,7 @@ TEST_F(SimSession, RecordsOfTheWindowStillComeAfterItsEnd) {
   program().launch(50);
   set_mode(Mode::kOff, settings_);
   program().wait();
-  EXPECT_TRUE(flush(true, kPatienceMs));
+  EXPECT_TRUE(flush(true, kTimeoutMs));
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 50u);
 }
 
@@ -139,7 +139,7 @@ TEST_F(SimSession, ASecondWindowRecordsAgain) {
     program().launch(20);
     program().wait();
     set_mode(Mode::kOff, settings_);
-    EXPECT_TRUE(flush(true, kPatienceMs));
+    EXPECT_TRUE(flush(true, kTimeoutMs));
   }
   EXPECT_EQ(segment_.all<wire::KernelExec>().size(), 60u);
 }

@@ -22,11 +22,11 @@ void spin(std::uint64_t ns) {
 // one.
 TEST(FlushThread, HearsThatItIsToEnd) {
   constexpr std::uint64_t kTimes = 20'000, kLatestNs = 60'000;
-  constexpr std::uint32_t kPatienceMs = 20'000;
+  constexpr std::uint32_t kTimeoutMs = 20'000;
   for (std::uint64_t i = 0; i < kTimes; ++i) {
     ASSERT_TRUE(start_flush_thread()) << i;
     spin(i * 7919 % kLatestNs);
-    ASSERT_TRUE(stop_flush_thread(kPatienceMs)) << i;
+    ASSERT_TRUE(stop_flush_thread(kTimeoutMs)) << i;
   }
 }
 

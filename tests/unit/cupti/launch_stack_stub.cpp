@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for inject/sample: tests of this room are not about unwinding.
+// Stands in for inject/sample: tests of this component are not about unwinding.
 //
 // Context:  tests
 #include "inject/sample/unwind/launch_stack.hpp"

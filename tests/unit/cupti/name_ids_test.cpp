@@ -133,7 +133,7 @@ TEST(KernelNamesCache, SendsATextThatFoundNoRoomWithTheNextRecord) {
   ASSERT_TRUE(guard);
   KernelNames names;
   EXPECT_EQ(names.id_of(guard, nullptr, 1), 0u);
-  // Nobody reads: fill the lane until something is lost.
+  // Nobody reads: fill the ring buffer until something is lost.
   while (hot::record(guard, wire::RangePop{1, 0, 0}, 1)) {
   }
   const std::uint64_t id = names.id_of(guard, "kernel", 1);

@@ -68,10 +68,10 @@ class SimBetween : public SimTest {
     hot::g_state.on.store(0);
     set_mode(Mode::kOff, settings_);
   }
-  // As where the process has let go and waits to be recorded again.
+  // As where the process has detached and waits to be recorded again.
   void let_go() {
     end_window();
-    release(kPatienceMs);
+    release(kTimeoutMs);
     alive_ = hot::g_state.owner_page.exchange(nullptr);
   }
   void come_back() { hot::g_state.owner_page.store(alive_); }
@@ -93,7 +93,7 @@ class SimBetween : public SimTest {
   }
   bool turn_until_hands_off_are_over() {
     return turn_until([] {
-      const CuptiLock lock(kPatienceMs);
+      const CuptiLock lock(kTimeoutMs);
       return lock && !g_cupti.program.active;
     });
   }

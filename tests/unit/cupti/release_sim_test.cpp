@@ -56,7 +56,7 @@ class SimRelease : public SimTest {
   void let_go() {
     hot::g_state.on.store(0);
     set_mode(Mode::kOff, settings_);
-    EXPECT_TRUE(release(kPatienceMs));
+    EXPECT_TRUE(release(kTimeoutMs));
   }
   void expect_nothing_left() {
     EXPECT_EQ(kinds_on(), 0u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the simulator tests share: a segment, the room's door, the worker's turns.
+// What the simulator tests share: a segment, the component's control socket, the worker's turns.
 //
 // Context:  tests
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace gpuprof::cupti {
 
-inline constexpr std::uint32_t kPatienceMs = 60'000;  // of a busy machine
+inline constexpr std::uint32_t kTimeoutMs = 60'000;  // of a busy machine
 
 class SimTest : public ::testing::Test {
  protected:
@@ -61,7 +61,7 @@ class SimTest : public ::testing::Test {
   }
   void finish() {
     program().wait();
-    EXPECT_TRUE(flush(true, kPatienceMs));
+    EXPECT_TRUE(flush(true, kTimeoutMs));
     segment_.drain();
   }
   std::size_t kernels() { return segment_.all<wire::KernelExec>().size(); }
@@ -72,14 +72,14 @@ class SimTest : public ::testing::Test {
   }
   static int notice_count(const std::string& part) {
     int count = 0;
-    for (const auto& sentence : fakes::g_notices)
-      count += sentence.text.find(part) != std::string::npos ? 1 : 0;
+    for (const auto& message : fakes::g_notices)
+      count += message.text.find(part) != std::string::npos ? 1 : 0;
     return count;
   }
   static bool has_notice(const std::string& part) { return notice_count(part) != 0; }
   static std::string all_notices() {
     std::string all;
-    for (const auto& sentence : fakes::g_notices) all += sentence.text + "\n";
+    for (const auto& message : fakes::g_notices) all += message.text + "\n";
     return all;
   }
 

@@ -93,7 +93,7 @@ class LostCalls : public Shortfalls {
   static constexpr std::uint32_t kEarlier = 5, kLost = 7, kKept = 9;
   /// Two kernels of calls that are not in the window, one of which came before it; one of a call
   /// that is. `loss`: of records, told at the window's begin.
-  void record_border(model::LossReason loss) {
+  void record_boundary(model::LossReason loss) {
     record([&](model::EventSink& sink) {
       model::ApiCall earlier = call(kEarlier, 0, 0);
       earlier.start_ns = kStart - 2000, earlier.end_ns = kStart - 1000;
@@ -120,7 +120,7 @@ constexpr char kOneBefore[] = "1 GPU event launched before the window is not in 
 constexpr char kTwoBefore[] = "2 GPU events launched before the window are not in the file";
 
 TEST_F(LostCalls, AtTheBeginOfAWindowThatFollowsAnotherTheirKernelsAreDrawn) {
-  record_border(model::LossReason::kRingFull);
+  record_boundary(model::LossReason::kRingFull);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kLost, kKept));
   EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kOneBefore}));
@@ -128,20 +128,20 @@ TEST_F(LostCalls, AtTheBeginOfAWindowThatFollowsAnotherTheirKernelsAreDrawn) {
 
 TEST_F(LostCalls, AllOfAWindowsTheirKernelsAreDrawn) {
   window_.start_ns += 95'000;
-  record_border(model::LossReason::kRingFull);
+  record_boundary(model::LossReason::kRingFull);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kLost)) << "the other two came before it";
   EXPECT_THAT(written_.missing, testing::IsSupersetOf({kOneLost, kTwoBefore}));
 }
 
 TEST_F(LostCalls, BeforeARecordingBeganAreNotCalledLost) {
-  record_border(model::LossReason::kRingFull);
+  record_boundary(model::LossReason::kRingFull);
   EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
   EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
 }
 
 TEST_F(LostCalls, AreNoneWhereNoRecordWasLost) {
-  record_border(model::LossReason::kNameTruncated);
+  record_boundary(model::LossReason::kNameTruncated);
   window_.gapless = true;
   EXPECT_THAT(drawn(), testing::ElementsAre(kKept));
   EXPECT_THAT(written_.missing, testing::Contains(kTwoBefore));
@@ -185,8 +185,8 @@ TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
   trace();
   EXPECT_TRUE(std::any_of(
       written_.missing.begin(), written_.missing.end(),
-      [](const std::string& sentence) {
-        return sentence ==
+      [](const std::string& message) {
+        return message ==
                "4 buffers of CUPTI were cut short at a record of a kind that CUPTI's iterator does "
                "not know; the records behind it are lost, 1234 bytes";
       }))
@@ -299,14 +299,14 @@ TEST_F(Shortfalls, AClosingNoticeTakesThePlaceOfItsOpeningOne) {
 
 TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
   std::vector<std::string> all;
-  for (const char* sentence :
+  for (const char* message :
        {"1 record is missing: ring full", "no steps: none", "2 records are missing: ring full",
         "no steps: none", "1 record is missing: dropped by CUPTI",
         "1 thread is missing: thread blocks our signal (a 1)",
         "2 threads are missing: thread blocks our signal (b 2, c 3)",
         "1 range reaches over the border of the window and is cut there",
         "1 range reaches over the border of the window and is cut there"})
-    merge_message(all, sentence);
+    merge_message(all, message);
   EXPECT_THAT(
       all, testing::ElementsAre("3 records are missing: ring full", "no steps: none",
                                 "1 record is missing: dropped by CUPTI",

@@ -62,8 +62,8 @@ TEST_F(ModulesTest, BelowVeryManyOthersAreNotDrawn) {
   });
   trace();
   EXPECT_EQ(events("python_function").size(), 40u);
-  const auto says = [](const std::string& sentence) {
-    return sentence.rfind("1 stack has calls of modules nested deeper than 40", 0) == 0;
+  const auto says = [](const std::string& message) {
+    return message.rfind("1 stack has calls of modules nested deeper than 40", 0) == 0;
   };
   EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(), says));
 }
@@ -136,12 +136,12 @@ TEST_F(ModulesTest, NeverCrossAnything) {
       pushed.parent = parent;
       sink.on(pushed);
     };
-    std::uint64_t border = 10;
+    std::uint64_t boundary = 10;
     for (std::uint64_t number = 1; number < 60; ++number) {
       for (unsigned i = 0; i < random() % 5; ++i) branch(0, 0);
       if (random() % 3 == 0) continue;
-      sink.on(step(number, border, now));
-      border = now++;
+      sink.on(step(number, boundary, now));
+      boundary = now++;
     }
     window_.end_ns = kStart + (now + 10) * 1000;
   });

@@ -161,7 +161,7 @@ TEST(NestedSlices, WhatAThreadRanIsDrawnWhole) {
     Reader reader;
     std::map<std::string, Drawn> told;
     std::uint64_t now = 0;
-    // As a thread runs: what ends is told, innermost first. Ends may be equal.
+    // As a thread runs: what ends is reported, innermost first. Ends may be equal.
     const std::function<void(std::size_t)> run = [&](std::size_t depth) {
       const std::uint64_t start = now++;
       const unsigned children = depth < 5 ? random() % 4 : 0;
@@ -181,12 +181,12 @@ TEST(NestedSlices, WhatAThreadRanIsDrawnWhole) {
   }
 }
 
-TEST(Lanes, TakeWhatBeginsAfterTheirLast) {
-  OverlapTracks lanes;
-  EXPECT_EQ(0u, lanes.assign_track(0, 10));
-  EXPECT_EQ(1u, lanes.assign_track(5, 8));
-  EXPECT_EQ(1u, lanes.assign_track(8, 20));
-  EXPECT_EQ(0u, lanes.assign_track(10, 11));
+TEST(Rings, TakeWhatBeginsAfterTheirLast) {
+  OverlapTracks tracks;
+  EXPECT_EQ(0u, tracks.assign_track(0, 10));
+  EXPECT_EQ(1u, tracks.assign_track(5, 8));
+  EXPECT_EQ(1u, tracks.assign_track(8, 20));
+  EXPECT_EQ(0u, tracks.assign_track(10, 11));
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ class Operators : public test::ExportTest {
     ADD_FAILURE() << "no event with the id " << id;
     return kNone;
   }
-  bool missing(const std::string& sentence) const {
-    for (const std::string& said : written_.missing)
-      if (said == sentence) return true;
+  bool missing(const std::string& message) const {
+    for (const std::string& output : written_.missing)
+      if (output == message) return true;
     return false;
   }
 };

@@ -108,10 +108,10 @@ TEST_F(TraceRules, GpuEventsGoWithTheirLaunch) {
   ASSERT_EQ(events("kernel").size(), 1u);
   EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 11u);
   EXPECT_EQ(document_["gpuprof"]["events"]["kernels"].GetUint(), 1u);
-  bool said = false;
-  for (const std::string& sentence : written_.missing)
-    said |= sentence == "1 GPU event launched before the window is not in the file";
-  EXPECT_TRUE(said);
+  bool output = false;
+  for (const std::string& message : written_.missing)
+    output |= message == "1 GPU event launched before the window is not in the file";
+  EXPECT_TRUE(output);
 }
 
 TEST_F(TraceRules, KernelsWhoseCallWasLostAreDrawnWithoutIt) {
@@ -348,7 +348,7 @@ TEST_F(TraceRules, SamplesBecomePairedSlicesOnTheirOwnRow) {
       open[tid].pop_back();
     }
   }
-  // then all pairs close, depth is bounded, waiting is told apart
+  // then all pairs close, depth is bounded, waiting is distinguished
   for (const auto& [tid, left] : open) EXPECT_TRUE(left.empty());
   EXPECT_LE(deepest, 130u);
   EXPECT_GT(deepest, 100u);

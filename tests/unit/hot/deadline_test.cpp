@@ -91,19 +91,19 @@ TEST(Patience, OfOneThatSleepsOrWithoutMoreTimeEndsWithTheDeadline) {
 
 TEST(Patience, OfOneThatWaitsForAProcessorGoesOn) {
   const Sleeper sleeper;
-  Deadline patience(2, 1'000'000);
+  Deadline timeout(2, 1'000'000);
   usleep(3000);
-  EXPECT_FALSE(patience.expired(own_tid()));
+  EXPECT_FALSE(timeout.expired(own_tid()));
   usleep(3000);
-  EXPECT_TRUE(patience.expired(sleeper.tid())) << "it has got one, and stands still";
+  EXPECT_TRUE(timeout.expired(sleeper.tid())) << "it has got one, and stands still";
 }
 
 TEST(Patience, IsNotWithoutEnd) {
-  Deadline patience(2, 2);
+  Deadline timeout(2, 2);
   usleep(3000);
-  EXPECT_FALSE(patience.expired(own_tid()));
+  EXPECT_FALSE(timeout.expired(own_tid()));
   usleep(3000);
-  EXPECT_TRUE(patience.expired(own_tid()));
+  EXPECT_TRUE(timeout.expired(own_tid()));
 }
 
 }  // namespace

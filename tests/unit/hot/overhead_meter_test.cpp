@@ -16,7 +16,7 @@ namespace {
 
 std::uint64_t own_ns() {
   std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < g_state.lane_count; ++i)
+  for (std::uint32_t i = 0; i < g_state.ring_count; ++i)
     sum += g_state.rings[i]
                .ring.resolve<wire::RingHeader>(g_state.segment, g_state.segment_bytes)
                ->overhead_ns.load();
@@ -102,7 +102,7 @@ TEST(Cost, WhatACallerSpentOnTellingUsIsInIt) {
   EXPECT_GE(cost.end(), 5'000u);
 }
 
-// In a thread of its own each, so that it claims its lane in the test's segment.
+// In a thread of its own each, so that it claims its ring buffer in the test's segment.
 template <typename F>
 void in_a_thread(F f) {
   std::thread(f).join();

@@ -15,26 +15,26 @@
 namespace gpuprof::hot {
 namespace {
 
-// A segment of two lanes in ordinary memory: enough to run out of lanes.
+// A segment of two ring buffers in ordinary memory: enough to run out of ring buffers.
 class Recorder : public ::testing::Test {
  protected:
-  static constexpr std::uint32_t kLanes = 2;
+  static constexpr std::uint32_t kRings = 2;
 
   void SetUp() override {
     ASSERT_TRUE(map_thread_blocks());
-    layout_ = wire::segment_layout(0, kLanes);
+    layout_ = wire::segment_layout(0, kRings);
     memory_ = static_cast<std::uint8_t*>(std::aligned_alloc(4096, layout_.total_bytes));
     std::memset(memory_, 0, layout_.total_bytes);
-    auto* lanes = reinterpret_cast<wire::RingEntry*>(memory_ + layout_.directory_offset);
-    for (std::uint32_t i = 0; i < kLanes; ++i) {
-      std::uint8_t* lane = memory_ + layout_.rings_offset + i * (wire::kSmallRingBytes + 4096);
-      lanes[i].ring.distance = lane - reinterpret_cast<std::uint8_t*>(&lanes[i].ring);
-      lanes[i].capacity_bytes = wire::kSmallRingBytes;
+    auto* rings = reinterpret_cast<wire::RingEntry*>(memory_ + layout_.directory_offset);
+    for (std::uint32_t i = 0; i < kRings; ++i) {
+      std::uint8_t* ring = memory_ + layout_.rings_offset + i * (wire::kSmallRingBytes + 4096);
+      rings[i].ring.distance = ring - reinterpret_cast<std::uint8_t*>(&rings[i].ring);
+      rings[i].capacity_bytes = wire::kSmallRingBytes;
     }
     g_state.segment_bytes = layout_.total_bytes;
-    g_state.rings = lanes;
-    g_state.lane_count = kLanes;
-    g_state.large_lanes = 0;
+    g_state.rings = rings;
+    g_state.ring_count = kRings;
+    g_state.large_rings = 0;
     g_state.stats = reinterpret_cast<wire::Stats*>(memory_ + layout_.stats_offset);
     g_state.segment = memory_;
     g_state.epoch.fetch_add(1);
@@ -48,7 +48,7 @@ class Recorder : public ::testing::Test {
     std::free(memory_);
   }
 
-  // Kinds read from lane `index`, in order.
+  // Kinds read from ring buffer `index`, in order.
   std::vector<wire::Kind> read(std::uint32_t index) {
     auto* header =
         g_state.rings[index].ring.resolve<wire::RingHeader>(memory_, layout_.total_bytes);
@@ -72,13 +72,13 @@ class Recorder : public ::testing::Test {
     ASSERT_LT(i, 100000u);
   }
   wire::RingHeader* my_header() {
-    return g_state.rings[my_lane()].ring.resolve<wire::RingHeader>(memory_, layout_.total_bytes);
+    return g_state.rings[my_ring()].ring.resolve<wire::RingHeader>(memory_, layout_.total_bytes);
   }
   void drain() { my_header()->tail = my_header()->head.load(); }
-  std::uint32_t my_lane() {
-    for (std::uint32_t i = 0; i < kLanes; ++i)
+  std::uint32_t my_ring() {
+    for (std::uint32_t i = 0; i < kRings; ++i)
       if (g_state.rings[i].tid.load() == current_tid()) return i;
-    return kLanes;
+    return kRings;
   }
 
   static constexpr std::uint32_t kAlive = 1;
@@ -86,7 +86,7 @@ class Recorder : public ::testing::Test {
   std::uint8_t* memory_ = nullptr;
 };
 
-TEST_F(Recorder, DefinesATextOncePerLane) {
+TEST_F(Recorder, DefinesATextOncePerRing) {
   {
     const Guard guard(RingRole::kCallback);
     ASSERT_TRUE(guard);
@@ -95,7 +95,7 @@ TEST_F(Recorder, DefinesATextOncePerLane) {
     EXPECT_NE(intern(guard, "kernels", 7, 3), a);
   }
   using enum wire::Kind;
-  EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{kRingOpen, kStringDef, kStringDef}));
+  EXPECT_EQ(read(my_ring()), (std::vector<wire::Kind>{kRingOpen, kStringDef, kStringDef}));
 }
 
 TEST_F(Recorder, GuardRefusesToNestInOneContext) {
@@ -107,8 +107,8 @@ TEST_F(Recorder, GuardRefusesToNestInOneContext) {
   EXPECT_TRUE(signal);
 }
 
-TEST_F(Recorder, ThreadWithoutLaneIsCountedAndGoesOn) {
-  // Given a thread that holds both lanes
+TEST_F(Recorder, ThreadWithoutRingIsCountedAndGoesOn) {
+  // Given a thread that holds both ring buffers
   const Guard callback(RingRole::kCallback);
   const Guard signal(RingRole::kSignal);
   ASSERT_TRUE(callback);
@@ -140,7 +140,7 @@ TEST_F(Recorder, WhatFoundNoRoomIsDefinedAtItsNextUseAndNothingElseAgain) {
     }
   }
   // Then the loss stands in the stream, and the text that is missing
-  EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStringDef}));
+  EXPECT_EQ(read(my_ring()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStringDef}));
 }
 
 // Marks of steps half a millisecond long, beside a daemon that does not come by.
@@ -154,7 +154,7 @@ TEST_F(Recorder, WhatIsDroppedTakesNoRoomFromVitalRecords) {
       EXPECT_FALSE(record(guard, wire::RangePop{i, 0, 0}, i));
     }
   }
-  const std::vector<wire::Kind> kinds = read(my_lane());
+  const std::vector<wire::Kind> kinds = read(my_ring());
   ASSERT_GE(kinds.size(), kMarks);
   EXPECT_TRUE(std::all_of(kinds.end() - kMarks, kinds.end(),
                           [](wire::Kind kind) { return kind == wire::Kind::kStepMark; }));
@@ -165,10 +165,10 @@ TEST_F(Recorder, WhatIsDroppedTakesNoRoomFromVitalRecords) {
     const Guard guard(RingRole::kCallback);
     EXPECT_TRUE(record_reserved(guard, wire::StepMark{kMarks, kMarks, 0, 0, 0}, kMarks));
   }
-  EXPECT_EQ(read(my_lane()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStepMark}));
+  EXPECT_EQ(read(my_ring()), (std::vector<wire::Kind>{wire::Kind::kLost, wire::Kind::kStepMark}));
 }
 
-TEST_F(Recorder, VitalRecordsOfAFullLaneAreDroppedAndCountedToo) {
+TEST_F(Recorder, VitalRecordsOfAFullRingAreDroppedAndCountedToo) {
   const Guard guard(RingRole::kCallback);
   fill(guard);
   std::uint64_t marks = 0;
@@ -187,7 +187,7 @@ TEST_F(Recorder, LongTextIsCutAtACharacter) {
     intern(guard, text.data(), static_cast<std::uint32_t>(text.size()), 1);
   }
   auto* header =
-      g_state.rings[my_lane()].ring.resolve<wire::RingHeader>(memory_, layout_.total_bytes);
+      g_state.rings[my_ring()].ring.resolve<wire::RingHeader>(memory_, layout_.total_bytes);
   wire::RingReader reader(header, reinterpret_cast<std::byte*>(header) + wire::kRingDataOffset,
                           wire::kSmallRingBytes);
   std::vector<std::byte> scratch(wire::kMaxFrameBytes);
@@ -211,7 +211,7 @@ TEST_F(Recorder, TextsThatDifferOnlyBehindTheCutHaveDifferentIds) {
   EXPECT_NE(intern(guard, one.data(), bytes, 1), intern(guard, two.data(), bytes, 1));
 }
 
-TEST_F(Recorder, LaneOfADeadThreadIsRetired) {
+TEST_F(Recorder, RingOfADeadThreadIsRetired) {
   std::uint32_t tid = 0;
   std::thread([&] {
     const Guard guard(RingRole::kCallback);
@@ -222,7 +222,7 @@ TEST_F(Recorder, LaneOfADeadThreadIsRetired) {
                     void* dead) { return candidate == *static_cast<std::uint32_t*>(dead); },
                  &tid);
   int retired = 0;
-  for (std::uint32_t i = 0; i < kLanes; ++i)
+  for (std::uint32_t i = 0; i < kRings; ++i)
     retired +=
         g_state.rings[i].state.load() == static_cast<std::uint32_t>(wire::RingState::kRetired);
   EXPECT_EQ(retired, 1);
@@ -238,7 +238,7 @@ TEST_F(Recorder, ErrnoIsKept) {
 }
 
 }  // namespace
-TEST(SentTable, RemembersTwoThatShareAPlaceUntilTheLaneIsAnothers) {
+TEST(SentTable, RemembersTwoThatShareAPlaceUntilTheRingIsAnothers) {
   SentTable<8> table;
   for (const std::uint64_t id : {1u, 5u}) {
     EXPECT_FALSE(table.contains(id, 7));

@@ -57,7 +57,7 @@ class Inside {
         record(guard, wire::RangePop{i, 0, 0}, i);
         count(wire::Counter::kFlushes);
         step_begin(guard, wire::StepSource::kNvtx, i);
-        const Guard first(RingRole::kSignal);  // claims a lane, if there is a session
+        const Guard first(RingRole::kSignal);  // claims a ring buffer, if there is a session
       }
     });
     while (!entered_) std::this_thread::sleep_for(milliseconds(1));
@@ -173,12 +173,12 @@ TEST(Reclaim, WhoStaysInsideIsLeftAPlaceThatIsNoSegment) {
 }
 
 TEST(Reclaim, SaysOnceThatSomebodyStayedInside) {
-  static int said = 0;
+  static int output = 0;
   g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t, const char*) {
-    ++said;
+    ++output;
   };
   report_leaked_segments();
-  said = 0;
+  output = 0;
   DaemonSegment segment;
   ASSERT_TRUE(segment.publish());
   Inside other;
@@ -186,7 +186,7 @@ TEST(Reclaim, SaysOnceThatSomebodyStayedInside) {
   EXPECT_EQ(unpublish_segment(1), UnpublishResult::kLeaked);
   report_leaked_segments();
   report_leaked_segments();
-  EXPECT_EQ(said, 1);
+  EXPECT_EQ(output, 1);
   g_outbox = {};
 }
 
@@ -225,7 +225,7 @@ TEST(Reclaim, AnotherSessionIsSentDefinitionsAgain) {
   }
 }
 
-TEST(Reclaim, LanesOfTwoSessionsNeverHaveOneEpoch) {
+TEST(Reclaim, RingsOfTwoSessionsNeverHaveOneEpoch) {
   std::uint32_t epochs[2];
   for (std::uint32_t& epoch : epochs) {
     DaemonSegment segment;

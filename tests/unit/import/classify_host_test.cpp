@@ -135,7 +135,7 @@ TEST_F(HostEvents, ModulesKeepTheirNumbers) {
                                   complete("python_function", "nn.Module: Linear_2", 12, 9,
                                            R"("Python id":3,"Python module id":9)") +
                                   "," + complete("cpu_op", "other", 13, 2));
-  // Linear_0 and Linear_1 are told so that readers count to 2; another class of the name counts
+  // Linear_0 and Linear_1 are reported so that readers count to 2; another class of the name counts
   // anew.
   ASSERT_EQ(told->modules.size(), 7u);
   EXPECT_NE(told->op("op").stack, told->op("other").stack);

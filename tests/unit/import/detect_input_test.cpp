@@ -15,7 +15,7 @@ class PathKind : public ImportTest {
     EXPECT_TRUE(result.ok()) << (result ? "" : result.error().message);
     return result ? result.take() : importer::DetectedInput{};
   }
-  std::string sentence(const std::string& path) {
+  std::string message(const std::string& path) {
     const auto result = importer::detect_input(path);
     return result ? "" : result.error().message;
   }
@@ -24,12 +24,12 @@ class PathKind : public ImportTest {
 TEST_F(PathKind, FilesAreKnownByTheirContent) {
   EXPECT_EQ(found(file("a.txt", " \n" + json_)).traces.size(), 1u);
   EXPECT_EQ(found(file("b.json.gz", gzipped(json_))).traces.size(), 1u);
-  EXPECT_NE(sentence(file("c.json.gz", "PK")).find("neither gzip nor JSON"), std::string::npos);
-  EXPECT_NE(sentence(file("d.json", "hello")).find("no JSON text"), std::string::npos);
-  EXPECT_NE(sentence(file("e.json.gz", gzipped("hello"))).find("no JSON text"), std::string::npos);
-  EXPECT_NE(sentence(file("f.json", "")).find("is empty"), std::string::npos);
-  EXPECT_NE(sentence(folder_ + "/none").find("there is no file or folder"), std::string::npos);
-  EXPECT_NE(sentence("/dev/null").find("neither a file nor a folder"), std::string::npos);
+  EXPECT_NE(message(file("c.json.gz", "PK")).find("neither gzip nor JSON"), std::string::npos);
+  EXPECT_NE(message(file("d.json", "hello")).find("no JSON text"), std::string::npos);
+  EXPECT_NE(message(file("e.json.gz", gzipped("hello"))).find("no JSON text"), std::string::npos);
+  EXPECT_NE(message(file("f.json", "")).find("is empty"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/none").find("there is no file or folder"), std::string::npos);
+  EXPECT_NE(message("/dev/null").find("neither a file nor a folder"), std::string::npos);
 }
 
 TEST_F(PathKind, TextInUtf16IsKnown) {
@@ -40,7 +40,7 @@ TEST_F(PathKind, TextInUtf16IsKnown) {
   }
   for (const std::string& text : {little, big, "\xff\xfe" + little, "\xfe\xff" + big})
     for (const std::string& bytes : {text, gzipped(text)})
-      EXPECT_NE(sentence(file("a.json", bytes)).find("UTF-16"), std::string::npos);
+      EXPECT_NE(message(file("a.json", bytes)).find("UTF-16"), std::string::npos);
 }
 
 TEST_F(PathKind, ASessionIsItsFolderItsLogOrWhatItLiesIn) {
@@ -53,7 +53,7 @@ TEST_F(PathKind, ASessionIsItsFolderItsLogOrWhatItLiesIn) {
   EXPECT_EQ(found(spool).session, folder);
   EXPECT_EQ(found(folder_ + "/out").session, folder);
   file("out/.gpuprof-spool-13-1/session.jsonl", "{}");
-  EXPECT_NE(sentence(folder_ + "/out").find("several runs"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/out").find("several runs"), std::string::npos);
 }
 
 TEST_F(PathKind, FoldersOfTracesAreReadAsTheirViewersDo) {
@@ -72,9 +72,9 @@ TEST_F(PathKind, FoldersOfTracesAreReadAsTheirViewersDo) {
   file("log/run1/rank0.json", json_);
   EXPECT_EQ(found(folder_ + "/log").found.size(), 1u);
   file("log/run2/rank0.json", json_);
-  EXPECT_NE(sentence(folder_ + "/log").find("several runs"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/log").find("several runs"), std::string::npos);
   std::filesystem::create_directories(folder_ + "/bare/inner");
-  EXPECT_NE(sentence(folder_ + "/bare").find("nothing to read"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/bare").find("nothing to read"), std::string::npos);
 }
 
 }  // namespace

@@ -110,12 +110,12 @@ TEST_F(Kinds, NamesThatComeLateAreKnownFromTheBeginning) {
 }
 
 TEST_F(Kinds, ArrowsLinkWhereNothingElseDoes) {
-  const std::string arrows =
+  const std::string flows =
       R"({"ph":"s","cat":"ac2g","name":"ac2g","id":4,"pid":4000,"tid":100,"ts":3},)"
       R"({"ph":"f","cat":"ac2g","name":"ac2g","id":4,"pid":0,"tid":7,"ts":20})";
   const auto told = import_events(
       complete("cpu_op", "aten::mm", 1, 9) + "," + complete("privateuse1_runtime", "launch", 2, 3) +
-      "," + complete("kernel", "k", 20, 5, "\"streamId\":7", 7, 0) + "," + arrows);
+      "," + complete("kernel", "k", 20, 5, "\"streamId\":7", 7, 0) + "," + flows);
   ASSERT_EQ(told->kernels.size(), 1u);
   EXPECT_EQ(told->kernels[0].range, told->op("aten::mm").id);
   EXPECT_EQ(told->kernels[0].launch_tid, 100u);

@@ -177,8 +177,8 @@ class ImportTest : public testing::Test {
     return all.size() == 1 ? std::move(all[0]) : std::make_unique<CollectedSession>();
   }
   bool has_note(const std::string& part) const {
-    for (const std::string& sentence : imported_->notes)
-      if (sentence.find(part) != sentence.npos) return true;
+    for (const std::string& message : imported_->notes)
+      if (message.find(part) != message.npos) return true;
     return false;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in no table is told, whatever was damaged.
+// What is in no table is reported, whatever was damaged.
 #include "tests/unit/import/import_fixture.hpp"
 
 namespace gpuprof::test {
@@ -157,23 +157,23 @@ TEST_F(Counted, NumbersOfTheHeadMayBeTexts) {
 }
 
 TEST_F(Counted, FramesAloneAreNothingToShow) {
-  const std::string said = refused(trace(complete("python_function", "a.py(1): f", 1, 5) + ",7"));
-  EXPECT_NE(said.find("has nothing to show: no operator"), said.npos) << said;
-  EXPECT_NE(said.find("1 event of"), said.npos) << said;
+  const std::string output = refused(trace(complete("python_function", "a.py(1): f", 1, 5) + ",7"));
+  EXPECT_NE(output.find("has nothing to show: no operator"), output.npos) << output;
+  EXPECT_NE(output.find("1 event of"), output.npos) << output;
 }
 
 TEST_F(Counted, HalvesAloneAreNoTraceOfSomethingElse) {
-  const std::string said = refused(trace(change('E', "f", 10).substr(1) + ",7"));
-  EXPECT_NE(said.find("has nothing to show: its events are left out, a begin without its end"),
-            said.npos)
-      << said;
-  EXPECT_NE(said.find("1 of 'cpu_sample'"), said.npos) << said;
+  const std::string output = refused(trace(change('E', "f", 10).substr(1) + ",7"));
+  EXPECT_NE(output.find("has nothing to show: its events are left out, a begin without its end"),
+            output.npos)
+      << output;
+  EXPECT_NE(output.find("1 of 'cpu_sample'"), output.npos) << output;
 }
 
 TEST_F(Counted, RepeatsAloneAreNoTraceOfSomethingElse) {
-  const std::string said =
+  const std::string output =
       refused(trace(R"({"ph":"s","cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"));
-  EXPECT_NE(said.find("marks of the recording alone"), said.npos) << said;
+  EXPECT_NE(output.find("marks of the recording alone"), output.npos) << output;
 }
 
 }  // namespace

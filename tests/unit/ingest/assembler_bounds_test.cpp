@@ -15,10 +15,10 @@ class Bounds : public AssemblerTest {
 
   /// A thread of PyTorch's number `number` and system's `tid` runs one operator.
   void run(std::uint32_t number, std::uint32_t tid, std::uint32_t forward_thread = 0) {
-    const RingInfo lane{0, tid, 1};
+    const RingInfo ring{0, tid, 1};
     ts_ += 10;
-    put(wire::OpBegin{ts_, name("op"), 0, 0, -1, 1, 1, forward_thread, number, 0, 0}, {}, lane);
-    put(wire::OpEnd{ts_ + 5, 1, 1, 0}, {}, lane);
+    put(wire::OpBegin{ts_, name("op"), 0, 0, -1, 1, 1, forward_thread, number, 0, 0}, {}, ring);
+    put(wire::OpEnd{ts_ + 5, 1, 1, 0}, {}, ring);
   }
   std::uint32_t forward_tid_of(std::uint32_t number) {
     run(0, 1, number);
@@ -43,7 +43,7 @@ TEST_F(Bounds, AThreadThatGoesOnStaysKnown) {
   EXPECT_EQ(7u, forward_tid_of(1));
 }
 
-TEST(WhereaboutsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
+TEST(SamplePositionsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
   SamplePositions places;
   const wire::PyFrame none{};  // of no code
   const Tail tail{reinterpret_cast<const std::byte*>(&none), sizeof none};
@@ -59,7 +59,7 @@ TEST(WhereaboutsBounds, StacksWithoutAFrameThatCountsAreBoundedToo) {
   EXPECT_LE(most, 1u << 20);
 }
 
-TEST(WhereaboutsBounds, OfThreadsThatEndedNoneKeepsALaterOneOut) {
+TEST(SamplePositionsBounds, OfThreadsThatEndedNoneKeepsALaterOneOut) {
   SamplePositions places;
   const auto sample = [&](std::uint32_t tid, std::uint64_t ts_ns) {
     wire::Sample one{};

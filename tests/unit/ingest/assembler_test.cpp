@@ -50,7 +50,7 @@ TEST_F(AssemblerTest, DefinesStacksWithTheirCode) {
   EXPECT_EQ(sink_.stacks[0].id, sink_.samples[0].stack);
 }
 
-TEST_F(AssemblerTest, SampleWaitsForItsStackFromAnotherLane) {
+TEST_F(AssemblerTest, SampleWaitsForItsStackFromAnotherRing) {
   put(wire::Sample{9, 55, 100, 0, 10});
   poll_rounds(1);
   EXPECT_THAT(sink_.samples, IsEmpty());
@@ -218,7 +218,7 @@ TEST_F(AssemblerTest, StartEndRangesMayEndOnAnotherThread) {
   EXPECT_EQ(200u, sink_.ranges[0].end_tid);
 }
 
-TEST_F(AssemblerTest, DropsInALaneEndItsOpenRanges) {
+TEST_F(AssemblerTest, DropsInARingEndItsOpenRanges) {
   push(10, name("a"));
   put(wire::Lost{7, 20, 30});
   pop(40);
@@ -246,7 +246,7 @@ TEST_F(AssemblerTest, DepthIsBoundedAndStaysInStep) {
 TEST_F(AssemblerTest, KernelTakesThreadAndRangeOfItsLaunchWhateverCameFirst) {
   const std::uint64_t op = name("op");
   push(10, op);
-  kernel(42, 50, 60);  // another lane, drained first
+  kernel(42, 50, 60);  // another ring buffer, drained first
   put(wire::StackDef{55, 1, 0, 0}, words({0x1000}));
   launch(42, 20, 55);
   api(42, 21, 25);

@@ -21,15 +21,15 @@ wire::KernelExec kernel_at(std::uint64_t start, std::uint64_t end) {
   k.start_ns = start, k.end_ns = end;
   return k;
 }
-constexpr RingInfo kFlushLane{5, 900, 1};
+constexpr RingInfo kFlushRing{5, 900, 1};
 
 TEST_F(AssemblerTest, RecordsOfAForeignClockWaitForItsRate) {
-  put(counter_at(40'000'000), {}, kFlushLane);
-  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
-  put(counter_at(50'000'000), {}, kFlushLane);
+  put(counter_at(40'000'000), {}, kFlushRing);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushRing);
+  put(counter_at(50'000'000), {}, kFlushRing);
   poll_rounds();
   EXPECT_THAT(sink_.kernels, SizeIs(0)) << "10 ms of readings are too little for a good rate";
-  put(counter_at(150'000'000), {}, kFlushLane);
+  put(counter_at(150'000'000), {}, kFlushRing);
   poll_rounds(1);
   ASSERT_THAT(sink_.kernels, SizeIs(1));
   EXPECT_EQ(45'000'000u, sink_.kernels[0].start_ns);
@@ -38,9 +38,9 @@ TEST_F(AssemblerTest, RecordsOfAForeignClockWaitForItsRate) {
 }
 
 TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
-  put(counter_at(40'000'000), {}, kFlushLane);
-  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
-  put(counter_at(50'000'000), {}, kFlushLane);
+  put(counter_at(40'000'000), {}, kFlushRing);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushRing);
+  put(counter_at(50'000'000), {}, kFlushRing);
   assembler_->expedite();
   poll_rounds(3);
   ASSERT_THAT(sink_.kernels, SizeIs(1));
@@ -50,7 +50,7 @@ TEST_F(AssemblerTest, AWindowThatIsWrittenWaitsForNoRate) {
 }
 
 TEST_F(AssemblerTest, AReadingThatNeverComesHoldsNothingForLong) {
-  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
+  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushRing);
   kernel(1, 100, 110);
   poll_rounds(2);
   EXPECT_THAT(sink_.kernels, SizeIs(0)) << "the reading behind a delivery usually comes at once";
@@ -59,8 +59,8 @@ TEST_F(AssemblerTest, AReadingThatNeverComesHoldsNothingForLong) {
 }
 
 TEST_F(AssemblerTest, WithoutAnyRateRecordsAreCounted) {
-  put(counter_at(40'000'000), {}, kFlushLane);
-  put(kernel_at(90'000'000, 92'000'000), {}, kFlushLane);
+  put(counter_at(40'000'000), {}, kFlushRing);
+  put(kernel_at(90'000'000, 92'000'000), {}, kFlushRing);
   assembler_->finish(now_);
   EXPECT_THAT(sink_.kernels, SizeIs(0));
   EXPECT_EQ(1u, sink_.lost(LossReason::kGpuNoClock));
@@ -78,7 +78,7 @@ class SetBack : public AssemblerTest {
   }
   void reading(std::uint64_t mono, std::uint64_t back) {
     put(wire::ClockSync{kRealOffset + mono - back, mono, kRealOffset + mono - back, mono, 0, 20, 0},
-        {}, kFlushLane);
+        {}, kFlushRing);
   }
   void one_call_began_at(std::uint64_t ns) {
     reading(2'200'000'000, kBack);
@@ -112,8 +112,8 @@ TEST_F(SetBack, WhatFitsNoClockIsOfTheNearest) {
 }
 
 TEST_F(AssemblerTest, SaysWhenCuptisClockBecomesAnother) {
-  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushLane);
-  put(wire::ClockSync{2'000'000, 20, kRealOffset + 20, 0, 2'000'050, 20, 0}, {}, kFlushLane);
+  put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushRing);
+  put(wire::ClockSync{2'000'000, 20, kRealOffset + 20, 0, 2'000'050, 20, 0}, {}, kFlushRing);
   ASSERT_THAT(sink_.notices, SizeIs(1));
   EXPECT_THAT(sink_.notices[0], HasSubstr("time-stamp counter since"));
 }

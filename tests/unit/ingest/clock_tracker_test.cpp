@@ -107,7 +107,7 @@ TEST(ClockTracker, ReadingsOfAnyNumberAreToldApart) {
   EXPECT_EQ(2u, clocks.segments().size());
 }
 
-TEST(ClockTracker, NumberOfPiecesAndErasIsBounded) {
+TEST(ClockTracker, NumberOfPiecesAndSegmentsIsBounded) {
   ClockTracker drifting, jumping;
   for (std::uint64_t i = 1; i < 20'000; ++i) {
     drifting.add(reading(i * 3000, i * 1000, 0));
@@ -128,10 +128,10 @@ TEST(ClockTracker, CounterAppearingInMidRunIsConvertedAtTheSessionsRate) {
   const ReadingPosition place = clocks.place(true);
   clocks.add(machine.counter(now + kMs));
   EXPECT_TRUE(clocks.is_settled(place)) << "the rate is known from before";
-  const ClockSegment& era = clocks.segments().back();
-  EXPECT_EQ(ClockSource::kCounter, era.source());
-  EXPECT_LT(era.rate_error(), 1e-7);
-  EXPECT_GT(era.baseline_ns(), 4000 * kMs);
+  const ClockSegment& segment = clocks.segments().back();
+  EXPECT_EQ(ClockSource::kCounter, segment.source());
+  EXPECT_LT(segment.rate_error(), 1e-7);
+  EXPECT_GT(segment.baseline_ns(), 4000 * kMs);
   for (const std::uint64_t long_ns : {1'000u, 37'001u, 999'999u}) {
     TimeSpan times{machine.ticks(now + 5000), machine.ticks(now + 5000 + long_ns)};
     ASSERT_TRUE(clocks.to_mono(&times, place, {}));

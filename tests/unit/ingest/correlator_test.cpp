@@ -14,12 +14,12 @@ class Owners : public AssemblerTest {
   static constexpr RingInfo kFirst{0, 100, 1}, kSecond{1, 101, 1}, kThird{2, 102, 1};
 
   void begin(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id, std::uint16_t scope,
-             const RingInfo& lane = kFirst) {
-    put(wire::OpBegin{ts, name("op"), 0, 0, -1, object, op_id, 0, 0, scope, 0}, {}, lane);
+             const RingInfo& ring = kFirst) {
+    put(wire::OpBegin{ts, name("op"), 0, 0, -1, object, op_id, 0, 0, scope, 0}, {}, ring);
   }
   void end(std::uint64_t ts, std::uint64_t object, std::uint32_t op_id,
-           const RingInfo& lane = kFirst) {
-    put(wire::OpEnd{ts, object, op_id, 0}, {}, lane);
+           const RingInfo& ring = kFirst) {
+    put(wire::OpEnd{ts, object, op_id, 0}, {}, ring);
   }
   /// A launch in an NVTX range inside an operator or range of PyTorch of this scope.
   void launch_in_a_range_inside(std::uint16_t scope) {

@@ -104,8 +104,8 @@ class AssemblerTest : public testing::Test {
     assembler_->seed_clock(0, kRealOffset);
   }
   template <typename R>
-  void put(const R& record, const std::string& tail = {}, const RingInfo& lane = {0, 100, 1}) {
-    assembler_->on(lane, record,
+  void put(const R& record, const std::string& tail = {}, const RingInfo& ring = {0, 100, 1}) {
+    assembler_->on(ring, record,
                    Tail{reinterpret_cast<const std::byte*>(tail.data()), tail.size()});
   }
   std::uint64_t name(const std::string& text) {
@@ -117,15 +117,15 @@ class AssemblerTest : public testing::Test {
     for (int i = 0; i < count; ++i) assembler_->end_round(now_ += 5'000'000);
   }
   void push(std::uint64_t ts, std::uint64_t id, std::uint32_t domain = 0,
-            const RingInfo& lane = {0, 100, 1}) {
-    put(wire::RangePush{ts, id, domain, 0, 0, 0, 0}, {}, lane);
+            const RingInfo& ring = {0, 100, 1}) {
+    put(wire::RangePush{ts, id, domain, 0, 0, 0, 0}, {}, ring);
   }
-  void pop(std::uint64_t ts, std::uint32_t domain = 0, const RingInfo& lane = {0, 100, 1}) {
-    put(wire::RangePop{ts, domain, 0}, {}, lane);
+  void pop(std::uint64_t ts, std::uint32_t domain = 0, const RingInfo& ring = {0, 100, 1}) {
+    put(wire::RangePop{ts, domain, 0}, {}, ring);
   }
   void launch(std::uint32_t correlation, std::uint64_t ts = 10, std::uint64_t stack = 0,
-              std::uint16_t api = 2, const RingInfo& lane = {0, 100, 1}) {
-    put(wire::Launch{ts, stack, correlation, api, 0, 211, lane.tid, 0, 0}, {}, lane);
+              std::uint16_t api = 2, const RingInfo& ring = {0, 100, 1}) {
+    put(wire::Launch{ts, stack, correlation, api, 0, 211, ring.tid, 0, 0}, {}, ring);
   }
   void api(std::uint32_t correlation, std::uint64_t start, std::uint64_t end,
            std::uint32_t domain = 2) {

@@ -159,37 +159,37 @@ TEST_F(CallsWithoutCallback, AKernelWaitsForNoneWhereCallsDoNotComeAsRecords) {
   EXPECT_THAT(sink_.kernels, SizeIs(1));
 }
 
-TEST(OwnerTrailTest, ForgetsTheOldestOfAThread) {
-  RangeHistory trail;
+TEST(RangeHistoryTest, ForgetsTheOldestOfAThread) {
+  RangeHistory history;
   constexpr std::uint64_t kTurns = 3 * RangeHistory::kMaxOfOne;
-  for (std::uint64_t i = 1; i <= kTurns; ++i) trail.enter(7, 10 * i, i);
-  EXPECT_EQ(trail.at(7, 10 * kTurns + 5), kTurns);
+  for (std::uint64_t i = 1; i <= kTurns; ++i) history.enter(7, 10 * i, i);
+  EXPECT_EQ(history.at(7, 10 * kTurns + 5), kTurns);
   const std::uint64_t kept = kTurns - RangeHistory::kMaxOfOne / 2 + 1;
-  EXPECT_EQ(trail.at(7, 10 * kept + 5), kept);
-  EXPECT_EQ(trail.at(7, 15), 0u);
+  EXPECT_EQ(history.at(7, 10 * kept + 5), kept);
+  EXPECT_EQ(history.at(7, 15), 0u);
 }
 
-TEST(OwnerTrailTest, ForgetsThreadsThatAreGone) {
-  RangeHistory trail;
-  trail.enter(1, 10, 1);
+TEST(RangeHistoryTest, ForgetsThreadsThatAreGone) {
+  RangeHistory history;
+  history.enter(1, 10, 1);
   std::uint64_t ts_ns = 100;
   for (std::uint32_t tid = 2; tid < 80; ++tid) {
     for (std::uint32_t i = 0; i < RangeHistory::kMaxOfOne; ++i) {
       ++ts_ns;
-      trail.enter(tid, ts_ns, ts_ns);
+      history.enter(tid, ts_ns, ts_ns);
     }
   }
-  EXPECT_EQ(trail.at(1, 20), 0u);
-  EXPECT_EQ(trail.at(2, 200), 0u);
-  EXPECT_EQ(trail.at(79, ts_ns), ts_ns);
+  EXPECT_EQ(history.at(1, 20), 0u);
+  EXPECT_EQ(history.at(2, 200), 0u);
+  EXPECT_EQ(history.at(79, ts_ns), ts_ns);
 }
 
-TEST(OwnerTrailTest, ATimeThatFallsIsTheOneBefore) {
-  RangeHistory trail;
-  trail.enter(1, 100, 5);
-  trail.enter(1, 90, 6);
-  EXPECT_EQ(trail.at(1, 95), 0u);
-  EXPECT_EQ(trail.at(1, 100), 6u);
+TEST(RangeHistoryTest, ATimeThatFallsIsTheOneBefore) {
+  RangeHistory history;
+  history.enter(1, 100, 5);
+  history.enter(1, 90, 6);
+  EXPECT_EQ(history.at(1, 95), 0u);
+  EXPECT_EQ(history.at(1, 100), 6u);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drops that a lane has not told of yet, by real lanes: told in time, and once.
+// Drops that a ring buffer has not told of yet, by real ring buffers: told in time, and once.
 #include <gmock/gmock.h>
 
 #include "daemon/ingest/decode/decoder.hpp"
@@ -11,28 +11,28 @@ namespace {
 
 using model::LossReason;
 
-class LaneDropsTest : public AssemblerTest {
+class RingDropsTest : public AssemblerTest {
  protected:
-  static constexpr std::uint32_t kLane = 7;  // a small one
-  LaneDropsTest() { assembler_->set_process_start(1); }
+  static constexpr std::uint32_t kRing = 7;  // a small one
+  RingDropsTest() { assembler_->set_process_start(1); }
 
-  /// As a thread that has the lane for itself from now on.
+  /// As a thread that has the ring buffer for itself from now on.
   wire::RingWriter claim(std::uint32_t tid) {
-    host_.entry(kLane).tid.store(tid);
+    host_.entry(kRing).tid.store(tid);
     state(wire::RingState::kActive);
-    wire::RingWriter lane(host_.ring_header(kLane), host_.ring_data(kLane), host_.capacity(kLane));
-    lane.push(wire::RingOpen{tid, 0, ts_}, ts_);
-    return lane;
+    wire::RingWriter ring(host_.ring_header(kRing), host_.ring_data(kRing), host_.capacity(kRing));
+    ring.push(wire::RingOpen{tid, 0, ts_}, ts_);
+    return ring;
   }
   void state(wire::RingState now) {
-    host_.entry(kLane).state.store(static_cast<std::uint32_t>(now));
+    host_.entry(kRing).state.store(static_cast<std::uint32_t>(now));
   }
-  bool push(wire::RingWriter& lane) { return lane.push(wire::RangePop{ts_, 0, 0}, ts_); }
-  /// Until the ring is full and `count` records found no room.
-  void drop(wire::RingWriter& lane, int count) {
-    while (push(lane)) {
+  bool push(wire::RingWriter& ring) { return ring.push(wire::RangePop{ts_, 0, 0}, ts_); }
+  /// Until the ring is full and `count` records found no component.
+  void drop(wire::RingWriter& ring, int count) {
+    while (push(ring)) {
     }
-    for (int i = 1; i < count; ++i) push(lane);
+    for (int i = 1; i < count; ++i) push(ring);
   }
   /// As a daemon that comes by at `ts_`.
   void drain() {
@@ -59,10 +59,10 @@ class LaneDropsTest : public AssemblerTest {
   std::uint64_t ts_ = 1'000'000;
 };
 
-TEST_F(LaneDropsTest, OfARingThatIsFullAtAWindowsEndAreTheWindows) {
-  auto lane = claim(42);
+TEST_F(RingDropsTest, OfARingThatIsFullAtAWindowsEndAreTheWindows) {
+  auto ring = claim(42);
   drain();
-  ts_ = 2'000'000, drop(lane, 17);
+  ts_ = 2'000'000, drop(ring, 17);
   ts_ = 3'000'000, drain();
   cut_window();
   ASSERT_EQ(17u, lost());
@@ -71,46 +71,46 @@ TEST_F(LaneDropsTest, OfARingThatIsFullAtAWindowsEndAreTheWindows) {
   EXPECT_EQ(3'000'000u, last().last_ns);
 }
 
-TEST_F(LaneDropsTest, AreNotCountedAgainWhenTheLaneTellsOfThem) {
-  auto lane = claim(42);
-  drop(lane, 17);
+TEST_F(RingDropsTest, AreNotCountedAgainWhenTheRingTellsOfThem) {
+  auto ring = claim(42);
+  drop(ring, 17);
   ts_ = 3'000'000, drain();
   cut_window();
   ts_ = 5'000'000;
-  ASSERT_TRUE(push(lane)) << "with it goes word of the drops";
+  ASSERT_TRUE(push(ring)) << "with it goes word of the drops";
   ts_ = 6'000'000, drain();
   cut_window();
   EXPECT_EQ(17u, lost());
 }
 
-TEST_F(LaneDropsTest, OfWhichSomeWereBookedTheOthersCountWhenTheyAreTold) {
-  auto lane = claim(42);
-  drop(lane, 17);
+TEST_F(RingDropsTest, OfWhichSomeWereBookedTheOthersCountWhenTheyAreTold) {
+  auto ring = claim(42);
+  drop(ring, 17);
   ts_ = 3'000'000, drain();
   cut_window();
-  drop(lane, 5);  // the ring has room: word of the 17 goes before
+  drop(ring, 5);  // the ring has room: word of the 17 goes before
   ts_ = 6'000'000, drain();
   cut_window();
   EXPECT_EQ(22u, lost());
   EXPECT_GE(last().first_ns, 3'000'000u) << "what was dropped before is another window's";
-  ts_ = 8'000'000, push(lane);
+  ts_ = 8'000'000, push(ring);
   ts_ = 9'000'000, drain();
   cut_window();
   EXPECT_EQ(22u, lost());
 }
 
-TEST_F(LaneDropsTest, OfOneWordPartIsKnownAndTheRestIsNews) {
-  auto lane = claim(42);
+TEST_F(RingDropsTest, OfOneWordPartIsKnownAndTheRestIsNews) {
+  auto ring = claim(42);
   drain();
-  drop(lane, 17);
+  drop(ring, 17);
   ts_ = 2'000'000, assembler_->begin_round(ts_);
   decoder_.report_drops(*assembler_);  // the ring stays full
   cut_window();
   ASSERT_EQ(17u, lost());
   ts_ = 3'000'000;
-  for (int i = 0; i < 5; ++i) ASSERT_FALSE(push(lane));
+  for (int i = 0; i < 5; ++i) ASSERT_FALSE(push(ring));
   drain();
-  push(lane);
+  push(ring);
   ts_ = 4'000'000, drain();
   cut_window();
   EXPECT_EQ(22u, lost());
@@ -118,9 +118,9 @@ TEST_F(LaneDropsTest, OfOneWordPartIsKnownAndTheRestIsNews) {
   EXPECT_EQ(2'000'000u, last().first_ns) << "what was dropped before is another window's";
 }
 
-TEST_F(LaneDropsTest, OfAThreadThatEndsAreToldAndNotTakenForTheNextOnes) {
-  auto lane = claim(42);
-  drop(lane, 17);
+TEST_F(RingDropsTest, OfAThreadThatEndsAreToldAndNotTakenForTheNextOnes) {
+  auto ring = claim(42);
+  drop(ring, 17);
   state(wire::RingState::kRetired);
   ts_ = 3'000'000, drain();
   assembler_->write_losses(ts_);
@@ -137,11 +137,11 @@ TEST_F(LaneDropsTest, OfAThreadThatEndsAreToldAndNotTakenForTheNextOnes) {
   EXPECT_EQ(43u, last().tid);
 }
 
-TEST_F(LaneDropsTest, ADamagedCountIsOneLoss) {
-  auto lane = claim(42);
-  push(lane);
+TEST_F(RingDropsTest, ADamagedCountIsOneLoss) {
+  auto ring = claim(42);
+  push(ring);
   drain();
-  host_.ring_header(kLane)->dropped.store(~0ULL - 3);
+  host_.ring_header(kRing)->dropped.store(~0ULL - 3);
   for (int i = 0; i < 3; ++i) drain();
   cut_window();
   EXPECT_EQ(0u, lost());

@@ -32,8 +32,8 @@ struct PlainView {
   wire::RingEntry* directory() const {
     return header().directory.resolve<wire::RingEntry>(base, bytes);
   }
-  wire::RingWriter writer(std::uint32_t lane) const {
-    wire::RingEntry& entry = directory()[lane];
+  wire::RingWriter writer(std::uint32_t ring) const {
+    wire::RingEntry& entry = directory()[ring];
     entry.state.store(static_cast<std::uint32_t>(wire::RingState::kActive));
     auto* at = entry.ring.resolve<wire::RingHeader>(base, bytes);
     return {at, reinterpret_cast<std::byte*>(at) + wire::kRingDataOffset, entry.capacity_bytes};
@@ -71,12 +71,12 @@ TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
   auto* stats = header.stats.resolve<wire::Stats>(plain.base, plain.bytes);
   EXPECT_EQ(layout.plan_offset, reinterpret_cast<std::uint8_t*>(plan) - plain.base);
   EXPECT_EQ(layout.stats_offset, reinterpret_cast<std::uint8_t*>(stats) - plain.base);
-  for (std::uint32_t lane = 0; lane < 8; ++lane) {
-    const wire::RingEntry& entry = plain.directory()[lane];
-    EXPECT_EQ(lane < 2 ? wire::kLargeRingBytes : wire::kSmallRingBytes, entry.capacity_bytes);
+  for (std::uint32_t ring = 0; ring < 8; ++ring) {
+    const wire::RingEntry& entry = plain.directory()[ring];
+    EXPECT_EQ(ring < 2 ? wire::kLargeRingBytes : wire::kSmallRingBytes, entry.capacity_bytes);
     auto* at = entry.ring.resolve<wire::RingHeader>(plain.base, plain.bytes);
     ASSERT_NE(nullptr, at);
-    EXPECT_EQ(reinterpret_cast<std::byte*>(host_.ring_header(lane)) - host_.ring_data(0),
+    EXPECT_EQ(reinterpret_cast<std::byte*>(host_.ring_header(ring)) - host_.ring_data(0),
               reinterpret_cast<std::byte*>(at) -
                   (reinterpret_cast<std::byte*>(plain.base) +
                    (host_.ring_data(0) - reinterpret_cast<std::byte*>(&host_.plan())) +
@@ -84,22 +84,22 @@ TEST_F(SegmentHostTest, TargetFindsEverythingThroughRelativePointers) {
   }
 }
 
-TEST(SharedSegment, ManyLargeLanesBeginWithSomeForDeliveries) {
+TEST(SharedSegment, ManyLargeRingsBeginWithSomeForDeliveries) {
   const SharedSegment::Size size{7, 2};
   auto made = SharedSegment::create(size, 1);
   ASSERT_TRUE(made.ok());
   const SharedSegment& host = made.value();
-  for (std::uint32_t lane = 0; lane < 9; ++lane) {
-    const std::uint64_t bytes = lane < 3   ? wire::kDeliveryRingBytes
-                                : lane < 7 ? wire::kLargeRingBytes
+  for (std::uint32_t ring = 0; ring < 9; ++ring) {
+    const std::uint64_t bytes = ring < 3   ? wire::kDeliveryRingBytes
+                                : ring < 7 ? wire::kLargeRingBytes
                                            : wire::kSmallRingBytes;
-    EXPECT_EQ(bytes, host.entry(lane).capacity_bytes);
-    EXPECT_EQ(bytes, host.capacity(lane));
-    const std::byte* end = host.ring_data(lane) + bytes;
-    const std::byte* next = lane == 8
+    EXPECT_EQ(bytes, host.entry(ring).capacity_bytes);
+    EXPECT_EQ(bytes, host.capacity(ring));
+    const std::byte* end = host.ring_data(ring) + bytes;
+    const std::byte* next = ring == 8
                                 ? reinterpret_cast<const std::byte*>(&host.plan()) -
                                       wire::segment_layout(7, 2).plan_offset + host.total_bytes()
-                                : reinterpret_cast<const std::byte*>(host.ring_header(lane + 1));
+                                : reinterpret_cast<const std::byte*>(host.ring_header(ring + 1));
     EXPECT_EQ(next, end);
   }
 }
@@ -133,13 +133,13 @@ struct Counting {
 };
 
 TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
-  // Given a child that pushes as fast as it can and says how much is in the lane
+  // Given a child that pushes as fast as it can and says how much is in the ring buffer
   const pid_t child = ::fork();
   if (child == 0) {
     const PlainView view(host_.fd(), host_.total_bytes());
-    auto lane = view.writer(0);
+    auto ring = view.writer(0);
     for (std::uint64_t i = 0;; ++i)
-      while (!lane.push(wire::Sample{i, 0, 1, 0, 0}, i)) {
+      while (!ring.push(wire::Sample{i, 0, 1, 0, 0}, i)) {
       }
   }
   Decoder decoder(host_);
@@ -149,7 +149,7 @@ TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   decoder.drain(sink);
-  // Then every record that came is whole and in order, and the lane is still good
+  // Then every record that came is whole and in order, and the ring buffer is still good
   EXPECT_TRUE(sink.ordered);
   EXPECT_EQ(0u, decoder.counts().corrupt_rings);
   EXPECT_EQ(0u, decoder.counts().malformed);
@@ -159,9 +159,9 @@ TEST_F(SegmentHostTest, KilledWriterLeavesOnlyWholeRecords) {
 
 struct Everything {
   template <typename R>
-  void on(const RingInfo& lane, const R&, const Tail& tail) {
+  void on(const RingInfo& ring, const R&, const Tail& tail) {
     kinds.push_back(R::kKind);
-    tids.push_back(lane.tid);
+    tids.push_back(ring.tid);
     bytes += tail.bytes;
   }
   std::vector<wire::Kind> kinds;
@@ -171,11 +171,11 @@ struct Everything {
 
 TEST_F(SegmentHostTest, DecoderSkipsUnknownKindsAndCountsThem) {
   const PlainView view(host_.fd(), host_.total_bytes());
-  auto lane = view.writer(0);
+  auto ring = view.writer(0);
   const std::uint64_t body[3] = {1, 2, 3};
-  lane.push_raw(static_cast<wire::Kind>(999), body, sizeof body, nullptr, 0, 0);
-  lane.push_raw(wire::Kind::kSample, body, 8, nullptr, 0, 0);  // too short
-  lane.push(wire::RangePop{1, 0, 0}, 0);
+  ring.push_raw(static_cast<wire::Kind>(999), body, sizeof body, nullptr, 0, 0);
+  ring.push_raw(wire::Kind::kSample, body, 8, nullptr, 0, 0);  // too short
+  ring.push(wire::RangePop{1, 0, 0}, 0);
   Decoder decoder(host_);
   Everything sink;
   decoder.drain(sink);
@@ -184,7 +184,7 @@ TEST_F(SegmentHostTest, DecoderSkipsUnknownKindsAndCountsThem) {
   EXPECT_EQ(1u, decoder.counts().malformed);
 }
 
-TEST_F(SegmentHostTest, DecoderGivesUpACorruptLaneAndReadsTheOthers) {
+TEST_F(SegmentHostTest, DecoderGivesUpACorruptRingAndReadsTheOthers) {
   const PlainView view(host_.fd(), host_.total_bytes());
   auto bad = view.writer(0), good = view.writer(1);
   bad.push(wire::RangePop{1, 0, 0}, 0);
@@ -200,7 +200,7 @@ TEST_F(SegmentHostTest, DecoderGivesUpACorruptLaneAndReadsTheOthers) {
   EXPECT_EQ(2u, decoder.counts().corrupt_rings);
 }
 
-TEST_F(SegmentHostTest, DecoderDrainsRetiredLanesThenFreesThemForTheNextThread) {
+TEST_F(SegmentHostTest, DecoderDrainsRetiredRingsThenFreesThemForTheNextThread) {
   const PlainView view(host_.fd(), host_.total_bytes());
   auto first = view.writer(0);
   first.push(wire::RingOpen{11, 1, 0}, 0);

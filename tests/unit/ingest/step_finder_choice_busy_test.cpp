@@ -75,7 +75,7 @@ TEST_F(StepFinderTest, BuildingAModelForLongIsNotTheStep) {
 }
 
 TEST_F(StepFinderTest, WhatTheCompilerTriesWhenItIsImportedIsNotTheStep) {
-  // Given a loop of torch._dynamo with more operator time than the program, of two lanes
+  // Given a loop of torch._dynamo with more operator time than the program, of two ring buffers
   const RingInfo worker{1, 101, 1};
   put(wire::LoopDef{kOther, 8, 5, 9, 0, 0});
   code(8, "/venv/torch/_dynamo/variables/torch_function.py", "populate");

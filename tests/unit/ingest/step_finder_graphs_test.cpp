@@ -342,7 +342,7 @@ class CountedGraphsTest : public GraphsTest {
     if (optimizer) told(wire::kMarkGraphCapture | wire::kMarkOptimizer);
     pass(50 * kMs);
   }
-  /// Of the last one nothing but its begin was told.
+  /// Of the last one nothing but its begin was reported.
   void expect_steps(std::size_t begun) { EXPECT_EQ(begun - 1, sink_.steps.size()); }
   bool asked() const { return rule_seen_.first == wire::StepRule::kNone; }
   void counted_replays(int count, std::uint64_t loop) {

@@ -23,10 +23,10 @@ class StepThreads : public StepFinderTest {
     loop(kLoop, 37, 60);
     stack(11, {kLoop});
   }
-  void turn(const RingInfo& lane, std::uint32_t flags = 0) {
-    iterate(kLoop, flags, lane);
-    op("aten::linear", 11, 300 * kUs, wire::kOpTopLevel, lane);
-    op("Optimizer.step#SGD.step", 11, 300 * kUs, wire::kOpTopLevel, lane);
+  void turn(const RingInfo& ring, std::uint32_t flags = 0) {
+    iterate(kLoop, flags, ring);
+    op("aten::linear", 11, 300 * kUs, wire::kOpTopLevel, ring);
+    op("Optimizer.step#SGD.step", 11, 300 * kUs, wire::kOpTopLevel, ring);
   }
 };
 

@@ -59,28 +59,28 @@ class StepFinderTest : public AssemblerTest {
         std::string(reinterpret_cast<const char*>(loops.data()), loops.size() * 8));
   }
   /// An iteration of the loop begins. Once the target has been told, it counts itself.
-  void iterate(std::uint64_t loop, std::uint32_t flags = 0, const RingInfo& lane = {0, 100, 1}) {
+  void iterate(std::uint64_t loop, std::uint32_t flags = 0, const RingInfo& ring = {0, 100, 1}) {
     const bool weak = (flags & wire::kMarkInferred) != 0 && (flags & wire::kMarkLoopEntry) == 0;
     const auto [rule, key] = rule_seen_;
     if (rule == wire::StepRule::kNone)
-      put(wire::LoopMark{t_, loop, flags, 0}, {}, lane);
+      put(wire::LoopMark{t_, loop, flags, 0}, {}, ring);
     else if (key == loop && (rule == wire::StepRule::kLoopInferred || !weak) &&
-             (heard_.rule_tid == lane.tid || ended_.contains(heard_.rule_tid)))
+             (heard_.rule_tid == ring.tid || ended_.contains(heard_.rule_tid)))
       put(wire::StepMark{t_, counted_++, static_cast<std::uint32_t>(wire::StepSource::kLoop),
                          wire::kStepBegin |
                              ((flags & wire::kMarkLoopEntry) != 0 ? wire::kStepLoopEntry : 0),
                          0},
-          {}, lane);
+          {}, ring);
   }
   void op(const std::string& text, std::uint64_t stack, std::uint64_t took_ns,
-          std::uint16_t flags = wire::kOpTopLevel, const RingInfo& lane = {0, 100, 1}) {
+          std::uint16_t flags = wire::kOpTopLevel, const RingInfo& ring = {0, 100, 1}) {
     if (recording_) {
       const std::uint16_t scope = text.rfind("aten::", 0) == 0 ? 0 : 7;
       const std::uint64_t id = name(text);
       ++object_;
-      put(wire::OpBegin{t_, id, stack, 0, sequence_, object_, ++op_, 0, 0, scope, flags}, {}, lane);
+      put(wire::OpBegin{t_, id, stack, 0, sequence_, object_, ++op_, 0, 0, scope, flags}, {}, ring);
       t_ += took_ns;
-      put(wire::OpEnd{t_, object_, op_, 0}, {}, lane);
+      put(wire::OpEnd{t_, object_, op_, 0}, {}, ring);
     } else {
       t_ += took_ns;
     }

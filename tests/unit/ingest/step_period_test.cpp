@@ -145,7 +145,7 @@ TEST_F(Training, WithAnEvaluationNowAndThenIsNotASingleStep) {
 class UpdatesUncounted : public Repetition, public testing::WithParamInterface<std::size_t> {};
 
 TEST_P(UpdatesUncounted, OfOptimizersCutsWhereTheLastOfThemEnds) {
-  const RingInfo lane{0, 100, 1};
+  const RingInfo ring{0, 100, 1};
   initialise();
   std::vector<std::uint64_t> ends;
   std::size_t known_from = 0;
@@ -163,7 +163,7 @@ TEST_P(UpdatesUncounted, OfOptimizersCutsWhereTheLastOfThemEnds) {
       put(wire::StepMark{ends.back(), counted_++,
                          static_cast<std::uint32_t>(wire::StepSource::kOptimizer), wire::kStepBegin,
                          0},
-          {}, lane);
+          {}, ring);
   }
   finish();
   ASSERT_GT(counted_, 10u);

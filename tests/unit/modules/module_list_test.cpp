@@ -30,7 +30,7 @@ namespace {
 constexpr char kName[] = "libmodules_arriving.so";
 const std::string kPath = std::string(MODULES_FOLDER) + "/" + kName;
 
-/// The library, opened by another thread that stays in its constructor until let go.
+/// The library, opened by another thread that stays in its constructor until detached.
 class Arriving {
  public:
   Arriving() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs use NVTX through NVIDIA's own header; what they do comes out of the lanes.
+// Programs use NVTX through NVIDIA's own header; what they do comes out of the ring buffers.
 //
 // Context:  tests
 #include <gtest/gtest.h>

@@ -222,7 +222,7 @@ TEST_P(QuickFrames, AreComparedOneByOne) {
   const std::uint32_t version = stack.version();
   stack.capture(hot::current_tid(), 0);
   EXPECT_EQ(stack.version(), version);
-  // Deeper, less deep, elsewhere: what is told is what the frames are.
+  // Deeper, less deep, elsewhere: what is reported is what the frames are.
   const std::uint64_t tops[] = {python.frame(outer_code, inner, 2), outer,
                                 python.frame(inner_code, outer, 4), inner};
   for (const std::uint64_t top : tops) {

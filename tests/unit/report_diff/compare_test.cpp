@@ -123,13 +123,13 @@ TEST(Compare, TimeOfAnOperatorIsClaimedWhereWhatItDoesWithinChanged) {
   // op0 is in op1's outer range; op0 calls op2 more often.
   SyntheticProgram program(11);
   const auto made = [&](double calls, double factor) {
-    StepProfile side =
+    StepProfile profile =
         program.run(usual_times(), 40, {.step = 0.01, .own = 0.001, .spikes = 0}, 0, factor);
-    NameRow outer{"outer", NameKind::kRange, side.names[0].cells, {}, 40};
+    NameRow outer{"outer", NameKind::kRange, profile.names[0].cells, {}, 40};
     for (StepCell& cell : outer.cells) cell.self_ns = 0;
-    side.names.push_back(outer);
-    side.calls = {{0, 2, 40 * calls, 40 * calls * 3e5}, {16, 0, 40, 40 * 4e6 * factor}};
-    return side;
+    profile.names.push_back(outer);
+    profile.calls = {{0, 2, 40 * calls, 40 * calls * 3e5}, {16, 0, 40, 40 * 4e6 * factor}};
+    return profile;
   };
   const ProcessDiff same_calls = compare(made(5, 1), made(5, 1.6), {});
   EXPECT_FALSE(find(same_calls, "outer")->significant);
@@ -247,10 +247,10 @@ TEST(Compare, ASlowerStepIsClaimedWhereItsOperatorsAreNot) {
 TEST(Compare, MemoryIsClaimedFromFivePerCentAndAMebibyteOn) {
   SyntheticProgram program(13);
   const auto with = [&](std::uint64_t bytes) {
-    StepProfile side = program.run(usual_times(), 40, {});
-    side.memory[0].peak_allocated_bytes = bytes;
-    for (std::uint32_t i = 0; i < 40; ++i) side.memory[0].peak_by_cell[i] = bytes;
-    return side;
+    StepProfile profile = program.run(usual_times(), 40, {});
+    profile.memory[0].peak_allocated_bytes = bytes;
+    for (std::uint32_t i = 0; i < 40; ++i) profile.memory[0].peak_by_cell[i] = bytes;
+    return profile;
   };
   constexpr std::uint64_t kMiB = 1 << 20;
   EXPECT_TRUE(compare(with(100 * kMiB), with(107 * kMiB), {}).memory.at(0).significant);

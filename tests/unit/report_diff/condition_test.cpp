@@ -114,14 +114,14 @@ TEST_F(Holds, TooFewStepsToTellIsSaid) {
 }
 
 TEST_F(Holds, WhatIsNotThereIsSaid) {
-  const auto sentence = [&](const std::string& text) {
+  const auto message = [&](const std::string& text) {
     const auto result = diff::evaluate_condition(parse_condition(text).value(), diff_);
     EXPECT_FALSE(result.ok());
     return result.ok() ? "" : result.error().message;
   };
-  EXPECT_THAT(sentence("operator:op99 > +5%"), HasSubstr("nothing of that name was recorded"));
-  EXPECT_THAT(sentence("operator:op > +5%"), HasSubstr("16 names contain 'op'"));
-  EXPECT_THAT(sentence("kernel_time > +5%"), HasSubstr("no GPU work"));
+  EXPECT_THAT(message("operator:op99 > +5%"), HasSubstr("nothing of that name was recorded"));
+  EXPECT_THAT(message("operator:op > +5%"), HasSubstr("16 names contain 'op'"));
+  EXPECT_THAT(message("kernel_time > +5%"), HasSubstr("no GPU work"));
 }
 
 }  // namespace

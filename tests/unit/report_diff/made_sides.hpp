@@ -38,11 +38,11 @@ class SyntheticProgram {
   /// A run: operators op0, op1, … with these times of a step, times `factor` for one of them.
   StepProfile run(const std::vector<double>& times_ns, std::size_t steps, const Noise& noise,
                   std::size_t slow = ~std::size_t{0}, double factor = 1) {
-    StepProfile side;
-    side.has_steps = true;
-    side.steps = steps;
-    for (auto& values : side.by_cell) values.assign(steps, 0);
-    std::vector<double>& lengths = side.by_cell[0];
+    StepProfile profile;
+    profile.has_steps = true;
+    profile.steps = steps;
+    for (auto& values : profile.by_cell) values.assign(steps, 0);
+    std::vector<double>& lengths = profile.by_cell[0];
     const double all = std::exp(noise.drift * normal_(random_));
     for (std::size_t i = 0; i < times_ns.size(); ++i) {
       NameRow row{
@@ -61,9 +61,9 @@ class SyntheticProgram {
         const auto time = static_cast<float>(ns);
         row.cells.push_back({static_cast<std::uint32_t>(step), 1, time, time, 0, 0});
       }
-      side.names.push_back(std::move(row));
+      profile.names.push_back(std::move(row));
     }
-    return side;
+    return profile;
   }
 
  private:

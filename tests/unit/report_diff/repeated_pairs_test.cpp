@@ -71,8 +71,8 @@ TEST(Repeats, ThreePairsClaimWhatAllOfThemShow) {
   EXPECT_THAT(text, HasSubstr("3 pairs of recordings: "));
   EXPECT_THAT(text, HasSubstr("of the step, shown by 3 of 3 pairs\n"));
   EXPECT_THAT(text, HasSubstr("\n* op2 "));
-  const std::vector<CheckResult> claims = significant_findings(diff.processes[0], diff.pairs());
-  EXPECT_THAT(claims.back().evidence, Contains(HasSubstr("shown by 3 of 3 pairs")));
+  const std::vector<CheckResult> findings = significant_findings(diff.processes[0], diff.pairs());
+  EXPECT_THAT(findings.back().evidence, Contains(HasSubstr("shown by 3 of 3 pairs")));
   EXPECT_THAT(diff_json(diff), HasSubstr("\"shown_by\""));
 }
 
@@ -176,9 +176,9 @@ TEST(Repeats, SimulatedAndRealGpusAreNotMixed) {
   SyntheticProgram program(5);
   const auto pair = [&](bool simulated) {
     StepProfile before = program.run(usual_times(), 40, kCalm), after = before;
-    for (StepProfile* side : {&before, &after}) side->names[3].kind = NameKind::kKernel;
-    for (StepProfile* side : {&before, &after})
-      for (StepCell& cell : side->names[3].cells) cell.self_device_ns = 100;
+    for (StepProfile* profile : {&before, &after}) profile->names[3].kind = NameKind::kKernel;
+    for (StepProfile* profile : {&before, &after})
+      for (StepCell& cell : profile->names[3].cells) cell.self_device_ns = 100;
     Diff diff = pair_of(std::move(before), std::move(after));
     diff.simulated = simulated;
     return diff;

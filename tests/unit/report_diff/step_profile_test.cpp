@@ -16,16 +16,16 @@ using testing::HasSubstr;
 class SideTest : public gpuprof::test::ExportTest {
  protected:
   StepProfile read(bool ignore_steps = false) {
-    auto side =
+    auto profile =
         read_step_profile(session_, session_.processes.at(0), {window_}, {ignore_steps, {}});
-    EXPECT_TRUE(side.ok());
-    return side.take();
+    EXPECT_TRUE(profile.ok());
+    return profile.take();
   }
-  static const NameRow& row(const StepProfile& side, const std::string& name) {
-    for (const NameRow& one : side.names)
+  static const NameRow& row(const StepProfile& profile, const std::string& name) {
+    for (const NameRow& one : profile.names)
       if (one.name == name) return one;
     ADD_FAILURE() << "no " << name;
-    return side.names.front();
+    return profile.names.front();
   }
   static model::Operator child(model::Operator op, model::RangeId parent) {
     op.parent = parent;
@@ -41,15 +41,15 @@ TEST_F(SideTest, SelfTimeIsWithoutWhatIsCalled) {
     to.on(op(1, 1, 10, 90));
     to.on(step(0, 0, 100));
   });
-  const StepProfile side = read();
-  ASSERT_EQ(1u, side.cells());
-  EXPECT_FLOAT_EQ(50'000, row(side, "outer").cells.at(0).self_ns);
-  EXPECT_FLOAT_EQ(80'000, row(side, "outer").cells.at(0).total_ns);
-  EXPECT_FLOAT_EQ(30'000, row(side, "inner").cells.at(0).self_ns);
-  ASSERT_EQ(1u, side.calls.size());
-  EXPECT_EQ("outer", side.names[side.calls[0].parent].name);
-  EXPECT_EQ("inner", side.names[side.calls[0].child].name);
-  EXPECT_DOUBLE_EQ(1, side.calls[0].calls);
+  const StepProfile profile = read();
+  ASSERT_EQ(1u, profile.cells());
+  EXPECT_FLOAT_EQ(50'000, row(profile, "outer").cells.at(0).self_ns);
+  EXPECT_FLOAT_EQ(80'000, row(profile, "outer").cells.at(0).total_ns);
+  EXPECT_FLOAT_EQ(30'000, row(profile, "inner").cells.at(0).self_ns);
+  ASSERT_EQ(1u, profile.calls.size());
+  EXPECT_EQ("outer", profile.names[profile.calls[0].parent].name);
+  EXPECT_EQ("inner", profile.names[profile.calls[0].child].name);
+  EXPECT_DOUBLE_EQ(1, profile.calls[0].calls);
 }
 
 TEST_F(SideTest, CallsOfManyNamesInOneAreEachCounted) {
@@ -63,10 +63,10 @@ TEST_F(SideTest, CallsOfManyNamesInOneAreEachCounted) {
     to.on(op(1, 1, 10, 900));
     to.on(step(0, 0, 1000));
   });
-  const StepProfile side = read();
-  ASSERT_EQ(kNames, side.calls.size());
-  for (const CallEdge& call : side.calls) {
-    EXPECT_EQ("outer", side.names[call.parent].name);
+  const StepProfile profile = read();
+  ASSERT_EQ(kNames, profile.calls.size());
+  for (const CallEdge& call : profile.calls) {
+    EXPECT_EQ("outer", profile.names[call.parent].name);
     EXPECT_DOUBLE_EQ(2, call.calls);
     EXPECT_DOUBLE_EQ(2'000, call.ns);
   }
@@ -90,12 +90,12 @@ TEST_F(SideTest, KnownNamesKeepTheirRowsOnceThereIsNoRoomForNewOnes) {
     run(1);
     run(kFull);
   });
-  const StepProfile side = read();
-  EXPECT_EQ(kMaxNames + 1, side.names.size());
-  EXPECT_DOUBLE_EQ(2, row(side, "op1").calls);
-  EXPECT_DOUBLE_EQ(2, row(side, "op" + std::to_string(kFull)).calls);
-  EXPECT_DOUBLE_EQ(2 * kNew, row(side, "(other)").calls);
-  EXPECT_EQ(kNew, side.other_names);
+  const StepProfile profile = read();
+  EXPECT_EQ(kMaxNames + 1, profile.names.size());
+  EXPECT_DOUBLE_EQ(2, row(profile, "op1").calls);
+  EXPECT_DOUBLE_EQ(2, row(profile, "op" + std::to_string(kFull)).calls);
+  EXPECT_DOUBLE_EQ(2 * kNew, row(profile, "(other)").calls);
+  EXPECT_EQ(kNew, profile.other_names);
 }
 
 TEST_F(SideTest, AnOperatorThatCallsItselfIsCountedOnceInItsTotal) {
@@ -106,10 +106,10 @@ TEST_F(SideTest, AnOperatorThatCallsItselfIsCountedOnceInItsTotal) {
     to.on(op(3, 1, 92, 95));
     to.on(step(0, 0, 100));
   });
-  const StepProfile side = read();
-  EXPECT_FLOAT_EQ(83'000, row(side, "twice").cells.at(0).total_ns);
-  EXPECT_FLOAT_EQ(83'000, row(side, "twice").cells.at(0).self_ns);
-  EXPECT_FLOAT_EQ(3, row(side, "twice").cells.at(0).calls);
+  const StepProfile profile = read();
+  EXPECT_FLOAT_EQ(83'000, row(profile, "twice").cells.at(0).total_ns);
+  EXPECT_FLOAT_EQ(83'000, row(profile, "twice").cells.at(0).self_ns);
+  EXPECT_FLOAT_EQ(3, row(profile, "twice").cells.at(0).calls);
 }
 
 TEST_F(SideTest, WorkCountsToTheStepItBeganInAndGpuWorkToThatOfItsLaunch) {
@@ -126,15 +126,15 @@ TEST_F(SideTest, WorkCountsToTheStepItBeganInAndGpuWorkToThatOfItsLaunch) {
     to.on(step(1, 100, 200));
     to.on(step(2, 300, 400));
   });
-  const StepProfile side = read();
-  ASSERT_EQ(1u, row(side, "gemm").cells.size());
-  EXPECT_EQ(0u, row(side, "gemm").cells.at(0).index);
-  EXPECT_FLOAT_EQ(20'000, row(side, "gemm").cells.at(0).total_device_ns);
-  ASSERT_EQ(1u, row(side, "mm").cells.size());
-  EXPECT_FLOAT_EQ(20'000, row(side, "mm").cells.at(0).total_device_ns);
-  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kKernel).at(0));
-  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kGpuBusy).at(1));  // when it ran
-  EXPECT_DOUBLE_EQ(1, side.of(StepMeasure::kKernels).at(0));
+  const StepProfile profile = read();
+  ASSERT_EQ(1u, row(profile, "gemm").cells.size());
+  EXPECT_EQ(0u, row(profile, "gemm").cells.at(0).index);
+  EXPECT_FLOAT_EQ(20'000, row(profile, "gemm").cells.at(0).total_device_ns);
+  ASSERT_EQ(1u, row(profile, "mm").cells.size());
+  EXPECT_FLOAT_EQ(20'000, row(profile, "mm").cells.at(0).total_device_ns);
+  EXPECT_DOUBLE_EQ(20'000, profile.of(StepMeasure::kKernel).at(0));
+  EXPECT_DOUBLE_EQ(20'000, profile.of(StepMeasure::kGpuBusy).at(1));  // when it ran
+  EXPECT_DOUBLE_EQ(1, profile.of(StepMeasure::kKernels).at(0));
 }
 
 TEST_F(SideTest, GpuWorkThatIsToldBeforeItsLaunchFindsIt) {
@@ -148,11 +148,11 @@ TEST_F(SideTest, GpuWorkThatIsToldBeforeItsLaunchFindsIt) {
     to.on(step(0, 0, 100));
     to.on(step(1, 100, 200));
   });
-  const StepProfile side = read();
-  EXPECT_FLOAT_EQ(20'000, row(side, "mm").cells.at(0).self_device_ns);
-  EXPECT_FLOAT_EQ(20'000, row(side, "outer").cells.at(0).total_device_ns);
-  EXPECT_FLOAT_EQ(0, row(side, "outer").cells.at(0).self_device_ns);
-  EXPECT_DOUBLE_EQ(20'000, side.of(StepMeasure::kKernel).at(0));
+  const StepProfile profile = read();
+  EXPECT_FLOAT_EQ(20'000, row(profile, "mm").cells.at(0).self_device_ns);
+  EXPECT_FLOAT_EQ(20'000, row(profile, "outer").cells.at(0).total_device_ns);
+  EXPECT_FLOAT_EQ(0, row(profile, "outer").cells.at(0).self_device_ns);
+  EXPECT_DOUBLE_EQ(20'000, profile.of(StepMeasure::kKernel).at(0));
 }
 
 TEST_F(SideTest, SlowStepsAtTheBeginAreWarmUp) {
@@ -175,13 +175,13 @@ TEST_F(SideTest, ManyStepsBecomeCellsOfSeveral) {
       to.on(step(i, i * 10, i * 10 + 10));
     }
   });
-  const StepProfile side = read();
-  EXPECT_EQ(kSteps, side.steps);
-  EXPECT_EQ(4u, side.steps_per_cell);
-  EXPECT_EQ(750u, side.cells());
-  for (const double length : side.of(StepMeasure::kLength)) EXPECT_DOUBLE_EQ(10'000, length);
-  ASSERT_EQ(750u, row(side, "mm").cells.size());
-  for (const StepCell& cell : row(side, "mm").cells) {
+  const StepProfile profile = read();
+  EXPECT_EQ(kSteps, profile.steps);
+  EXPECT_EQ(4u, profile.steps_per_cell);
+  EXPECT_EQ(750u, profile.cells());
+  for (const double length : profile.of(StepMeasure::kLength)) EXPECT_DOUBLE_EQ(10'000, length);
+  ASSERT_EQ(750u, row(profile, "mm").cells.size());
+  for (const StepCell& cell : row(profile, "mm").cells) {
     EXPECT_FLOAT_EQ(1, cell.calls);
     EXPECT_FLOAT_EQ(4'000, cell.total_ns);
   }
@@ -193,10 +193,10 @@ TEST_F(SideTest, WithoutStepsTheRecordingIsCutIntoSlices) {
     for (int i = 0; i < 100; ++i)
       to.on(op(static_cast<model::RangeId>(i) + 1, 1, i * 10, i * 10 + 5));
   });
-  const StepProfile side = read();
-  EXPECT_FALSE(side.has_steps);
-  EXPECT_EQ(kSliceCount, side.cells());
-  EXPECT_EQ(kSliceCount, row(side, "mm").cells.size());
+  const StepProfile profile = read();
+  EXPECT_FALSE(profile.has_steps);
+  EXPECT_EQ(kSliceCount, profile.cells());
+  EXPECT_EQ(kSliceCount, row(profile, "mm").cells.size());
 }
 
 TEST_F(SideTest, RanksAreComparedWithTheirOwnAndTheOthersNamed) {
@@ -252,9 +252,9 @@ TEST_F(SideTest, WorkThatLastsBeyondTheRecordingCountsForItsLastSlice) {
     endless.end_ns = kStart + (1ULL << 52);
     to.on(endless);
   });
-  const StepProfile side = read();
-  EXPECT_FALSE(side.has_steps);
-  const std::vector<double>& busy = side.of(StepMeasure::kGpuBusy);
+  const StepProfile profile = read();
+  EXPECT_FALSE(profile.has_steps);
+  const std::vector<double>& busy = profile.of(StepMeasure::kGpuBusy);
   ASSERT_EQ(busy.size(), kSliceCount);
   EXPECT_GT(busy.back(), 1e15);
   EXPECT_LT(busy[kSliceCount - 2], 1e6);

@@ -31,11 +31,11 @@ const rapidjson::Value& cell(const rapidjson::Value& table, unsigned row, const 
   return table;
 }
 
-std::string sentences(const rapidjson::Value& groups) {
+std::string messages(const rapidjson::Value& groups) {
   std::string all;
   for (const auto& group : groups.GetArray())
-    for (const auto& sentence : group["sentences"].GetArray())
-      all += std::string(sentence.GetString()) + "\n";
+    for (const auto& message : group["sentences"].GetArray())
+      all += std::string(message.GetString()) + "\n";
   return all;
 }
 
@@ -99,11 +99,12 @@ TEST(DiffPageData, HasEachFigureOfANameAndWhatIsClaimed) {
   EXPECT_TRUE(cell(table, 1, "limit").IsNull()) << "nothing to compare, so nothing to bound";
   EXPECT_STREQ(cell(table, 2, "change").GetString(), "gone");
   EXPECT_EQ(cell(table, 2, "significant").GetInt(), 0);
-  const auto& claims = document["processes"][0]["claims"];
-  ASSERT_EQ(claims.Size(), 2u);
-  EXPECT_THAT(claims[0]["sentence"].GetString(), HasSubstr("2.000 ms → 2.500 ms a step, +25.0 %"));
+  const auto& findings = document["processes"][0]["claims"];
+  ASSERT_EQ(findings.Size(), 2u);
+  EXPECT_THAT(findings[0]["sentence"].GetString(),
+              HasSubstr("2.000 ms → 2.500 ms a step, +25.0 %"));
   EXPECT_STREQ(document["processes"][0]["verdict"].GetString(), "2 significant changes");
-  const std::string limits = sentences(document["processes"][0]["limits"]);
+  const std::string limits = messages(document["processes"][0]["limits"]);
   EXPECT_THAT(limits, HasSubstr("1 name is only before"));
   EXPECT_THAT(limits, HasSubstr("1 name is only after"));
 }
@@ -149,7 +150,7 @@ TEST(DiffPageData, SaysHowManyRowsItLeavesOut) {
   const auto& part = document["processes"][0];
   EXPECT_EQ(part["operators"][0]["rows"].Size(), 120u);
   EXPECT_EQ(part["operators"][0]["left_out"].GetInt(), 380);
-  EXPECT_THAT(sentences(part["limits"]), HasSubstr("380 of the operators"));
+  EXPECT_THAT(messages(part["limits"]), HasSubstr("380 of the operators"));
 }
 
 TEST(DiffPageData, HasNoMoreClaimsThanRowsAndSaysSo) {
@@ -161,7 +162,7 @@ TEST(DiffPageData, HasNoMoreClaimsThanRowsAndSaysSo) {
   const auto& part = document["processes"][0];
   EXPECT_STREQ(part["verdict"].GetString(), "300 significant changes");
   EXPECT_EQ(part["claims"].Size(), 120u);
-  EXPECT_THAT(sentences(part["limits"]), HasSubstr("180 of the significant changes"));
+  EXPECT_THAT(messages(part["limits"]), HasSubstr("180 of the significant changes"));
 }
 
 TEST(DiffPageData, KeepsNamesAsTheyAreAndCutsLongOnes) {
@@ -207,7 +208,7 @@ TEST(DiffPageData, SaysWhatDiffersAndWhatCannotBeCompared) {
   const auto document = parsed(diff);
   const auto& part = document["processes"][0];
   EXPECT_EQ(part["notes"].Size(), 2u);
-  const std::string limits = sentences(part["limits"]);
+  const std::string limits = messages(part["limits"]);
   for (const char* words : {"rank 3", "only 4 steps", "no stacks: not allowed",
                             "too few are large enough to tell from them what the machine did"})
     EXPECT_THAT(limits, HasSubstr(words));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that our signal would harm: those that block it, are traced, or came under a filter.
+// Threads that the sampling signal would harm: those that block it, are traced, or came under a
+// filter.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -128,8 +129,8 @@ TEST_P(LeftOut, AThreadThatAskedForASecondSpellIsStillLeftOut) {
   EXPECT_LE(cut, 1);
 }
 
-// Blocks `set`, is sent our signal, works, and takes what waits; with `until_moved` until the
-// worker has seen one wait. How many of those that were sent are missing.
+// Blocks `set`, is sent the sampling signal, works, and takes what waits; with `until_moved` until
+// the worker has seen one wait. How many of those that were sent are missing.
 long own_signals_missing(const sigset_t& set, int ours, bool until_moved) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   constexpr int kSent = 5, kMax = 600;
@@ -213,11 +214,11 @@ bool filter_out(std::uint32_t first, std::uint32_t second) {
 
 TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
   if (!begin()) GTEST_SKIP() << "not allowed here, or a sanitizer";
-  static std::atomic<int> said;
-  said = 0;
+  static std::atomic<int> output;
+  output = 0;
   hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t,
                                  const char* text) {
-    said += std::strstr(text, "filter that may end them") != nullptr;
+    output += std::strstr(text, "filter that may end them") != nullptr;
   };
 
   std::uint32_t tid = 0;
@@ -230,7 +231,7 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it gets a trigger
     filtered = filter_out(SYS_gettid, other);
     spin(1.2);
-    spin_until([] { return said > 0; });
+    spin_until([] { return output > 0; });
     until_ns = base::mono_ns();
     spin(0.8);
   });
@@ -240,10 +241,10 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
 
   if (!filtered) GTEST_SKIP() << "no filters here";
   EXPECT_EQ(running_of(tid, until_ns), 0);
-  EXPECT_EQ(said, 1);
+  EXPECT_EQ(output, 1);
 }
 
-// Traces every thread of the parent for a while; returns how often our signal stopped one.
+// Traces every thread of the parent for a while; returns how often the sampling signal stopped one.
 [[noreturn]] void trace_parent(pid_t parent, int signal, int report) {
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(parent) + "/task"))
@@ -266,7 +267,8 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
   _exit(told == sizeof stops ? 0 : 1);  // its threads go on untraced
 }
 
-// How often our signal stops this process, which is traced for a while; -1: not allowed here.
+// How often the sampling signal stops this process, which is traced for a while; -1: not allowed
+// here.
 int stops_under_a_tracer() {
   int ends[2];
   if (pipe(ends) != 0) return -1;

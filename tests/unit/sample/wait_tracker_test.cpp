@@ -41,21 +41,21 @@ class Script {
 /// What the sampler makes of it (off_cpu.cpp), stacks left out.
 std::uint64_t told(const Script& script, std::uint64_t first, std::uint64_t until) {
   WaitTracker memory;
-  std::uint64_t sum = 0, told_ns = 0, stands_for = 0, over_told_ns = 0;
+  std::uint64_t sum = 0, reported_ns = 0, stands_for = 0, over_reported_ns = 0;
   bool probed = false;
   for (std::uint64_t now = first; now < until; now = std::max(now + 1, memory.due_ns())) {
     const WaitTracker::Observation seen = memory.observe(now, script.cpu(now));
-    if (over_told_ns != 0) sum += memory.unreported_end(over_told_ns).weight_ns;
-    over_told_ns = 0;
+    if (over_reported_ns != 0) sum += memory.unreported_end(over_reported_ns).weight_ns;
+    over_reported_ns = 0;
     if (seen == WaitTracker::Observation::kAsleep) {
-      sum += now - (told_ns != 0 ? told_ns : memory.began_ns());
-      told_ns = now;
+      sum += now - (reported_ns != 0 ? reported_ns : memory.began_ns());
+      reported_ns = now;
     } else if (seen == WaitTracker::Observation::kMoved) {
-      if (told_ns != 0)
-        over_told_ns = told_ns;
+      if (reported_ns != 0)
+        over_reported_ns = reported_ns;
       else if (probed)
         sum += stands_for;
-      told_ns = 0;
+      reported_ns = 0;
       probed = false;
       if (memory.wants_probe()) {
         probed = script.waits(now);

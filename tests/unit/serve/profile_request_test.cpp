@@ -89,7 +89,7 @@ TEST(InjectRequest, IsRefusedWhereTheClientDoesNotWaitLongEnough) {
   for (const std::uint64_t remaining_ns : {std::uint64_t{0}, kSecondNs}) {
     EXPECT_FALSE(make_capture_plan(ask, wire::kTraceAll, kNowNs, remaining_ns, &refused));
     EXPECT_EQ(refused.kind, RejectReason::kTooLate);
-    EXPECT_NE(refused.sentence.find("too short"), std::string::npos);
+    EXPECT_NE(refused.message.find("too short"), std::string::npos);
   }
   ask.start_ns = kNowNs + 30 * kSecondNs;
   EXPECT_FALSE(make_capture_plan(ask, wire::kTraceAll, kNowNs, 20 * kSecondNs, &refused));
@@ -108,7 +108,7 @@ TEST(InjectRequest, IsRefusedWithoutADurationOrWithAnAbsurdOne) {
   ask.duration_ms = 1;
   ask.start_ns = ~0ULL;
   EXPECT_FALSE(make_capture_plan(ask, wire::kTraceAll, kNowNs, std::nullopt, &refused));
-  EXPECT_NE(refused.sentence.find("clocks"), std::string::npos);
+  EXPECT_NE(refused.message.find("clocks"), std::string::npos);
 }
 
 }  // namespace

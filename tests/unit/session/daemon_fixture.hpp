@@ -35,14 +35,14 @@ namespace gpuprof::session {
 inline void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 /// One launch and its kernel, `n`th of this agent.
-inline void launch(wire::RingWriter& lane, std::uint32_t n, std::uint32_t tid) {
+inline void launch(wire::RingWriter& ring, std::uint32_t n, std::uint32_t tid) {
   const std::string name = "_Z6kernelv";
   const std::uint64_t name_id = base::hash_bytes(name.data(), name.size());
   const std::uint64_t now = base::mono_ns(), real = base::real_ns();
-  lane.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now, name.data(),
+  ring.push(wire::StringDef{name_id, static_cast<std::uint32_t>(name.size()), 0}, now, name.data(),
             static_cast<std::uint32_t>(name.size()));
-  lane.push(wire::Launch{now, 0, n, 2, 0, 211, tid, 0, 0}, now);
-  lane.push(wire::ApiCall{real, real + 5000, name_id, 211, 2, n, tid, 0, 0}, now);
+  ring.push(wire::Launch{now, 0, n, 2, 0, 211, tid, 0, 0}, now);
+  ring.push(wire::ApiCall{real, real + 5000, name_id, 211, 2, n, tid, 0, 0}, now);
   wire::KernelExec kernel{};
   kernel.start_ns = real + 6000;
   kernel.end_ns = real + 9000;
@@ -52,13 +52,13 @@ inline void launch(wire::RingWriter& lane, std::uint32_t n, std::uint32_t tid) {
   kernel.stream = 7;
   kernel.grid_x = kernel.grid_y = kernel.grid_z = 1;
   kernel.block_x = 32, kernel.block_y = kernel.block_z = 1;
-  lane.push(kernel, now);
+  ring.push(kernel, now);
 }
 
 /// What the agent itself records of a launch; CUPTI has not delivered anything of it yet.
-inline void launch_undelivered(wire::RingWriter& lane, std::uint32_t n, std::uint32_t tid) {
+inline void launch_undelivered(wire::RingWriter& ring, std::uint32_t n, std::uint32_t tid) {
   const std::uint64_t now = base::mono_ns();
-  lane.push(wire::Launch{now, 0, n, 2, wire::kLaunchDeviceWork, 211, tid, 0, 0}, now);
+  ring.push(wire::Launch{now, 0, n, 2, wire::kLaunchDeviceWork, 211, tid, 0, 0}, now);
 }
 
 class DaemonTest : public testing::Test {

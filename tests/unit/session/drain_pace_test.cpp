@@ -6,7 +6,8 @@
 namespace gpuprof::session {
 namespace {
 
-// Drains a target that fills `percent_per_ms` of its fullest lane; the most it was found to hold.
+// Drains a target that fills `percent_per_ms` of its fullest ring buffer; the most it was found to
+// hold.
 std::uint64_t fullest_of(DrainPace& pace, std::uint64_t percent_per_ms, int drains) {
   std::uint64_t fullest = 0;
   for (int i = 0; i < drains; ++i) {
@@ -26,7 +27,7 @@ TEST(DrainPace, QuietTargetsAreDrainedSeldom) {
   EXPECT_EQ(pace.period_ns(), DrainPace::kMaxPeriodNs);
 }
 
-TEST(DrainPace, FillingLanesAreDrainedSooner) {
+TEST(DrainPace, FillingRingsAreDrainedSooner) {
   DrainPace pace;
   fullest_of(pace, 18, 1);
   EXPECT_EQ(pace.period_ns(), DrainPace::kMinPeriodNs);

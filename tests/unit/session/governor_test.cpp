@@ -27,9 +27,9 @@ wire::Config everything() {
   return config;
 }
 
-std::vector<std::uint32_t> bits_of(const std::vector<Reduction>& rungs) {
+std::vector<std::uint32_t> bits_of(const std::vector<Reduction>& reductions) {
   std::vector<std::uint32_t> bits;
-  for (const Reduction& rung : rungs) bits.push_back(rung.reduced);
+  for (const Reduction& reduction : reductions) bits.push_back(reduction.reduced);
   return bits;
 }
 
@@ -74,13 +74,13 @@ TEST(Governor, LeavesEverythingAsItIsBelowTheLimit) {
   EXPECT_NEAR(29'000, static_cast<double>(program.governor.highest_ppm()), 10);
 }
 
-TEST(Governor, TakesOneRungAboveTheLimitAndSaysWhoseTimeItWas) {
+TEST(Governor, TakesOneReductionAboveTheLimitAndSaysWhoseTimeItWas) {
   Program program(kThreePercent);
   const auto step = program.run(2000, {{7, {kLook / 20, 0}}, {8, {kLook / 100, 0}}});
-  ASSERT_TRUE(step && step->rung);
+  ASSERT_TRUE(step && step->reduction);
   EXPECT_EQ(7u, step->tid);
   EXPECT_GT(step->share_ppm, kThreePercent);
-  EXPECT_EQ(wire::kThrottleStacks, step->rung->reduced);
+  EXPECT_EQ(wire::kThrottleStacks, step->reduction->reduced);
   EXPECT_EQ(wire::kThrottleStacks, program.governor.reduced());
 }
 
@@ -98,7 +98,7 @@ TEST(Governor, ForgetsWhatIsOlderThanASecond) {
   EXPECT_FALSE(program.run(100, callbacks(kLook / 5)));
 }
 
-TEST(Governor, JudgesARungByWhatCameAfterIt) {
+TEST(Governor, JudgesAReductionByWhatCameAfterIt) {
   Program program(kThreePercent);
   ASSERT_TRUE(program.run(1000, callbacks(kLook / 5)));
   EXPECT_FALSE(program.run(10'000, callbacks(kLook / 50)));
@@ -106,13 +106,13 @@ TEST(Governor, JudgesARungByWhatCameAfterIt) {
   EXPECT_TRUE(program.run(2000, callbacks(kLook / 5)));
 }
 
-TEST(Governor, GivesARungTimeToTakeEffect) {
+TEST(Governor, GivesAReductionTimeToTakeEffect) {
   Program program(kThreePercent);
   ASSERT_TRUE(program.run(1000, callbacks(kLook)));
   EXPECT_FALSE(program.look(callbacks(kLook)));
 }
 
-TEST(Governor, GoesDownTheOrderOfRungsAndSaysOnceThatNothingIsLeft) {
+TEST(Governor, GoesDownTheOrderOfReductionsAndSaysOnceThatNothingIsLeft) {
   Program program(kThreePercent);
   std::vector<std::uint32_t> taken;
   std::optional<Governor::Decision> last;
@@ -120,7 +120,7 @@ TEST(Governor, GoesDownTheOrderOfRungsAndSaysOnceThatNothingIsLeft) {
   for (int i = 0; i < 20; ++i)
     if (const auto step = program.run(2000, both)) {
       last = step;
-      if (step->rung) taken.push_back(step->rung->reduced);
+      if (step->reduction) taken.push_back(step->reduction->reduced);
     }
   const auto rate = [](std::uint32_t n) { return n << wire::kThrottleRateShift; };
   const std::uint32_t stacks = wire::kThrottleStacks, api = stacks | wire::kThrottleApi | rate(3);
@@ -128,7 +128,7 @@ TEST(Governor, GoesDownTheOrderOfRungsAndSaysOnceThatNothingIsLeft) {
   EXPECT_THAT(taken, ElementsAre(stacks, stacks | rate(1), stacks | rate(2), stacks | rate(3), api,
                                  host, silent, silent | wire::kThrottleSteps));
   ASSERT_TRUE(last);
-  EXPECT_FALSE(last->rung);
+  EXPECT_FALSE(last->reduction);
   EXPECT_FALSE(program.run(20'000, both));
 }
 
@@ -136,14 +136,14 @@ TEST(Governor, PassesOverWhatWouldSaveNearlyNothing) {
   Program operators(kThreePercent);
   ASSERT_TRUE(operators.run(2000, callbacks(kLook / 10)));
   const auto second = operators.run(2000, callbacks(kLook / 10));
-  ASSERT_TRUE(second && second->rung);
-  EXPECT_EQ(wire::kThrottleStacks | wire::kThrottleApi, second->rung->reduced);
+  ASSERT_TRUE(second && second->reduction);
+  EXPECT_EQ(wire::kThrottleStacks | wire::kThrottleApi, second->reduction->reduced);
 
   Program sampled(kThreePercent);
   ASSERT_TRUE(sampled.run(2000, samples(kLook / 10)));
   const auto then = sampled.run(2000, samples(kLook / 10));
-  ASSERT_TRUE(then && then->rung);
-  EXPECT_EQ(1u, wire::rate_halvings(then->rung->reduced));
+  ASSERT_TRUE(then && then->reduction);
+  EXPECT_EQ(1u, wire::rate_halvings(then->reduction->reduced));
 }
 
 TEST(Governor, PutsShortWindowsTogether) {
@@ -192,7 +192,7 @@ TEST(Governor, BelievesNoThreadThatSpentMoreThanTheTimeThatPassed) {
   EXPECT_LE(step->share_ppm, 1'000'000u);
 }
 
-TEST(Rungs, HoldNothingThatIsOffAnyway) {
+TEST(Reductions, HoldNothingThatIsOffAnyway) {
   wire::Config config = everything();
   config.trace = wire::kTracePython;
   config.step_source = 0;
@@ -204,12 +204,12 @@ TEST(Rungs, HoldNothingThatIsOffAnyway) {
   EXPECT_THAT(bits_of(reductions_for(config, false)), ElementsAre());
 }
 
-TEST(Rungs, KeepStepsThatWindowsAreCountedIn) {
+TEST(Reductions, KeepStepsThatWindowsAreCountedIn) {
   EXPECT_EQ(wire::kThrottleSteps, reductions_for(everything(), false).back().reduced);
   EXPECT_NE(wire::kThrottleSteps, reductions_for(everything(), true).back().reduced);
 }
 
-TEST(Rungs, SayTheRateThatIsLeft) {
+TEST(Reductions, SayTheRateThatIsLeft) {
   EXPECT_THAT(reductions_for(everything(), false)[2].what,
               HasSubstr("25 times a second instead of 100"));
 }

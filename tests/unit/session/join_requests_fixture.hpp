@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions of processes that run already: joined at fake doors.
+// Sessions of processes that run already: joined at fake control sockets.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -12,13 +12,13 @@
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/process/procfs.hpp"
-#include "tests/fakes/fake_door.hpp"
+#include "tests/fakes/fake_control_socket.hpp"
 #include "tests/unit/session/daemon_fixture.hpp"
 
 namespace gpuprof::session {
 
 using fakes::FakeAgent;
-using fakes::FakeDoor;
+using fakes::FakeControlSocket;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -26,35 +26,35 @@ using wire::MessageType;
 using wire::RingRole;
 
 inline constexpr std::uint64_t kWindowNs = 200'000'000;
-inline constexpr int kPatienceMs = 300'000;
+inline constexpr int kTimeoutMs = 300'000;
 
-inline std::uint64_t define(wire::RingWriter& lane, const std::string& text) {
+inline std::uint64_t define(wire::RingWriter& ring, const std::string& text) {
   const auto bytes = static_cast<std::uint32_t>(text.size());
   const std::uint64_t id = base::hash_bytes(text.data(), text.size());
-  lane.push(wire::StringDef{id, bytes, 0}, base::mono_ns(), text.data(), bytes);
+  ring.push(wire::StringDef{id, bytes, 0}, base::mono_ns(), text.data(), bytes);
   return id;
 }
 
 /// Iterations of a loop with an optimizer inside, 20 ms each and half of it in operators.
-inline void train(wire::RingWriter& lane, std::uint32_t iterations) {
+inline void train(wire::RingWriter& ring, std::uint32_t iterations) {
   constexpr std::uint64_t kLoop = 1, kStack = 11;
-  const std::uint64_t linear = define(lane, "aten::linear");
-  const std::uint64_t update = define(lane, "Optimizer.step#SGD.step");
-  lane.push(wire::LoopDef{kLoop, 7, 10, 20, 0, 0}, base::mono_ns());
-  lane.push(wire::StackLoops{kStack, 1, 0}, base::mono_ns(), &kLoop, sizeof kLoop);
+  const std::uint64_t linear = define(ring, "aten::linear");
+  const std::uint64_t update = define(ring, "Optimizer.step#SGD.step");
+  ring.push(wire::LoopDef{kLoop, 7, 10, 20, 0, 0}, base::mono_ns());
+  ring.push(wire::StackLoops{kStack, 1, 0}, base::mono_ns(), &kLoop, sizeof kLoop);
   std::uint32_t op_id = 0;
   for (std::uint32_t i = 0; i < iterations; ++i) {
     std::uint64_t now = base::mono_ns();
-    lane.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkLoopEntry : 0, 0}, now);
+    ring.push(wire::LoopMark{now, kLoop, i == 0 ? wire::kMarkLoopEntry : 0, 0}, now);
     for (const std::uint64_t name : {linear, update}) {
       ++op_id;
       const std::uint16_t scope = name == linear ? 0 : 7;
-      lane.push(
+      ring.push(
           wire::OpBegin{now, name, kStack, 0, -1, op_id, op_id, 0, 0, scope, wire::kOpTopLevel},
           now);
       sleep_ms(5);
       now = base::mono_ns();
-      lane.push(wire::OpEnd{now, op_id, op_id, 0}, now);
+      ring.push(wire::OpEnd{now, op_id, op_id, 0}, now);
     }
     sleep_ms(10);
   }
@@ -87,11 +87,11 @@ class CapturesTest : public DaemonTest {
     return DaemonTest::wait_for_summary();
   }
 
-  /// What the process behind a door writes once it has joined, and once it was recorded.
+  /// What the process behind a control socket writes once it has joined, and once it was recorded.
   std::string joined(const std::string& path) const { return mark("joined", path); }
   std::string recorded(const std::string& path) const { return mark("recorded", path); }
   static void wait_for_file(const std::string& path) {
-    for (int i = 0; i < kPatienceMs && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
+    for (int i = 0; i < kTimeoutMs && ::access(path.c_str(), F_OK) != 0; ++i) sleep_ms(1);
   }
 
   /// A session from its begin to its end; again with a longer window where a busy machine gave the
@@ -116,12 +116,12 @@ class CapturesTest : public DaemonTest {
   /// daemon let it go.
   pid_t running_process(const std::string& path, bool asks_for_its_end = false,
                         const std::string& says = "") {
-    return process_that(path, [&](FakeAgent& agent, wire::RingWriter& lane) {
+    return process_that(path, [&](FakeAgent& agent, wire::RingWriter& ring) {
       if (!says.empty())
         agent.send(wire::Notice{0, static_cast<std::uint32_t>(wire::NoticeLevel::kMissing), 0,
                                 static_cast<std::uint32_t>(says.size()), base::mono_ns()},
                    says);
-      for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+      for (std::uint32_t i = 1; i <= 10; ++i) launch(ring, i, 1);
       if (asks_for_its_end) agent.send(wire::ForwardedStop{1, 0});
     });
   }
@@ -132,20 +132,20 @@ class CapturesTest : public DaemonTest {
                      const FakeAgent::Options& as = {}) {
     const pid_t child = fork_child([&] {
       client_.reset();  // else the daemon never sees its client go
-      FakeDoor door(path);
+      FakeControlSocket control_socket(path);
       wire::JoinRequest join{};
-      if (door.wait_for_request(kPatienceMs) != MessageType::kJoinRequest ||
-          !door.packet().as(&join))
+      if (control_socket.wait_for_request(kTimeoutMs) != MessageType::kJoinRequest ||
+          !control_socket.packet().as(&join))
         ::_exit(3);
       FakeAgent agent;
-      if (!agent.join(door.take_caller(), join.session, as)) ::_exit(4);
+      if (!agent.join(control_socket.take_caller(), join.session, as)) ::_exit(4);
       std::ofstream(joined(path)).close();
-      auto lane = agent.open_lane(1, RingRole::kCallback);
-      for (int i = 0; i < kPatienceMs && !agent.recording(); ++i)
+      auto ring = agent.open_ring(1, RingRole::kCallback);
+      for (int i = 0; i < kTimeoutMs && !agent.recording(); ++i)
         agent.process_messages(), sleep_ms(1);
-      work(agent, lane);
+      work(agent, ring);
       std::ofstream(recorded(path)).close();
-      const bool stopped = agent.serve_until_stopped(kPatienceMs);
+      const bool stopped = agent.serve_until_stopped(kTimeoutMs);
       ::unlink(path.c_str());
       // It runs on: the daemon is to find it alive when it says how the process ended.
       wait_for_file(continue_file());

@@ -6,7 +6,7 @@
 namespace gpuprof::session {
 namespace {
 
-TEST_F(CapturesTest, NobodyAtTheDoorIsAFailureAndEndsTheSession) {
+TEST_F(CapturesTest, NobodyAtTheControlSocketIsAFailureAndEndsTheSession) {
   open();
   const pid_t gone = fork_child([] { ::_exit(0); });
   DaemonTest::wait_for(gone);
@@ -38,60 +38,61 @@ TEST_F(CapturesTest, OneThatFailsDoesNotHurtAnother) {
         const pid_t child = running_process(path(4));
         client_->join_process(1234, folder_ + "/none.door", true, false);
         client_->join_process(static_cast<std::uint32_t>(child), path(4), true, false);
-        recording::Summary said = wait_for_summary();
+        recording::Summary output = wait_for_summary();
         EXPECT_EQ(0, wait_for(child));
-        return said;
+        return output;
       },
-      [](const recording::Summary& said) { return said.files.size() == 1; });
+      [](const recording::Summary& output) { return output.files.size() == 1; });
   EXPECT_THAT(summary.failures, Contains(HasSubstr("process 1234")));
   EXPECT_EQ(1u, summary.files.size());
 }
 
-TEST_F(CapturesTest, AnotherProcessBehindTheDoorIsNotRecorded) {
+TEST_F(CapturesTest, AnotherProcessBehindTheControlSocketIsNotRecorded) {
   open();
-  FakeDoor door(path(5));
-  client_->join_process(static_cast<std::uint32_t>(::getpid()) + 1, door.path(), true, false);
+  FakeControlSocket control_socket(path(5));
+  client_->join_process(static_cast<std::uint32_t>(::getpid()) + 1, control_socket.path(), true,
+                        false);
   const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("another process listens")));
-  EXPECT_EQ(MessageType{}, door.wait_for_request(50)) << "it is told nothing of us";
+  EXPECT_EQ(MessageType{}, control_socket.wait_for_request(50)) << "it is told nothing of us";
 }
 
 TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
   open();
-  FakeDoor door(path(6));
-  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, true);
-  ASSERT_EQ(MessageType::kJoinRequest, door.wait_for_request(kPatienceMs));
+  FakeControlSocket control_socket(path(6));
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), control_socket.path(), true, true);
+  ASSERT_EQ(MessageType::kJoinRequest, control_socket.wait_for_request(kTimeoutMs));
   wire::JoinRequest join{};
-  ASSERT_TRUE(door.packet().as(&join));
+  ASSERT_TRUE(control_socket.packet().as(&join));
   EXPECT_NE(0u, join.session);
   EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
-  door.refuse("it is being recorded already");
+  control_socket.refuse("it is being recorded already");
   const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("it is being recorded already")));
 }
 
 TEST_F(CapturesTest, SilenceIsGivenUp) {
   open();
-  FakeDoor door(path(7));
-  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
+  FakeControlSocket control_socket(path(7));
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), control_socket.path(), true, false);
   const recording::Summary summary = wait_for_summary();
   EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
 }
 
 TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {
   open();
-  const std::string door_path = path(16);
+  const std::string control_socket_path = path(16);
   const pid_t child = fork_child([&] {
-    FakeDoor door(door_path);
+    FakeControlSocket control_socket(control_socket_path);
     ::raise(SIGSTOP);
   });
   int status = 0;
   ASSERT_EQ(child, ::waitpid(child, &status, WUNTRACED));
-  client_->join_process(static_cast<std::uint32_t>(child), door_path, true, false);
+  client_->join_process(static_cast<std::uint32_t>(child), control_socket_path, true, false);
   const recording::Summary summary = wait_for_summary();
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  ::unlink(door_path.c_str());
+  ::unlink(control_socket_path.c_str());
   EXPECT_THAT(summary.failures, Contains(HasSubstr("kill -CONT " + std::to_string(child))));
 }
 

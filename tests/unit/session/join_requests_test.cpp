@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions of processes that run already: joined at fake doors, ended by their schedule.
+// Sessions of processes that run already: joined at fake control sockets, ended by their schedule.
 #include <filesystem>
 
 #include "tests/unit/session/join_requests_fixture.hpp"
@@ -8,10 +8,11 @@
 namespace gpuprof::session {
 namespace {
 
-TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
+TEST_F(CapturesTest, ControlSocketThatIsClosedForAMomentIsConnectedAtAgain) {
   open();
   const std::string where = path(21);
-  // A door of a worker that a fork of its program put to sleep: the file is there, nobody listens.
+  // A control socket of a worker that a fork of its program put to sleep: the file is there, nobody
+  // listens.
   const base::UniqueFd gone(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
@@ -21,12 +22,13 @@ TEST_F(CapturesTest, DoorThatIsClosedForAMomentIsKnockedAtAgain) {
     client_.reset();
     sleep_ms(200);
     ::unlink(where.c_str());
-    FakeDoor door(where);
+    FakeControlSocket control_socket(where);
     wire::JoinRequest join{};
-    if (door.wait_for_request() != MessageType::kJoinRequest || !door.packet().as(&join))
+    if (control_socket.wait_for_request() != MessageType::kJoinRequest ||
+        !control_socket.packet().as(&join))
       ::_exit(3);
     FakeAgent agent;
-    if (!agent.join(door.take_caller(), join.session, {})) ::_exit(4);
+    if (!agent.join(control_socket.take_caller(), join.session, {})) ::_exit(4);
     const bool stopped = agent.serve_until_stopped(300'000);
     ::unlink(where.c_str());
     ::_exit(stopped ? 0 : 5);
@@ -122,27 +124,27 @@ TEST_F(CapturesTest, ChildrenOfTheProcessJoinByTheAddressItWasTold) {
   options_.all_processes = true;
   options_.schedule.active.value = 60'000'000'000;
   open();
-  FakeDoor door(path(8));
-  client_->join_process(static_cast<std::uint32_t>(::getpid()), door.path(), true, false);
-  ASSERT_EQ(MessageType::kJoinRequest, door.wait_for_request(kPatienceMs));
+  FakeControlSocket control_socket(path(8));
+  client_->join_process(static_cast<std::uint32_t>(::getpid()), control_socket.path(), true, false);
+  ASSERT_EQ(MessageType::kJoinRequest, control_socket.wait_for_request(kTimeoutMs));
   wire::JoinRequest join{};
-  ASSERT_TRUE(door.packet().as(&join));
+  ASSERT_TRUE(control_socket.packet().as(&join));
   client_->joins_complete();
-  const std::string address = door.text(), connected = joined(door.path());
+  const std::string address = control_socket.text(), connected = joined(control_socket.path());
   FakeAgent agent;
-  ASSERT_TRUE(agent.join(door.take_caller(), join.session, {}));
+  ASSERT_TRUE(agent.join(control_socket.take_caller(), join.session, {}));
   const pid_t child = fork_child([&] {
     FakeAgent forked;
     if (!forked.connect(address)) ::_exit(3);
     std::ofstream(connected).close();
-    ::_exit(forked.serve_until_stopped(kPatienceMs) ? 0 : 5);
+    ::_exit(forked.serve_until_stopped(kTimeoutMs) ? 0 : 5);
   });
-  for (int i = 0; i < kPatienceMs && !std::filesystem::exists(connected); ++i) {
+  for (int i = 0; i < kTimeoutMs && !std::filesystem::exists(connected); ++i) {
     agent.process_messages();
     sleep_ms(1);
   }
   client_->end_session();
-  EXPECT_TRUE(agent.serve_until_stopped(kPatienceMs));
+  EXPECT_TRUE(agent.serve_until_stopped(kTimeoutMs));
   EXPECT_EQ(2u, wait_for_summary().processes_seen);
   EXPECT_EQ(0, wait_for(child));
 }
@@ -160,7 +162,7 @@ TEST_F(CapturesTest, TheDaemonsEndBeforeThatOfTheWindowIsStated) {
   EXPECT_FALSE(summary.stopped);
 }
 
-TEST_F(CapturesTest, AskedForItsEndAtTheDoorTheSessionEndsAtOnce) {
+TEST_F(CapturesTest, AskedForItsEndAtTheControlSocketTheSessionEndsAtOnce) {
   options_.schedule.active.value = 60'000'000'000;
   open();
   const pid_t child = running_process(path(9), true);
@@ -240,9 +242,9 @@ TEST_F(CapturesTest, FewStepsAtTheEndOfTheLastWindowAreFound) {
   const recording::Summary summary = retry_with_longer_window(
       [&] {
         open();
-        const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::RingWriter& lane) {
+        const pid_t child = process_that(path(13), [](FakeAgent& agent, wire::RingWriter& ring) {
           agent.delay_last_flush(300);  // steps are looked for there, too: the file is first
-          train(lane, 5);
+          train(ring, 5);
         });
         client_->join_process(static_cast<std::uint32_t>(child), path(13), true, false);
         recording::Summary said = wait_for_summary();

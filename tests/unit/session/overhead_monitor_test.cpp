@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lanes of a segment say of the cost of threads.
+// What the ring buffers of a segment say of the cost of threads.
 #include "daemon/session/target/overhead_monitor.hpp"
 
 #include <gmock/gmock.h>
@@ -24,16 +24,16 @@ class OverheadTest : public testing::Test {
     return config;
   }
 
-  void claim(std::uint32_t lane, std::uint32_t tid, wire::RingRole role) {
-    wire::RingEntry& entry = segment.entry(lane);
+  void claim(std::uint32_t ring, std::uint32_t tid, wire::RingRole role) {
+    wire::RingEntry& entry = segment.entry(ring);
     entry.tid = tid;
     entry.role = static_cast<std::uint32_t>(role);
     entry.state = static_cast<std::uint32_t>(wire::RingState::kActive);
   }
-  void free(std::uint32_t lane) {
-    segment.entry(lane).state = static_cast<std::uint32_t>(wire::RingState::kFree);
+  void free(std::uint32_t ring) {
+    segment.entry(ring).state = static_cast<std::uint32_t>(wire::RingState::kFree);
   }
-  void spend(std::uint32_t lane, std::uint64_t ns) { segment.ring_header(lane)->overhead_ns += ns; }
+  void spend(std::uint32_t ring, std::uint64_t ns) { segment.ring_header(ring)->overhead_ns += ns; }
 
   std::optional<Governor::Decision> look(std::uint64_t after_ns = 100 * kOneMs) {
     now_ns += after_ns;
@@ -45,7 +45,7 @@ class OverheadTest : public testing::Test {
   std::uint64_t now_ns = 1'000'000 * kOneMs;
 };
 
-TEST_F(OverheadTest, AddsUpBothLanesOfAThread) {
+TEST_F(OverheadTest, AddsUpBothRingsOfAThread) {
   claim(0, 7, wire::RingRole::kCallback);
   claim(50, 7, wire::RingRole::kSignal);
   claim(1, 8, wire::RingRole::kCallback);
@@ -71,7 +71,7 @@ TEST_F(OverheadTest, IsLookedAtTenTimesASecondAtMost) {
   EXPECT_TRUE(look(95 * kOneMs));
 }
 
-TEST_F(OverheadTest, AThreadIsNotTakenForTheOneThatHadItsLane) {
+TEST_F(OverheadTest, AThreadIsNotTakenForTheOneThatHadItsRing) {
   claim(0, 7, wire::RingRole::kCallback);
   look();
   spend(0, 25 * kOneMs);

@@ -23,10 +23,10 @@ TEST(Choose, TakesEveryProcessThatUsedCuda) {
   rank1.gpu = true;
   launcher.cpu_ns = 1'000'000'000;
   const std::vector all{launcher, rank0, rank1};
-  const auto chosen = select_processes(all, false);
-  EXPECT_THAT(chosen, ElementsAre(1, 2));
-  EXPECT_EQ("launcher", role_of(all, chosen, 0));
-  EXPECT_EQ("traced", role_of(all, chosen, 1));
+  const auto selected = select_processes(all, false);
+  EXPECT_THAT(selected, ElementsAre(1, 2));
+  EXPECT_EQ("launcher", role_of(all, selected, 0));
+  EXPECT_EQ("traced", role_of(all, selected, 1));
 }
 
 TEST(Choose, TakesRunningProcessesThatWereNamed) {
@@ -93,11 +93,11 @@ TEST(Choose, TakesProcessesThatHadOneNumberAfterAnotherForSeveral) {
   first.gpu = first.cuda = true;
   const std::vector all{first, child, second, other};
   EXPECT_THAT(select_processes(all, true), ElementsAre(0, 1, 2, 3));
-  const auto chosen = select_processes(all, false);
-  EXPECT_THAT(chosen, ElementsAre(0));
-  EXPECT_EQ("helper", role_of(all, chosen, 1));
-  EXPECT_EQ("quiet", role_of(all, chosen, 2)) << "another process, not a program before an exec";
-  EXPECT_EQ("quiet", role_of(all, chosen, 3)) << "a child of that one";
+  const auto selected = select_processes(all, false);
+  EXPECT_THAT(selected, ElementsAre(0));
+  EXPECT_EQ("helper", role_of(all, selected, 1));
+  EXPECT_EQ("quiet", role_of(all, selected, 2)) << "another process, not a program before an exec";
+  EXPECT_EQ("quiet", role_of(all, selected, 3)) << "a child of that one";
 }
 
 TEST(Choose, TakesEveryImageOfAProcessThatWorked) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is missing because a thread of the library got no processor is told by the daemon.
+// What is missing because a thread of the library got no processor is reported by the daemon.
 //
 // Context:  tests
 #include <gmock/gmock.h>
@@ -30,15 +30,15 @@ class Flushes : public DaemonTest {
       if (entry.is_regular_file() && entry.path().filename().string()[0] != '.') return true;
     return false;
   }
-  /// The command: `body(agent, lane)` once it is recorded, and its end. Returns its id.
+  /// The command: `body(agent, ring buffer)` once it is recorded, and its end. Returns its id.
   template <typename Body>
   pid_t once_recorded(const std::string& address, Body body) {
     const pid_t child = fork_child([&] {
       FakeAgent agent;
       if (!agent.connect(address)) ::_exit(3);
-      auto lane = agent.open_lane(1, RingRole::kCallback);
+      auto ring = agent.open_ring(1, RingRole::kCallback);
       while (!agent.recording()) agent.serve_until_stopped(1);
-      body(agent, lane);
+      body(agent, ring);
       agent.send_bye();
     });
     client_->command_started(static_cast<std::uint32_t>(child));
@@ -51,12 +51,12 @@ TEST_F(Flushes, AnEndWhoseFlushIsNotAnsweredIsTold) {
   const std::string address = open();
   FakeAgent silent;  // lives in this process
   ASSERT_TRUE(silent.connect(address));
-  auto lane = silent.open_lane(1, RingRole::kCallback);
+  auto ring = silent.open_ring(1, RingRole::kCallback);
   for (int i = 0; i < kLooks && !silent.recording(); ++i) {
     silent.process_messages();
     sleep_ms(1);
   }
-  launch(lane, 1, 1);
+  launch(ring, 1, 1);
 
   const recording::Summary summary = finish();
 
@@ -71,12 +71,12 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
   options_.schedule.given = true;
   options_.schedule.active = {recording::Extent::Unit::kSteps, 5};
   options_.schedule.repeat = 1;
-  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& ring) {
     add_to(agent, Counter::kFlushTimeouts, 1);
     std::uint32_t n = 0;
     for (int i = 0; i < kLooks && !has_file(); ++i) {
-      agent.step(lane, wire::StepSource::kNvtx);
-      launch(lane, ++n, 1);
+      agent.step(ring, wire::StepSource::kNvtx);
+      launch(ring, ++n, 1);
       agent.serve_until_stopped(10);
     }
   });
@@ -90,9 +90,9 @@ TEST_F(Flushes, AWindowWhoseFlushDidNotEndIsTold) {
 }
 
 TEST_F(Flushes, ALateSwitchIsTold) {
-  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& ring) {
     add_to(agent, Counter::kCuptiEnableDelayNs, 2'500'000'000);
-    launch(lane, 1, 1);
+    launch(ring, 1, 1);
   });
 
   const recording::Summary summary = finish();
@@ -103,9 +103,9 @@ TEST_F(Flushes, ALateSwitchIsTold) {
 }
 
 TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
-  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& ring) {
     add_to(agent, Counter::kProgramCuptiCallsMissed, 2);
-    launch(lane, 1, 1);
+    launch(ring, 1, 1);
   });
 
   const recording::Summary summary = finish();
@@ -116,14 +116,14 @@ TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
 }
 
 TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
-  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& lane) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent& agent, auto& ring) {
     const auto drop = [&](wire::Kind kind, std::uint64_t count) {
       agent.stats().dropped_of_kind[static_cast<std::size_t>(kind)].fetch_add(count);
     };
     drop(wire::Kind::kOpBegin, 100);
     drop(wire::Kind::kStepMark, 2);
     drop(wire::Kind::kLoopMark, 3);
-    launch(lane, 1, 1);
+    launch(ring, 1, 1);
   });
 
   const recording::Summary summary = finish();
@@ -134,23 +134,23 @@ TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
       << "what was said while it ran is replaced";
 }
 
-void read_clock(wire::RingWriter& lane) {
+void read_clock(wire::RingWriter& ring) {
   const std::uint64_t mono = base::mono_ns(), real = base::real_ns();
-  lane.push(wire::ClockSync{real, mono, real, mono, 0, 10, 0}, mono);
+  ring.push(wire::ClockSync{real, mono, real, mono, 0, 10, 0}, mono);
 }
 
 TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
-  const pid_t child = once_recorded(open(), [&](FakeAgent&, auto& lane) {
+  const pid_t child = once_recorded(open(), [&](FakeAgent&, auto& ring) {
     const std::uint64_t real = base::real_ns();
-    launch_undelivered(lane, 1, 1);
-    launch_undelivered(lane, 2, 1);
+    launch_undelivered(ring, 1, 1);
+    launch_undelivered(ring, 2, 1);
     wire::KernelExec kernel{};
     kernel.start_ns = real + 6000;
     kernel.end_ns = real + 9000;
     kernel.correlation = 1;
-    lane.push(kernel, base::mono_ns());
-    read_clock(lane);
-    read_clock(lane);
+    ring.push(kernel, base::mono_ns());
+    read_clock(ring);
+    read_clock(ring);
   });
 
   const recording::Summary summary = finish();
@@ -163,7 +163,7 @@ TEST_F(Flushes, RecordsOfCallsThatDoNotComeAreTold) {
 }
 
 TEST_F(Flushes, NothingIsSaidOfOneThatEnded) {
-  once_recorded(open(), [&](FakeAgent&, auto& lane) { launch(lane, 1, 1); });
+  once_recorded(open(), [&](FakeAgent&, auto& ring) { launch(ring, 1, 1); });
 
   const recording::Summary summary = finish();
 

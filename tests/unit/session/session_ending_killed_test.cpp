@@ -34,8 +34,8 @@ TEST_F(LastWords, OfAKilledProcessAllAreRead) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    launch(lane, 1, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    launch(ring, 1, 1);
     if (::write(ready[1], &byte, 1) != 1 || ::read(go[0], &byte, 1) != 1) ::_exit(4);
     for (int i = 0; i < kMessages; ++i)
       if (!say(agent, "sentence " + std::to_string(i))) ::_exit(5);
@@ -65,8 +65,8 @@ TEST_F(LastWords, TwoProcessesOfOneNumberAreTwo) {
       FakeAgent::Options options;
       options.start_ticks = began;
       if (!agent.connect(address, options)) ::_exit(3);
-      auto lane = agent.open_lane(1, RingRole::kCallback);
-      launch(lane, 1, 1);
+      auto ring = agent.open_ring(1, RingRole::kCallback);
+      launch(ring, 1, 1);
       agent.send_bye();
     }
   });

@@ -37,8 +37,8 @@ TEST_F(DaemonTest, WholeRunOfOneProcessBecomesOneFile) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 100; ++i) launch(lane, i, 1);
+    auto ring = agent.open_ring(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 100; ++i) launch(ring, i, 1);
     agent.process_messages();
     agent.send_bye();
   });
@@ -63,8 +63,8 @@ TEST_F(DaemonTest, OfMoreThanAThousandShortProcessesTheLeastAreCountedOnly) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
-    launch(lane, 1, 1);
+    auto ring = agent.open_ring(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
+    launch(ring, 1, 1);
     agent.process_messages();
     for (int i = 0; i < 1010; ++i) {
       const pid_t brief = ::fork();
@@ -99,9 +99,9 @@ TEST_F(DaemonTest, SleepsWhileFilesAreWritten) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
     for (std::uint32_t i = 1; i <= 40'000; ++i) {
-      launch(lane, i, 1);
+      launch(ring, i, 1);
       if (i % 1000 == 0) sleep_ms(6);
     }
     agent.process_messages();
@@ -124,8 +124,8 @@ TEST_F(DaemonTest, KilledProcessLosesNothingItHadPublished) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 1000; ++i) launch(lane, i, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 1000; ++i) launch(ring, i, 1);
     ::raise(SIGKILL);
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -144,9 +144,9 @@ TEST_F(DaemonTest, KilledProcessSaysWhatCuptiHadNotDelivered) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
-    for (std::uint32_t i = 11; i <= 17; ++i) launch_undelivered(lane, i, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(ring, i, 1);
+    for (std::uint32_t i = 11; i <= 17; ++i) launch_undelivered(ring, i, 1);
     ::raise(SIGKILL);
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -166,11 +166,11 @@ TEST_F(DaemonTest, ProcessThatNeverBeginsToRecordIsSaidTo) {
   client_->command_started(static_cast<std::uint32_t>(child));
   const recording::Summary summary = finish(wait_for(child));
 
-  const std::string sentence = "nothing was recorded of process " + std::to_string(child);
-  EXPECT_THAT(summary.missing, Contains(HasSubstr(sentence)));
+  const std::string message = "nothing was recorded of process " + std::to_string(child);
+  EXPECT_THAT(summary.missing, Contains(HasSubstr(message)));
   ASSERT_EQ(1u, summary.files.size());
   const std::string trace = text_of(summary.files[0].path);
-  EXPECT_THAT(trace, HasSubstr(sentence));
+  EXPECT_THAT(trace, HasSubstr(message));
   EXPECT_THAT(trace, Not(HasSubstr("was seen in this window"))) << "nobody looked";
 }
 
@@ -181,8 +181,8 @@ TEST_F(DaemonTest, ProcessThatBeginsLateIsSaidTo) {
     if (!agent.connect(address)) ::_exit(3);
     sleep_ms(1100);
     agent.process_messages();
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    launch(lane, 1, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    launch(ring, 1, 1);
     agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -226,7 +226,7 @@ TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
   const pid_t bad = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    agent.open_lane(1, RingRole::kCallback);
+    agent.open_ring(1, RingRole::kCallback);
     std::uint64_t x = 88172645463325252ULL;
     for (std::uint64_t i = 4096; i < agent.total_bytes(); i += 8) {
       x ^= x << 13, x ^= x >> 7, x ^= x << 17;
@@ -242,8 +242,8 @@ TEST_F(DaemonTest, OneHostileProcessDoesNotHurtAnother) {
   const pid_t good = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 50; ++i) launch(lane, i, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 50; ++i) launch(ring, i, 1);
     agent.send_bye();
   });
   wait_for(good);
@@ -273,8 +273,8 @@ TEST_F(DaemonTest, StopsAtTheMaximumSizeAndSaysSo) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    launch(lane, 1, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    launch(ring, 1, 1);
     for (int i = 0; i < 60'000 && !(i > 20 && !agent.recording()); ++i) {
       agent.process_messages();
       sleep_ms(5);
@@ -295,9 +295,9 @@ TEST_F(DaemonTest, CountsDropsByReason) {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
     for (std::uint32_t i = 0; i < wire::delivery_rings(wire::kDefaultLargeRings); ++i)
-      agent.open_lane(2 + i, RingRole::kCallback);  // these hold too much
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 60'000; ++i) launch(lane, i, 1);  // far beyond the ring
+      agent.open_ring(2 + i, RingRole::kCallback);  // these hold too much
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 60'000; ++i) launch(ring, i, 1);  // far beyond the ring
     ::raise(SIGKILL);
   });
   wait_for(child);
@@ -317,8 +317,8 @@ TEST_F(DaemonTest, ImageReplacedByExecGivesItsPlaceToTheNewOne) {
     }
     FakeAgent program;
     if (!program.connect(address)) ::_exit(3);
-    auto lane = program.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    auto ring = program.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(ring, i, 1);
     program.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));
@@ -338,9 +338,9 @@ TEST_F(DaemonTest, EveryImageThatWorkedGetsAFile) {
     for (std::uint32_t image = 1; image <= 3; ++image) {
       FakeAgent program;
       if (!program.connect(address)) ::_exit(3);
-      auto lane = program.open_lane(1, RingRole::kCallback);
-      for (std::uint32_t i = 1; i <= 10 * image; ++i) launch(lane, i, 1);
-      if (image == 1) launch_undelivered(lane, 11, 1);
+      auto ring = program.open_ring(1, RingRole::kCallback);
+      for (std::uint32_t i = 1; i <= 10 * image; ++i) launch(ring, i, 1);
+      if (image == 1) launch_undelivered(ring, 11, 1);
       if (image == 3) program.send_bye();
     }
   });
@@ -382,8 +382,8 @@ TEST_F(DaemonTest, ExistingFilesStayAndTheSpoolIsKeptWhenWritingFails) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    launch(lane, 1, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    launch(ring, 1, 1);
     agent.send_bye();
   });
   wait_for(child);

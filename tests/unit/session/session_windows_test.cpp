@@ -16,12 +16,12 @@ using fakes::FakeAgent;
 using testing::HasSubstr;
 using wire::RingRole;
 
-constexpr int kPatience = 30'000;  // of a busy machine, in looks
+constexpr int kTimeout = 30'000;  // of a busy machine, in looks
 
 /// The daemon may get no processor while a program makes its steps: until the plan says so.
 template <typename F>
 bool serve_until(FakeAgent& agent, F said) {
-  for (int i = 0; i < kPatience && !said(agent.plan()); ++i) {
+  for (int i = 0; i < kTimeout && !said(agent.plan()); ++i) {
     agent.process_messages();
     sleep_ms(1);
   }
@@ -50,10 +50,10 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address) || agent.step_text() != "step") ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
     for (std::uint32_t i = 0; i < 90; ++i) {
-      agent.step(lane, wire::StepSource::kNvtx);
-      if (agent.recording()) launch(lane, i + 1, 1);
+      agent.step(ring, wire::StepSource::kNvtx);
+      if (agent.recording()) launch(ring, i + 1, 1);
       sleep_ms(10);
       if (i == 40 && !serve_until(agent, plans_after(i))) ::_exit(4);
     }
@@ -87,22 +87,22 @@ TEST_F(DaemonTest, AWindowFoundAfterwardsIsRecordedToItsEnd) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    lane.push(wire::StringDef{5, 1, 0}, base::mono_ns(), "k", 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    ring.push(wire::StringDef{5, 1, 0}, base::mono_ns(), "k", 1);
     while (!agent.recording() && !agent.serve_until_stopped(10)) {
     }
     for (int i = 0; i < 3; ++i) {
-      lane.push(wire::UnmatchedLaunch{base::mono_ns(), 5}, base::mono_ns());
+      ring.push(wire::UnmatchedLaunch{base::mono_ns(), 5}, base::mono_ns());
       agent.serve_until_stopped(30);
     }
-    lane.push(wire::KernelNameMatch{5, 1}, base::mono_ns());
+    ring.push(wire::KernelNameMatch{5, 1}, base::mono_ns());
     for (int i = 0; i < 20; ++i) {
       agent.serve_until_stopped(10);
       if (!agent.recording()) ::_exit(4);
     }
-    agent.step(lane, wire::StepSource::kKernel);
+    agent.step(ring, wire::StepSource::kKernel);
     for (int i = 0; agent.recording(); ++i) {
-      if (i == kPatience) ::_exit(5);
+      if (i == kTimeout) ::_exit(5);
       agent.serve_until_stopped(10);
     }
     agent.send_bye();
@@ -127,10 +127,10 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
     for (std::uint32_t i = 0; i < 6000; ++i) {
       const std::uint64_t until = base::mono_ns() + 100'000;
-      agent.step(lane, wire::StepSource::kNvtx);
+      agent.step(ring, wire::StepSource::kNvtx);
       while (base::mono_ns() < until) {
       }
     }
@@ -158,8 +158,8 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(ring, i, 1);
     agent.serve_until_stopped(30);
     agent.send_bye();
   });
@@ -181,8 +181,8 @@ TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
-    for (std::uint32_t i = 1; i <= 10; ++i) launch(lane, i, 1);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
+    for (std::uint32_t i = 1; i <= 10; ++i) launch(ring, i, 1);
     agent.serve_until_stopped(30);
     agent.send_bye();
   });
@@ -212,7 +212,7 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   const pid_t helper = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    agent.open_lane(1, RingRole::kCallback);
+    agent.open_ring(1, RingRole::kCallback);
     for (bool was = false; !agent.stopped() && switches < kAll; sleep_ms(1)) {
       agent.process_messages();
       if (agent.recording() != was) ++switches;
@@ -224,17 +224,17 @@ TEST_F(DaemonTest, ProcessesWithoutStepsRecordDuringTheOthersWindow) {
   const pid_t leader = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto lane = agent.open_lane(1, RingRole::kCallback);
+    auto ring = agent.open_ring(1, RingRole::kCallback);
     const auto wait_until_seen = [&](int count) {
       for (int i = 0; switches < count; ++i) {
-        if (i == kPatience) ::_exit(6);
+        if (i == kTimeout) ::_exit(6);
         agent.process_messages();
         sleep_ms(1);
       }
     };
     wait_until_seen(1);
     for (int i = 0; i < 70; ++i) {
-      agent.step(lane, wire::StepSource::kNvtx);
+      agent.step(ring, wire::StepSource::kNvtx);
       sleep_ms(10);
       if (i == 35) wait_until_seen(2);
       if (i == 43) wait_until_seen(3);
@@ -265,9 +265,9 @@ TEST_F(DaemonTest, KeepsTheFirstOrTheLastWindows) {
       if (!agent.connect(address)) ::_exit(3);
       agent.process_messages();
       sleep_ms(50);
-      auto lane = agent.open_lane(1, RingRole::kCallback);
+      auto ring = agent.open_ring(1, RingRole::kCallback);
       for (int i = 0; i < 31; ++i) {
-        agent.step(lane, wire::StepSource::kNvtx);
+        agent.step(ring, wire::StepSource::kNvtx);
         sleep_ms(10);
       }
       agent.serve_until_stopped(50);

@@ -28,7 +28,7 @@ class WindowLosses : public DaemonTest {
   }
   ~WindowLosses() override { ::munmap(shared_, sizeof *shared_); }
 
-  static constexpr int kPatience = 30'000;  // of a busy machine, in looks
+  static constexpr int kTimeout = 30'000;  // of a busy machine, in looks
 
   static std::string unpacked(const std::string& path) {
     std::string text;
@@ -38,22 +38,22 @@ class WindowLosses : public DaemonTest {
     ::pclose(file);
     return text;
   }
-  static bool push(wire::RingWriter& lane) {
+  static bool push(wire::RingWriter& ring) {
     const std::uint64_t now = base::mono_ns();
-    return lane.push(wire::NvtxMark{now, 0, 0, 0, 0, 0, 0}, now);
+    return ring.push(wire::NvtxMark{now, 0, 0, 0, 0, 0, 0}, now);
   }
-  /// Until a record finds no room and none follows that could tell of it.
-  void overflow(wire::RingWriter& lane) {
+  /// Until a record finds no component and none follows that could tell of it.
+  void overflow(wire::RingWriter& ring) {
     for (int i = 0; i < 16; ++i) {
-      while (push(lane)) {
+      while (push(ring)) {
       }
     }
-    shared_->dropped = lane.drop_count();
+    shared_->dropped = ring.drop_count();
   }
   template <typename F>
-  static void step_until(FakeAgent& agent, wire::RingWriter& lane, F reached) {
-    for (int i = 0; i < kPatience && !reached(); ++i) {
-      agent.step(lane, wire::StepSource::kNvtx);
+  static void step_until(FakeAgent& agent, wire::RingWriter& ring, F reached) {
+    for (int i = 0; i < kTimeout && !reached(); ++i) {
+      agent.step(ring, wire::StepSource::kNvtx);
       sleep_ms(2);
     }
     if (!reached()) ::_exit(4);
@@ -87,13 +87,13 @@ TEST_F(WindowLosses, OfARingThatIsFullAtTheEndAreInTheFile) {
   const pid_t child = fork_child([&] {
     FakeAgent agent;
     if (!agent.connect(address)) ::_exit(3);
-    auto steps = agent.open_lane(1, RingRole::kCallback);
-    auto lane = agent.open_lane(2, RingRole::kCallback);
+    auto steps = agent.open_ring(1, RingRole::kCallback);
+    auto ring = agent.open_ring(2, RingRole::kCallback);
     // The sixth to the tenth are recorded.
     step_until(agent, steps, [&] { return agent.stats().steps.load() >= 8; });
-    overflow(lane);
+    overflow(ring);
     step_until(agent, steps, [&] { return has_file(); });
-    push(lane);  // with it goes word of what was dropped
+    push(ring);  // with it goes word of what was dropped
     agent.send_bye();
   });
   client_->command_started(static_cast<std::uint32_t>(child));

@@ -25,8 +25,8 @@ class TextsTest : public DaemonTest {
     const pid_t child = fork_child([&] {
       FakeAgent agent;
       if (!agent.connect(address)) ::_exit(3);
-      auto lane = agent.open_lane(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
-      launch(lane, 1, 1);
+      auto ring = agent.open_ring(static_cast<std::uint32_t>(::getpid()), RingRole::kCallback);
+      launch(ring, 1, 1);
       body(agent);
       agent.process_messages();
       agent.send_bye();

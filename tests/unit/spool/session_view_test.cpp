@@ -70,7 +70,7 @@ TEST_F(Session, ReadsBackWhatWasWritten) {
   ASSERT_EQ(view.remarks.size(), 1u);
   EXPECT_EQ(view.remarks[0].second, "no step seen within 30 s");
   EXPECT_EQ(view.selected, (std::vector<std::uint32_t>{17, 18}));
-  EXPECT_EQ(view.chosen_spools, (std::vector<std::string>{"17-0.spool", "18-1.spool"}));
+  EXPECT_EQ(view.selected_spools, (std::vector<std::string>{"17-0.spool", "18-1.spool"}));
   EXPECT_TRUE(view.ended);
 }
 

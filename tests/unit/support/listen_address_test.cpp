@@ -9,7 +9,7 @@
 namespace gpuprof::support {
 namespace {
 
-std::string sentence(const std::string& word) {
+std::string message(const std::string& word) {
   const auto parsed = parse_listen_address("--serve", word);
   return parsed ? "" : parsed.error().message;
 }
@@ -37,11 +37,11 @@ TEST(ListenAddress, TakesHostAndPort) {
 
 TEST(ListenAddress, SaysWhatIsWrong) {
   for (const char* word : {"", "x", "::1", "::1:6009", ":6009", "[::1]", "[]:1", "[::1]6009"})
-    EXPECT_NE(sentence(word).find("takes HOST:PORT"), std::string::npos) << word;
+    EXPECT_NE(message(word).find("takes HOST:PORT"), std::string::npos) << word;
   for (const char* word : {"0", "65536", "127.0.0.1:0", "127.0.0.1:x",
                            "127.0.0.1:", "[::1]:", "99999999999999999999", "127.0.0.1:-1"})
-    EXPECT_FALSE(sentence(word).empty()) << word;
-  EXPECT_NE(sentence("[127.0.0.1]:80").find("no address"), std::string::npos);
+    EXPECT_FALSE(message(word).empty()) << word;
+  EXPECT_NE(message("[127.0.0.1]:80").find("no address"), std::string::npos);
 }
 
 TEST(ListenAddress, APortIsSharedWithNobody) {

@@ -54,7 +54,7 @@ TEST(PromptThread, HasShortSlicesWhereTheKernelHasThem) {
     set_sched_slice(kSliceNs);
     return state().runtime_ns == kSliceNs;
   });
-  // Since 6.12 the slice of an ordinary thread is told.
+  // Since 6.12 the slice of an ordinary thread is reported.
   if (!kept && state().runtime_ns == 0) GTEST_SKIP() << "this kernel has one slice for all";
   EXPECT_TRUE(kept);
 }

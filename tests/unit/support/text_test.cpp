@@ -20,9 +20,9 @@ TEST(Duration, RefusesWhatIsNoTime) {
 }
 
 TEST(Duration, NamesTheWordAndTheRightForm) {
-  const std::string sentence = parse_duration_ns("5h").error().message;
-  EXPECT_NE(sentence.find("'5h'"), std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("1.5s"), std::string::npos) << sentence;
+  const std::string message = parse_duration_ns("5h").error().message;
+  EXPECT_NE(message.find("'5h'"), std::string::npos) << message;
+  EXPECT_NE(message.find("1.5s"), std::string::npos) << message;
 }
 
 TEST(Quantity, BareNumberCountsSteps) {

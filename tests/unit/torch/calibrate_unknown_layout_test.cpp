@@ -45,10 +45,10 @@ TEST(UnknownLayout, IsSaidOnce) {
   Copy copy("torch-shifted-too");
   Observed observed;
   observed.record();
-  std::size_t said = 0;
-  for (const auto& sentence : fakes::g_notices)
-    if (sentence.text.find("laid out in a way that is not known") != std::string::npos) ++said;
-  EXPECT_EQ(said, 1u);
+  std::size_t output = 0;
+  for (const auto& message : fakes::g_notices)
+    if (message.text.find("laid out in a way that is not known") != std::string::npos) ++output;
+  EXPECT_EQ(output, 1u);
   EXPECT_NE(fakes::g_facts["torch.layout"], "known");
 }
 

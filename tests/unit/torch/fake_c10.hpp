@@ -10,7 +10,7 @@
 
 namespace gpuprof::fakes {
 
-/// What the program's own profiler was told.
+/// What the program's own profiler was reported.
 struct Heard {
   std::uint64_t address;
   std::int64_t bytes;

@@ -3,7 +3,7 @@
 
     loop_programs.py LIBRARY     prints "PROGRAM LOOP TRUTH COUNTED IDS strong weak first" for each loop
 
-IDS: as how many loops it was told of, one of which is right but for recursion.
+IDS: as how many loops it was notified of, one of which is right but for recursion.
 A loop that is judged has `# loop: NAME` behind its head. An operator is a call of the library.
 """
 

@@ -24,7 +24,7 @@ const Change& NameDiff::primary_change() const {
   const Change* best = &total;
   for (const Change* one : {&self, &device}) {
     if (!one->measured) continue;
-    // What calls nothing is told as itself.
+    // What calls nothing is reported as itself.
     const bool more = std::max(one->share_before, one->share_after) >=
                       0.99 * std::max(best->share_before, best->share_after);
     if (!best->measured || rank_of(*one) > rank_of(*best) ||

@@ -14,16 +14,19 @@ namespace {
 
 using support::JsonWriter;
 
-void write(JsonWriter& json, const StepProfile& side) {
+void write(JsonWriter& json, const StepProfile& profile) {
   json.begin_object();
-  json.member("named", side.given_name).member("host", side.host).member("command", side.command);
-  json.member("pid", std::uint64_t{side.pid}).member("rank", side.rank);
-  json.member("world_size", std::uint64_t{side.world_size}).member("simulated", side.simulated);
-  json.member("steps", std::uint64_t{side.steps});
+  json.member("named", profile.given_name)
+      .member("host", profile.host)
+      .member("command", profile.command);
+  json.member("pid", std::uint64_t{profile.pid}).member("rank", profile.rank);
+  json.member("world_size", std::uint64_t{profile.world_size})
+      .member("simulated", profile.simulated);
+  json.member("steps", std::uint64_t{profile.steps});
   json.member("warm_up_steps",
-              std::uint64_t{std::min(side.steps, side.warm_up * side.steps_per_cell)});
-  json.member("recorded_ns", side.recorded_ns).member("gpus", side.gpus);
-  json.member("missing", side.missing).end_object();
+              std::uint64_t{std::min(profile.steps, profile.warm_up * profile.steps_per_cell)});
+  json.member("recorded_ns", profile.recorded_ns).member("gpus", profile.gpus);
+  json.member("missing", profile.missing).end_object();
 }
 
 template <typename One>

@@ -20,12 +20,12 @@ namespace {
 constexpr std::size_t kMinNameWidth = 30, kMaxNameWidth = 60;
 constexpr std::size_t kFigures = 54;  // columns of a table after the name
 
-std::string listed(const std::vector<CheckResult>& claims) {
+std::string listed(const std::vector<CheckResult>& findings) {
   std::string text;
-  for (const CheckResult& claim : claims) {
-    text += fmt::format("  {}{}{}: {}\n", claim.subject, claim.name.empty() ? "" : " ", claim.name,
-                        claim.sentence);
-    for (const std::string& detail : claim.details) text += fmt::format("      {}\n", detail);
+  for (const CheckResult& finding : findings) {
+    text += fmt::format("  {}{}{}: {}\n", finding.subject, finding.name.empty() ? "" : " ",
+                        finding.name, finding.message);
+    for (const std::string& detail : finding.details) text += fmt::format("      {}\n", detail);
   }
   return text;
 }
@@ -41,9 +41,9 @@ std::string seen_once(const ProcessDiff& process, std::size_t pairs) {
   return fmt::format("{}:\n{}{}\n", unconfirmed_title(pairs), text, unconfirmed_explanation(pairs));
 }
 
-std::string lines(const char* start, const std::vector<std::string>& sentences) {
+std::string lines(const char* start, const std::vector<std::string>& messages) {
   std::string text;
-  for (const std::string& sentence : sentences) text += fmt::format("{}{}\n", start, sentence);
+  for (const std::string& message : messages) text += fmt::format("{}{}\n", start, message);
   return text;
 }
 
@@ -107,8 +107,8 @@ std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
     Change change;
     change.before = static_cast<double>(before);
     change.after = static_cast<double>(after);
-    const auto shown = [unit](const StepProfile& side, double value) {
-      return side.memory.empty() ? std::string("not known") : format_value(value, unit);
+    const auto shown = [unit](const StepProfile& profile, double value) {
+      return profile.memory.empty() ? std::string("not known") : format_value(value, unit);
     };
     const bool both = !process.before.memory.empty() && !process.after.memory.empty();
     text += fmt::format("{} {:<{}} {:>12} {:>12} {:>10}\n", mark, name, name_width,

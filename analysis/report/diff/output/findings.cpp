@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxShapeBytes = 120;  // bytes of the shapes of one side
 constexpr double kMaxDetectableChange = 1;
-constexpr double kToldFactor = 0.01;  // common factors nearer to 1 are not worth a sentence
+constexpr double kReportFactor = 0.01;  // common factors nearer to 1 are not worth a sentence
 
 /// Of the step before, what the change makes up.
 std::string of_step(const Change& change) {
@@ -28,7 +28,7 @@ std::string of_step(const Change& change) {
   return fmt::format("{:+.1f} % of the step", share * 100);
 }
 
-std::string name_sentence(const NameDiff& row, bool by_step) {
+std::string name_message(const NameDiff& row, bool by_step) {
   const Change& change = row.primary_change();
   const char* each = by_step ? "a step" : "a call";
   if (row.presence == Presence::kGone)
@@ -77,81 +77,82 @@ std::vector<std::string> evidence_of(const Change& change) {
 
 CheckResult claim_of(const NameDiff& row, bool by_step) {
   const Change& change = row.primary_change();
-  CheckResult claim;
-  claim.subject = name_of(row.kind);
-  claim.name = row.name;
-  claim.change = format_change(change.before, change.after);
-  claim.sentence = name_sentence(row, by_step);
-  claim.details = details_of(row);
-  claim.is_increase = change.after > change.before;
+  CheckResult finding;
+  finding.subject = name_of(row.kind);
+  finding.name = row.name;
+  finding.change = format_change(change.before, change.after);
+  finding.message = name_message(row, by_step);
+  finding.details = details_of(row);
+  finding.is_increase = change.after > change.before;
   if (row.calls_changed || !row.inner_calls.empty())
-    claim.evidence.emplace_back(
+    finding.evidence.emplace_back(
         "numbers of calls are the same in every run of a program: what they change is certain, "
         "whatever the noise of the time");
   else if (row.presence == Presence::kBoth)
-    claim.evidence = evidence_of(change);
-  return claim;
+    finding.evidence = evidence_of(change);
+  return finding;
 }
 
 CheckResult claim_of(const MetricDiff& row, bool by_step) {
   const auto known = std::find_if(step_metrics().begin(), step_metrics().end(),
                                   [&](const StepMetric& one) { return one.name == row.name; });
   const Change& change = row.change;
-  CheckResult claim;
-  claim.subject = known->title;
-  claim.change = format_change(change.before, change.after);
-  claim.sentence = fmt::format("{} → {} {}, {}", format_value(change.before, known->unit),
-                               format_value(change.after, known->unit),
-                               by_step ? "a step" : "a slice", claim.change);
-  claim.evidence = evidence_of(change);
-  claim.is_increase = change.after > change.before;
-  return claim;
+  CheckResult finding;
+  finding.subject = known->title;
+  finding.change = format_change(change.before, change.after);
+  finding.message = fmt::format("{} → {} {}, {}", format_value(change.before, known->unit),
+                                format_value(change.after, known->unit),
+                                by_step ? "a step" : "a slice", finding.change);
+  finding.evidence = evidence_of(change);
+  finding.is_increase = change.after > change.before;
+  return finding;
 }
 
 CheckResult claim_of(const MemoryDiff& row) {
   const auto before = static_cast<double>(row.before.peak_allocated_bytes);
   const auto after = static_cast<double>(row.after.peak_allocated_bytes);
-  CheckResult claim;
-  claim.subject = memory_name(row.device) + ", peak";
-  claim.change = format_change(before, after);
-  claim.sentence = fmt::format("{} → {}, {}", format_value(before, Unit::kBytes),
-                               format_value(after, Unit::kBytes), claim.change);
-  claim.evidence = {"the peaks of the usual step differ as well"};
-  claim.is_increase = after > before;
-  return claim;
+  CheckResult finding;
+  finding.subject = memory_name(row.device) + ", peak";
+  finding.change = format_change(before, after);
+  finding.message = fmt::format("{} → {}, {}", format_value(before, Unit::kBytes),
+                                format_value(after, Unit::kBytes), finding.change);
+  finding.evidence = {"the peaks of the usual step differ as well"};
+  finding.is_increase = after > before;
+  return finding;
 }
 
 /// With how many of several pairs show it.
-CheckResult counted(CheckResult claim, std::size_t shown_by, std::size_t pairs) {
-  if (pairs == 1) return claim;
+CheckResult counted(CheckResult finding, std::size_t shown_by, std::size_t pairs) {
+  if (pairs == 1) return finding;
   const std::string shown = fmt::format("shown by {} of {} pairs", shown_by, pairs);
-  claim.sentence += ", " + shown;
-  claim.evidence.push_back(shown + " of recordings, in the same direction");
-  return claim;
+  finding.message += ", " + shown;
+  finding.evidence.push_back(shown + " of recordings, in the same direction");
+  return finding;
 }
 
 template <typename Is>
-std::vector<CheckResult> chosen(const ProcessDiff& process, std::size_t pairs, const Is& is) {
-  std::vector<CheckResult> claims;
+std::vector<CheckResult> selected(const ProcessDiff& process, std::size_t pairs, const Is& is) {
+  std::vector<CheckResult> findings;
   for (const MetricDiff& row : process.metrics)
     if (is(row.change))
-      claims.push_back(counted(claim_of(row, process.by_step), row.change.confirming_pairs, pairs));
+      findings.push_back(
+          counted(claim_of(row, process.by_step), row.change.confirming_pairs, pairs));
   for (const MemoryDiff& row : process.memory)
-    if (is(row)) claims.push_back(counted(claim_of(row), row.confirming_pairs, pairs));
+    if (is(row)) findings.push_back(counted(claim_of(row), row.confirming_pairs, pairs));
   for (const NameDiff& row : process.names)
     if (is(row))
-      claims.push_back(counted(claim_of(row, process.by_step), row.confirming_pairs, pairs));
-  return claims;
+      findings.push_back(counted(claim_of(row, process.by_step), row.confirming_pairs, pairs));
+  return findings;
 }
 
 }  // namespace
 
 std::vector<CheckResult> significant_findings(const ProcessDiff& process, std::size_t pairs) {
-  return chosen(process, pairs, [](const auto& one) { return one.significant; });
+  return selected(process, pairs, [](const auto& one) { return one.significant; });
 }
 
 std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs) {
-  return chosen(process, pairs, [](const auto& one) { return one.is_unconfirmed; });
+  return selected(process, pairs, [](const auto& one) { return one.is_unconfirmed; });
 }
 
 std::string unconfirmed_title(std::size_t pairs) {
@@ -181,33 +182,34 @@ bool is_undetectable(const CommonShift& common) {
 std::vector<std::string> common_shift_messages(const CommonShift& common, std::string_view subject,
                                                const Limits& limits) {
   if (!common.known) return {};
-  std::vector<std::string> sentences;
-  if (std::abs(common.factor - 1) >= kToldFactor)
-    sentences.push_back(
+  std::vector<std::string> messages;
+  if (std::abs(common.factor - 1) >= kReportFactor)
+    messages.push_back(
         fmt::format("All {} took {:.2f} times as long: the machine, or what concerns them all. "
                     "It is left out of what is claimed.",
                     subject, common.factor));
   if (is_undetectable(common)) {
-    sentences.push_back(
+    messages.push_back(
         fmt::format("Other changes of {} cannot be told here: their times vary too much from "
                     "step to step, or from process to process.",
                     subject));
   } else {
-    sentences.push_back(
+    messages.push_back(
         fmt::format("Of {} a change of about {:.0f} % can be told here, if it is {:g} % of "
                     "the step.",
                     subject, common.detectable_change * 100, limits.share * 100));
   }
-  return sentences;
+  return messages;
 }
 
-std::string describe_recording(const StepProfile& side, bool by_step) {
+std::string describe_recording(const StepProfile& profile, bool by_step) {
   if (!by_step)
-    return fmt::format("{}: {:.1f} s", side.given_name,
-                       static_cast<double>(side.recorded_ns) / 1e9);
-  const std::size_t warm_up = std::min(side.steps, side.warm_up * side.steps_per_cell);
-  std::string text = fmt::format("{}: {}", side.given_name,
-                                 support::count_with_unit(side.steps - warm_up, "step", "steps"));
+    return fmt::format("{}: {:.1f} s", profile.given_name,
+                       static_cast<double>(profile.recorded_ns) / 1e9);
+  const std::size_t warm_up = std::min(profile.steps, profile.warm_up * profile.steps_per_cell);
+  std::string text =
+      fmt::format("{}: {}", profile.given_name,
+                  support::count_with_unit(profile.steps - warm_up, "step", "steps"));
   if (warm_up != 0) text += fmt::format(", {} more left out as warm-up", warm_up);
   return text;
 }

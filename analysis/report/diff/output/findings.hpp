@@ -22,7 +22,7 @@ struct CheckResult {
   std::string subject;                // `operator`, `step time`, `GPU 0 memory, peak`
   std::string name;                   // of an operator, range, kernel or copy; empty for the rest
   std::string change;                 // `+10.7 %`, `new`, `gone`
-  std::string sentence;               // before, after, change, what it is of the step
+  std::string message;                // before, after, change, what it is of the step
   std::vector<std::string> details;   // calls, inputs
   std::vector<std::string> evidence;  // why it is no noise
   bool is_increase = false;           // than before
@@ -37,8 +37,8 @@ std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::s
 std::string unconfirmed_title(std::size_t pairs);
 std::string unconfirmed_explanation(std::size_t pairs);
 
-/// What is the same of all operators or kernels, and how small a change of one can be told; none
-/// where it is not known.
+/// What is the same of all operators or kernels, and how small a change of one can be reported;
+/// none where it is not known.
 ///
 /// @param what  `operators`, `kernels and copies`
 std::vector<std::string> common_shift_messages(const CommonShift& common, std::string_view subject,
@@ -47,7 +47,7 @@ std::vector<std::string> common_shift_messages(const CommonShift& common, std::s
 bool is_undetectable(const CommonShift& common);
 
 /// `runs/a: 59 steps, 1 more left out as warm-up`.
-std::string describe_recording(const StepProfile& side, bool by_step);
+std::string describe_recording(const StepProfile& profile, bool by_step);
 /// `host memory`, `GPU 0 memory`.
 std::string memory_name(std::int32_t device);
 /// What the row's telling change is of: `in itself`, `GPU time`.

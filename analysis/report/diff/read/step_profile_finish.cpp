@@ -70,15 +70,15 @@ void StepProfileSink::add_busy_time() {
     reached = std::max(reached, end);
     while (at < end) {
       const std::uint32_t cell = cell_at(at);
-      const std::uint64_t border = std::min(end, next_border(at));
-      measure(StepMeasure::kGpuBusy, cell, static_cast<double>(border - at));
-      at = border;
+      const std::uint64_t boundary = std::min(end, next_boundary(at));
+      measure(StepMeasure::kGpuBusy, cell, static_cast<double>(boundary - at));
+      at = boundary;
     }
   }
   busy_.clear();
 }
 
-std::uint64_t StepProfileSink::next_border(std::uint64_t ns) const {
+std::uint64_t StepProfileSink::next_boundary(std::uint64_t ns) const {
   if (slice_ns_ != 0) {
     const std::uint64_t since = ns < window_.start_ns ? 0 : ns - window_.start_ns;
     const std::uint64_t at = window_.offset_ns + since;
@@ -94,15 +94,15 @@ std::uint64_t StepProfileSink::next_border(std::uint64_t ns) const {
 
 /// Two cells become one.
 void StepProfileSink::merge_cells() {
-  side_.steps_per_cell *= 2;
-  for (auto& values : side_.by_cell) {
+  profile_.steps_per_cell *= 2;
+  for (auto& values : profile_.by_cell) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i % 2 == 0) values[i / 2] = values[i];
       if (i % 2 == 1) values[i / 2] += values[i];
     }
     values.resize((values.size() + 1) / 2);
   }
-  for (NameRow& row : side_.names) {
+  for (NameRow& row : profile_.names) {
     std::vector<StepCell> old;
     old.swap(row.cells);
     for (StepCell& cell : old) {
@@ -119,7 +119,7 @@ void StepProfileSink::merge_cells() {
       sum.total_device_ns += cell.total_device_ns;
     }
   }
-  for (auto& [device, memory] : side_.memory) {
+  for (auto& [device, memory] : profile_.memory) {
     std::map<std::uint32_t, std::uint64_t> peaks;
     for (const auto& [cell, bytes] : memory.peak_by_cell)
       peaks[cell / 2] = std::max(peaks[cell / 2], bytes);
@@ -129,24 +129,24 @@ void StepProfileSink::merge_cells() {
 
 void StepProfileSink::finish() {
   for (const auto& [key, edge] : edges_)
-    side_.calls.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key),
-                           edge.calls, edge.ns});
-  std::sort(side_.calls.begin(), side_.calls.end(), [](const CallEdge& a, const CallEdge& b) {
+    profile_.calls.push_back({static_cast<std::uint32_t>(key >> 32),
+                              static_cast<std::uint32_t>(key), edge.calls, edge.ns});
+  std::sort(profile_.calls.begin(), profile_.calls.end(), [](const CallEdge& a, const CallEdge& b) {
     return a.parent != b.parent ? a.parent < b.parent : a.child < b.child;
   });
   if (slice_ns_ != 0) {
     measure(StepMeasure::kLength, kSliceCount - 1, 0);
-    auto& lengths = side_.by_cell[static_cast<std::size_t>(StepMeasure::kLength)];
+    auto& lengths = profile_.by_cell[static_cast<std::size_t>(StepMeasure::kLength)];
     std::fill(lengths.begin(), lengths.end(), static_cast<double>(slice_ns_));
     return;
   }
-  const std::size_t per_cell = side_.steps_per_cell;
+  const std::size_t per_cell = profile_.steps_per_cell;
   const auto steps_in = [&](std::size_t cell) {
-    return static_cast<double>(std::min(per_cell, side_.steps - cell * per_cell));
+    return static_cast<double>(std::min(per_cell, profile_.steps - cell * per_cell));
   };
-  for (auto& values : side_.by_cell)
+  for (auto& values : profile_.by_cell)
     for (std::size_t i = 0; i < values.size(); ++i) values[i] /= steps_in(i);
-  for (NameRow& row : side_.names) {
+  for (NameRow& row : profile_.names) {
     for (StepCell& cell : row.cells) {
       const auto steps = static_cast<float>(steps_in(cell.index));
       for (float* sum : {&cell.calls, &cell.self_ns, &cell.total_ns, &cell.self_device_ns,

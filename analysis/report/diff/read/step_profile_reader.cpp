@@ -21,8 +21,8 @@ namespace {
 constexpr double kWarmUpTimes = 1.25;
 constexpr double kMaxWarmUpShare = 1.0 / 3;
 
-std::size_t warm_up_of(const StepProfile& side) {
-  const std::vector<double>& lengths = side.of(StepMeasure::kLength);
+std::size_t warm_up_of(const StepProfile& profile) {
+  const std::vector<double>& lengths = profile.of(StepMeasure::kLength);
   const auto half = static_cast<std::ptrdiff_t>(lengths.size() / 2);
   const double usual = median({lengths.begin() + half, lengths.end()});
   const auto most = static_cast<std::size_t>(static_cast<double>(lengths.size()) * kMaxWarmUpShare);
@@ -31,48 +31,48 @@ std::size_t warm_up_of(const StepProfile& side) {
   return cells;
 }
 
-void take_facts(const exporter::EventResolver& shown, StepProfile& side) {
-  const exporter::Prescan& survey = shown.survey();
-  side.program = survey.exe;
-  side.command = survey.command_line;
-  side.pid = survey.pid;
-  side.simulated = side.simulated || shown.has_simulated_gpu();
-  for (const auto& [key, value] : survey.facts) side.facts[key] = value;
-  if (const exporter::Rank rank = exporter::rank_of(survey.facts); rank.known()) {
-    side.rank = static_cast<std::int64_t>(rank.rank);
-    side.world_size = static_cast<std::uint32_t>(rank.world_size);
+void take_facts(const exporter::EventResolver& shown, StepProfile& profile) {
+  const exporter::Prescan& prescan = shown.prescan();
+  profile.program = prescan.exe;
+  profile.command = prescan.command_line;
+  profile.pid = prescan.pid;
+  profile.simulated = profile.simulated || shown.has_simulated_gpu();
+  for (const auto& [key, value] : prescan.facts) profile.facts[key] = value;
+  if (const exporter::Rank rank = exporter::rank_of(prescan.facts); rank.known()) {
+    profile.rank = static_cast<std::int64_t>(rank.rank);
+    profile.world_size = static_cast<std::uint32_t>(rank.world_size);
   }
-  for (const auto& [index, device] : survey.devices) {
-    const std::string name(survey.names.text(device.name));
-    const bool used = std::any_of(survey.gpu_tracks.begin(), survey.gpu_tracks.end(),
+  for (const auto& [index, device] : prescan.devices) {
+    const std::string name(prescan.names.text(device.name));
+    const bool used = std::any_of(prescan.gpu_tracks.begin(), prescan.gpu_tracks.end(),
                                   [i = index](const auto& row) { return row.first == i; });
-    if (used && std::find(side.gpus.begin(), side.gpus.end(), name) == side.gpus.end())
-      side.gpus.push_back(name);
+    if (used && std::find(profile.gpus.begin(), profile.gpus.end(), name) == profile.gpus.end())
+      profile.gpus.push_back(name);
   }
-  for (const std::string& sentence : shown.missing())
-    exporter::merge_message(side.missing, sentence);
+  for (const std::string& message : shown.missing())
+    exporter::merge_message(profile.missing, message);
 }
 
 support::Result<StepProfile> read(const spool::SessionView& session,
                                   const spool::ProcessEntry& process,
                                   const std::vector<model::Window>& windows,
                                   const ReadOptions& options, std::uint64_t slice_ns) {
-  StepProfile side;
-  side.host = session.host;
-  side.has_steps = slice_ns == 0;
-  StepProfileSink sink(side, slice_ns);
+  StepProfile profile;
+  profile.host = session.host;
+  profile.has_steps = slice_ns == 0;
+  StepProfileSink sink(profile, slice_ns);
   for (const model::Window& window : windows) {
     const exporter::FileRequest request{session, window, process, "",
                                         "",      true,   0,       options.progress};
     GPUPROF_TRY(shown, exporter::EventResolver::open(request));
-    take_facts(*shown, side);
-    sink.begin(*shown, side.recorded_ns);
+    take_facts(*shown, profile);
+    sink.begin(*shown, profile.recorded_ns);
     GPUPROF_CHECK(shown->replay(sink));
     sink.end();
-    side.recorded_ns += window.end_ns - window.start_ns;
+    profile.recorded_ns += window.end_ns - window.start_ns;
   }
   sink.finish();
-  return side;
+  return profile;
 }
 
 }  // namespace
@@ -82,9 +82,9 @@ support::Result<StepProfile> read_step_profile(const spool::SessionView& session
                                                const std::vector<model::Window>& windows,
                                                const ReadOptions& options) {
   if (!options.ignore_steps) {
-    GPUPROF_TRY(side, read(session, process, windows, options, 0));
-    side.warm_up = warm_up_of(side);
-    if (side.steps != 0) return side;
+    GPUPROF_TRY(profile, read(session, process, windows, options, 0));
+    profile.warm_up = warm_up_of(profile);
+    if (profile.steps != 0) return profile;
   }
   std::uint64_t recorded_ns = 0;
   for (const model::Window& window : windows) recorded_ns += window.end_ns - window.start_ns;

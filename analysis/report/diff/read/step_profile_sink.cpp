@@ -49,10 +49,10 @@ std::string text_of(std::span<const std::uint64_t> words) {
 void StepProfileSink::begin(exporter::EventResolver& shown, std::uint64_t recorded_ns) {
   shown_ = &shown;
   window_ = {};
-  window_.first_step = static_cast<std::uint32_t>(side_.steps);
-  window_.start_ns = shown.survey().window.start_ns;
+  window_.first_step = static_cast<std::uint32_t>(profile_.steps);
+  window_.start_ns = shown.prescan().window.start_ns;
   window_.offset_ns = recorded_ns;
-  step_tid_ = shown.survey().main_tid();
+  step_tid_ = shown.prescan().main_tid();
   last_step_ = 0;
 }
 
@@ -60,9 +60,9 @@ void StepProfileSink::on(const exporter::ResolvedStep& s) {
   // Those of other threads run beside them.
   if (slice_ns_ != 0 || s.event.tid != step_tid_) return;
   window_.steps.emplace_back(s.event.start_ns, s.event.end_ns);
-  ++side_.steps;
-  while ((side_.steps - 1) / side_.steps_per_cell >= kMaxCells) merge_cells();
-  const auto cell = static_cast<std::uint32_t>((side_.steps - 1) / side_.steps_per_cell);
+  ++profile_.steps;
+  while ((profile_.steps - 1) / profile_.steps_per_cell >= kMaxCells) merge_cells();
+  const auto cell = static_cast<std::uint32_t>((profile_.steps - 1) / profile_.steps_per_cell);
   measure(StepMeasure::kLength, cell, static_cast<double>(s.event.end_ns - s.event.start_ns));
 }
 
@@ -84,26 +84,26 @@ std::uint32_t StepProfileSink::cell_at(std::uint64_t ns) {
     last_step_ = static_cast<std::size_t>(after - steps.begin()) - 1;
     if (!holds(last_step_)) return kNone;
   }
-  return (window_.first_step + static_cast<std::uint32_t>(last_step_)) / side_.steps_per_cell;
+  return (window_.first_step + static_cast<std::uint32_t>(last_step_)) / profile_.steps_per_cell;
 }
 
 std::uint32_t StepProfileSink::name_index(std::string_view name, NameKind kind) {
   std::string key(1, static_cast<char>(kind));
   key += name;
   if (const auto known = indexes_.find(key); known != indexes_.end()) return known->second;
-  if (side_.names.size() >= kMaxNames && name != kOther) {
+  if (profile_.names.size() >= kMaxNames && name != kOther) {
     others_.insert(base::hash_bytes(key.data(), key.size()));
-    side_.other_names = others_.size();
+    profile_.other_names = others_.size();
     return name_index(kOther, kind);
   }
-  const auto index = static_cast<std::uint32_t>(side_.names.size());
+  const auto index = static_cast<std::uint32_t>(profile_.names.size());
   indexes_.emplace(std::move(key), index);
-  side_.names.push_back({std::string(name), kind, {}, {}, 0});
+  profile_.names.push_back({std::string(name), kind, {}, {}, 0});
   return index;
 }
 
 StepCell& StepProfileSink::cell_of(std::uint32_t name, std::uint32_t cell) {
-  std::vector<StepCell>& cells = side_.names[name].cells;
+  std::vector<StepCell>& cells = profile_.names[name].cells;
   // Events come nearly sorted: what is looked for is at the end.
   auto at = cells.end();
   while (at != cells.begin() && std::prev(at)->index > cell) --at;
@@ -113,9 +113,9 @@ StepCell& StepProfileSink::cell_of(std::uint32_t name, std::uint32_t cell) {
 
 void StepProfileSink::measure(StepMeasure measure, std::uint32_t cell, double value) {
   if (cell == kNone) return;
-  for (auto& values : side_.by_cell)
+  for (auto& values : profile_.by_cell)
     if (values.size() <= cell) values.resize(cell + 1, 0);
-  side_.by_cell[static_cast<std::size_t>(measure)][cell] += value;
+  profile_.by_cell[static_cast<std::size_t>(measure)][cell] += value;
 }
 
 /// What calls of a name took, without those inside another one of the same name: these come first.
@@ -164,7 +164,7 @@ void StepProfileSink::nested(model::RangeId id, model::RangeId parent, std::uint
     inside_.erase(found);
   }
   const std::uint32_t cell = cell_at(time.start_ns);
-  side_.names[name].calls += 1;
+  profile_.names[name].calls += 1;
   const std::uint64_t total = take_total(name, tid, {time.start_ns, time.start_ns + ns}, cell);
   if (cell != kNone) {
     StepCell& sums = cell_of(name, cell);
@@ -205,10 +205,10 @@ void StepProfileSink::on(const exporter::ResolvedRange& r) {
 }
 
 void StepProfileSink::shapes(std::uint32_t name, model::InputsId inputs) {
-  std::set<std::string>& known = side_.names[name].shapes;
+  std::set<std::string>& known = profile_.names[name].shapes;
   if (known.size() > kMaxShapes) return;
   const auto [at, fresh] = shape_texts_.try_emplace(inputs);
-  if (fresh) at->second = text_of(shown_->survey().inputs.words(inputs));
+  if (fresh) at->second = text_of(shown_->prescan().inputs.words(inputs));
   if (!at->second.empty()) known.insert(at->second);
 }
 
@@ -255,7 +255,7 @@ void StepProfileSink::on(const exporter::ResolvedSync& s) {
 }
 
 void StepProfileSink::on(const model::Allocation& a) {
-  DeviceMemoryProfile& memory = side_.memory[a.device_type == 0 ? -1 : a.device];
+  DeviceMemoryProfile& memory = profile_.memory[a.device_type == 0 ? -1 : a.device];
   memory.peak_allocated_bytes = std::max(memory.peak_allocated_bytes, a.total_allocated_bytes);
   memory.peak_reserved_bytes = std::max(memory.peak_reserved_bytes, a.total_reserved_bytes);
   if (a.bytes > 0) {

@@ -22,7 +22,8 @@ namespace gpuprof::report::diff {
 
 class StepProfileSink final : public exporter::ResolvedSink {
  public:
-  StepProfileSink(StepProfile& side, std::uint64_t slice_ns) : side_(side), slice_ns_(slice_ns) {}
+  StepProfileSink(StepProfile& profile, std::uint64_t slice_ns)
+      : profile_(profile), slice_ns_(slice_ns) {}
 
   /// Before the events of a window; `recorded_ns` lay in the windows before.
   void begin(exporter::EventResolver& shown, std::uint64_t recorded_ns);
@@ -97,10 +98,10 @@ class StepProfileSink final : public exporter::ResolvedSink {
   void add_gpu_work(const PendingGpuWork& event, std::uint32_t cell);
   void add_launcher_time();
   void add_busy_time();
-  std::uint64_t next_border(std::uint64_t ns) const;
+  std::uint64_t next_boundary(std::uint64_t ns) const;
   void merge_cells();
 
-  StepProfile& side_;
+  StepProfile& profile_;
   const std::uint64_t slice_ns_;  // 0: by steps
   exporter::EventResolver* shown_ = nullptr;
   Window window_;

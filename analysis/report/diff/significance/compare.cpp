@@ -39,9 +39,9 @@ bool is_of_gpu(StepMeasure measure) {
 }
 
 /// It occurs again and again, not only at some place of the recording.
-bool lasts(const StepProfile& side, const NameRow* row) {
+bool lasts(const StepProfile& profile, const NameRow* row) {
   constexpr std::ptrdiff_t kMinCells = 3;
-  const Values calls = NameJoin::calls(side, row);
+  const Values calls = NameJoin::calls(profile, row);
   return std::count_if(calls.begin(), calls.end(), [](double n) { return n > 0; }) >= kMinCells;
 }
 
@@ -335,9 +335,9 @@ ProcessDiff compare(StepProfile before, StepProfile after, const Limits& limits)
   if (before.cells() != 0 && after.cells() != 0) ProfileComparison(before, after, limits).run(diff);
   compare_memory(before, after, limits, diff);
   compare_context(before, after, diff);
-  for (StepProfile* side : {&before, &after}) {
-    side->names.clear();
-    side->calls.clear();
+  for (StepProfile* profile : {&before, &after}) {
+    profile->names.clear();
+    profile->calls.clear();
   }
   diff.before = std::move(before);
   diff.after = std::move(after);

@@ -22,10 +22,10 @@ constexpr std::size_t kMinSteps = 3;
 constexpr std::size_t kEnoughSteps = 8;
 constexpr double kMinBytes = 1 << 20;
 
-double usual_peak(const StepProfile& side, const DeviceMemoryProfile& memory) {
+double usual_peak(const StepProfile& profile, const DeviceMemoryProfile& memory) {
   Values peaks;
   for (const auto& [cell, bytes] : memory.peak_by_cell)
-    if (cell >= side.warm_up) peaks.push_back(static_cast<double>(bytes));
+    if (cell >= profile.warm_up) peaks.push_back(static_cast<double>(bytes));
   return median(peaks);
 }
 
@@ -38,9 +38,9 @@ std::string joined(const std::set<std::string>& shapes) {
   return support::join({shapes.begin(), shapes.end()}, ", ");
 }
 
-std::string fact(const StepProfile& side, const char* key) {
-  const auto found = side.facts.find(key);
-  return found == side.facts.end() ? "" : found->second;
+std::string fact(const StepProfile& profile, const char* key) {
+  const auto found = profile.facts.find(key);
+  return found == profile.facts.end() ? "" : found->second;
 }
 
 void note(ProcessDiff& diff, const char* what, const std::string& before,
@@ -50,8 +50,8 @@ void note(ProcessDiff& diff, const char* what, const std::string& before,
 }
 
 void note_steps(const StepProfile& before, const StepProfile& after, ProcessDiff& diff) {
-  const auto kept = [](const StepProfile& side) {
-    return side.steps - std::min(side.steps, side.warm_up * side.steps_per_cell);
+  const auto kept = [](const StepProfile& profile) {
+    return profile.steps - std::min(profile.steps, profile.warm_up * profile.steps_per_cell);
   };
   const std::size_t fewest = std::min(kept(before), kept(after));
   diff.enough_steps = fewest >= kEnoughSteps;
@@ -74,8 +74,8 @@ void note_steps(const StepProfile& before, const StepProfile& after, ProcessDiff
 void compare_memory(const StepProfile& before, const StepProfile& after, const Limits& limits,
                     ProcessDiff& diff) {
   std::set<std::int32_t> devices;
-  for (const StepProfile* side : {&before, &after})
-    for (const auto& [device, memory] : side->memory) devices.insert(device);
+  for (const StepProfile* profile : {&before, &after})
+    for (const auto& [device, memory] : profile->memory) devices.insert(device);
   for (const std::int32_t device : devices) {
     MemoryDiff& row = diff.memory.emplace_back();
     row.device = device;
@@ -115,8 +115,8 @@ void compare_context(const StepProfile& before, const StepProfile& after, Proces
   note(diff, "PyTorch", fact(before, "torch.version"), fact(after, "torch.version"));
   note(diff, "Python", fact(before, "python.version"), fact(after, "python.version"));
   note(diff, "machine", before.host, after.host);
-  const auto gpus = [](const StepProfile& side) {
-    return side.gpus.empty() ? std::string("none in use") : support::join(side.gpus, ", ");
+  const auto gpus = [](const StepProfile& profile) {
+    return profile.gpus.empty() ? std::string("none in use") : support::join(profile.gpus, ", ");
   };
   note(diff, "GPUs", gpus(before), gpus(after));
   note(diff, "command", before.command, after.command);

@@ -15,31 +15,33 @@
 namespace gpuprof::report::diff {
 namespace {
 
-bool kept(const StepProfile& side, const StepCell& cell) { return cell.index >= side.warm_up; }
+bool kept(const StepProfile& profile, const StepCell& cell) {
+  return cell.index >= profile.warm_up;
+}
 
-Values values_of(const StepProfile& side, const NameRow* row, float StepCell::*sum) {
+Values values_of(const StepProfile& profile, const NameRow* row, float StepCell::*sum) {
   Values values;
   if (row == nullptr) return values;
   for (const StepCell& cell : row->cells) {
-    if (!kept(side, cell) || cell.calls <= 0) continue;
-    const double calls = side.has_steps ? 1 : cell.calls;
+    if (!kept(profile, cell) || cell.calls <= 0) continue;
+    const double calls = profile.has_steps ? 1 : cell.calls;
     values.push_back(std::max(0.0F, cell.*sum) / calls);
   }
   return values;
 }
 
-double share_of(const StepProfile& side, const NameRow* row, float StepCell::*sum,
+double share_of(const StepProfile& profile, const NameRow* row, float StepCell::*sum,
                 const Values& values) {
   if (row == nullptr || values.empty()) return 0;
-  if (!side.has_steps) {
+  if (!profile.has_steps) {
     double all = 0;
     for (const StepCell& cell : row->cells) all += cell.*sum;
-    return side.recorded_ns == 0 ? 0 : all / static_cast<double>(side.recorded_ns);
+    return profile.recorded_ns == 0 ? 0 : all / static_cast<double>(profile.recorded_ns);
   }
-  const std::vector<double>& lengths = side.of(StepMeasure::kLength);
+  const std::vector<double>& lengths = profile.of(StepMeasure::kLength);
   const double length =
-      median({lengths.begin() + static_cast<std::ptrdiff_t>(side.warm_up), lengths.end()});
-  const auto cells = static_cast<double>(side.cells() - side.warm_up);
+      median({lengths.begin() + static_cast<std::ptrdiff_t>(profile.warm_up), lengths.end()});
+  const auto cells = static_cast<double>(profile.cells() - profile.warm_up);
   return length <= 0 ? 0 : median(values) * static_cast<double>(values.size()) / cells / length;
 }
 
@@ -70,14 +72,14 @@ double whole(double calls) {
 }
 
 /// All that shares are shares of.
-double compared_ns(const StepProfile& side) {
-  if (!side.has_steps) return static_cast<double>(side.recorded_ns);
-  return mean(side.of(StepMeasure::kLength)) * static_cast<double>(side.steps);
+double compared_ns(const StepProfile& profile) {
+  if (!profile.has_steps) return static_cast<double>(profile.recorded_ns);
+  return mean(profile.of(StepMeasure::kLength)) * static_cast<double>(profile.steps);
 }
 
-bool occurs(const StepProfile& side, const NameRow& row) {
+bool occurs(const StepProfile& profile, const NameRow& row) {
   return std::any_of(row.cells.begin(), row.cells.end(),
-                     [&](const StepCell& cell) { return kept(side, cell) && cell.calls > 0; });
+                     [&](const StepCell& cell) { return kept(profile, cell) && cell.calls > 0; });
 }
 
 }  // namespace
@@ -127,10 +129,10 @@ void NameJoin::add_edges() {
   }
   called_ns_.resize(names_.size(), 0);
   edges_.resize(names_.size());
-  const auto add = [&](const StepProfile& side, double Edge::*calls) {
-    for (const CallEdge& call : side.calls) {
-      const NameRow& row = side.names[call.parent];
-      const auto parent = index_of.find(&row), child = index_of.find(&side.names[call.child]);
+  const auto add = [&](const StepProfile& profile, double Edge::*calls) {
+    for (const CallEdge& call : profile.calls) {
+      const NameRow& row = profile.names[call.parent];
+      const auto parent = index_of.find(&row), child = index_of.find(&profile.names[call.child]);
       if (parent == index_of.end() || child == index_of.end() || row.calls <= 0) continue;
       Edge& edge = edges[{parent->second, child->second}];
       edge.child = child->second;
@@ -159,13 +161,13 @@ PairedValues NameJoin::times(std::uint32_t name, float StepCell::*sum) const {
 }
 
 PairedValues NameJoin::times(StepMeasure measure) const {
-  const auto values = [&](const StepProfile& side) {
-    const std::vector<double>& all = side.of(measure);
-    return Values(all.begin() + static_cast<std::ptrdiff_t>(std::min(side.warm_up, all.size())),
+  const auto values = [&](const StepProfile& profile) {
+    const std::vector<double>& all = profile.of(measure);
+    return Values(all.begin() + static_cast<std::ptrdiff_t>(std::min(profile.warm_up, all.size())),
                   all.end());
   };
-  const auto share = [&](const StepProfile& side, const Values& mine) {
-    const double length = median(side.of(StepMeasure::kLength));
+  const auto share = [&](const StepProfile& profile, const Values& mine) {
+    const double length = median(profile.of(StepMeasure::kLength));
     return length <= 0 ? 0 : median(mine) / length;
   };
   PairedValues pair;
@@ -177,11 +179,11 @@ PairedValues NameJoin::times(StepMeasure measure) const {
   return pair;
 }
 
-Values NameJoin::calls(const StepProfile& side, const NameRow* row) {
-  Values values(side.cells() - side.warm_up, 0);
+Values NameJoin::calls(const StepProfile& profile, const NameRow* row) {
+  Values values(profile.cells() - profile.warm_up, 0);
   if (row == nullptr) return values;
   for (const StepCell& cell : row->cells)
-    if (kept(side, cell)) values[cell.index - side.warm_up] = cell.calls;
+    if (kept(profile, cell)) values[cell.index - profile.warm_up] = cell.calls;
   return values;
 }
 
@@ -210,8 +212,8 @@ std::vector<std::string> NameJoin::changed_calls(std::uint32_t name, double* sha
     const double from = whole(edge.calls_before), to = whole(edge.calls_after);
     if (from < 0 || to < 0 || from == to) continue;
     changed.push_back(fmt::format("{} {} → {}", names_[edge.child].any().name, from, to));
-    const StepProfile& side = edge.calls_before > edge.calls_after ? before_ : after_;
-    *share += (to - from) / std::max(from, to) * edge.ns / std::max(1.0, compared_ns(side));
+    const StepProfile& profile = edge.calls_before > edge.calls_after ? before_ : after_;
+    *share += (to - from) / std::max(from, to) * edge.ns / std::max(1.0, compared_ns(profile));
   }
   return changed;
 }

@@ -35,7 +35,7 @@ class NameJoin {
   PairedValues times(std::uint32_t name, float StepCell::*sum) const;
   PairedValues times(StepMeasure measure) const;
   /// Calls in each step that is compared, also where there were none.
-  static Values calls(const StepProfile& side, const NameRow* row);
+  static Values calls(const StepProfile& profile, const NameRow* row);
   /// Names of whose time a share lies within calls of this one, and that share.
   std::unordered_map<std::uint32_t, double> callers_share(std::uint32_t name) const;
   /// Calls directly in this name whose number is fixed and differs; the change of its time by

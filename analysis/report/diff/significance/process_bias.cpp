@@ -20,7 +20,7 @@ void mark_unconfirmed(Change& change) {
 
 namespace {
 
-/// Beyond what could be told of it. Where too few ranks show that of the operator, it is in the
+/// Beyond what could be notified of it. Where too few ranks show that of the operator, it is in the
 /// step all the same.
 bool differs(const NameDiff& row) {
   const Change& change = row.self;

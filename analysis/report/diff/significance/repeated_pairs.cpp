@@ -41,7 +41,7 @@ class PairCombiner {
       : others_(std::move(others)), pairs_(pairs) {}
 
   void settle(MetricDiff& row) const {
-    settle_one(row.change, [&row](const OtherPair& other) {
+    resolve_one(row.change, [&row](const OtherPair& other) {
       const MetricDiff* its = other.process.metric(row.name);
       return its != nullptr && its->change.is_reported() &&
              sign_of(its->change.difference()) == sign_of(row.change.difference());
@@ -49,7 +49,7 @@ class PairCombiner {
   }
 
   void settle(MemoryDiff& row) const {
-    settle_one(row, [&row](const OtherPair& other) {
+    resolve_one(row, [&row](const OtherPair& other) {
       const auto& all = other.process.memory;
       return std::any_of(all.begin(), all.end(), [&row](const MemoryDiff& its) {
         return its.device == row.device && its.is_reported() &&
@@ -60,12 +60,12 @@ class PairCombiner {
 
   void settle(NameDiff& row) const {
     if (row.presence != Presence::kBoth)
-      return settle_one(row, [&row](const OtherPair& other) {
+      return resolve_one(row, [&row](const OtherPair& other) {
         const NameDiff* its = found(row, other);
         return its != nullptr && its->is_reported();
       });
     for (Change NameDiff::*change : {&NameDiff::self, &NameDiff::total, &NameDiff::device})
-      settle_one(row.*change, [&](const OtherPair& other) {
+      resolve_one(row.*change, [&](const OtherPair& other) {
         const NameDiff* its = found(row, other);
         if (its == nullptr || !(its->*change).is_reported()) return false;
         const bool same_calls = !row.inner_calls.empty() && row.inner_calls == its->inner_calls;
@@ -83,7 +83,7 @@ class PairCombiner {
   /// @param one   A change, or a row that is shown as a whole.
   /// @param shows Whether another pair does, in the same direction.
   template <typename One, typename Shows>
-  void settle_one(One& one, const Shows& shows) const {
+  void resolve_one(One& one, const Shows& shows) const {
     if (!one.is_reported()) return;
     one.confirming_pairs =
         1 + static_cast<std::size_t>(std::count_if(others_.begin(), others_.end(), shows));
@@ -142,14 +142,14 @@ support::Result<Diff> combine_pairs(std::vector<Diff> pairs) {
 
 std::vector<std::string> pairs_messages(const Diff& diff) {
   if (diff.other_pairs.empty()) return {};
-  std::vector<std::string> sentences{
+  std::vector<std::string> messages{
       fmt::format("{} pairs of recordings: the figures are those of the first; claimed is what "
                   "every pair shows",
                   diff.pairs())};
   for (std::size_t i = 0; i < diff.other_pairs.size(); ++i)
-    sentences.push_back(fmt::format("pair {}: before {}, after {}", i + 2,
-                                    diff.other_pairs[i].before, diff.other_pairs[i].after));
-  return sentences;
+    messages.push_back(fmt::format("pair {}: before {}, after {}", i + 2,
+                                   diff.other_pairs[i].before, diff.other_pairs[i].after));
+  return messages;
 }
 
 }  // namespace gpuprof::report::diff

@@ -28,23 +28,23 @@ std::vector<std::size_t> double_ranks(const Values& all) {
 }
 
 /// In how many ways `chosen` of the ranks add up to each sum.
-std::vector<double> ways(const std::vector<std::size_t>& ranks, std::size_t chosen,
+std::vector<double> ways(const std::vector<std::size_t>& ranks, std::size_t selected,
                          std::size_t sum) {
   const std::size_t row = sum + 1;
-  std::vector<double> table((chosen + 1) * row, 0);
+  std::vector<double> table((selected + 1) * row, 0);
   double* const cells = table.data();
   cells[0] = 1;
   std::size_t taken = 0, reach = 0;  // ranks so far, and what they add up to
   for (const std::size_t rank : ranks) {
     reach += rank;
-    taken = std::min(taken + 1, chosen);
+    taken = std::min(taken + 1, selected);
     for (std::size_t n = taken; n > 0; --n) {
       double* const to = cells + n * row;
       const double* const from = to - row;
       for (std::size_t at = rank; at <= reach; ++at) to[at] += from[at - rank];
     }
   }
-  return {cells + chosen * row, cells + (chosen + 1) * row};
+  return {cells + selected * row, cells + (selected + 1) * row};
 }
 
 }  // namespace

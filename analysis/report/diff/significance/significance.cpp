@@ -19,7 +19,7 @@ constexpr double kDeviations = 4;
 constexpr double kNormalByMedian = 1.4826;
 /// Of all tests made side by side together.
 constexpr double kFalseAlarms = 0.01;
-/// Before the common factor is taken out, a change must be so much of what can be told.
+/// Before the common factor is taken out, a change must be so much of what can be reported.
 constexpr double kMinRawChange = 0.6;
 /// … and so much of that factor: the more machines differ, the less alike for all.
 constexpr double kMinShareOfShift = 0.5;

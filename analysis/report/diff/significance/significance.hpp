@@ -5,7 +5,7 @@
 // Context:  cli
 // Owns:     nothing
 // Promises: claims only what is large enough, stands out from what the others did, and from its own
-//           steps; all three are told (Change::limit, Change::p)
+//           steps; all three are reported (Change::limit, Change::p)
 #pragma once
 
 #include <cstddef>

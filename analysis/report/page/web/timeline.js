@@ -88,7 +88,7 @@
     };
     const scroll_to = (i) => {
       const y = page.timeline_y(view, i);
-      if (y - view.lanes.scrollTop < 50 || y - view.lanes.scrollTop > view.height - 30) view.lanes.scrollTop = Math.max(0, y - view.height / 2);
+      if (y - view.tracks.scrollTop < 50 || y - view.tracks.scrollTop > view.height - 30) view.tracks.scrollTop = Math.max(0, y - view.height / 2);
     };
     const choose = (i, bring) => {
       view.chosen = i;
@@ -119,7 +119,7 @@
   const keys = {
     ArrowLeft: (c) => c.pan(-0.2), ArrowRight: (c) => c.pan(0.2), '+': (c) => c.by(1.5), '=': (c) => c.by(1.5), '-': (c) => c.by(1 / 1.5), 0: (c) => c.all(),
     n: (c, view) => c.choose(in_row(view, 1), true), p: (c, view) => c.choose(in_row(view, -1), true), Enter: (c) => c.follow(), f: (c) => c.fit(), Escape: (c) => c.choose(-1),
-    ArrowDown: (_, view) => view.lanes.scrollBy(0, 40), ArrowUp: (_, view) => view.lanes.scrollBy(0, -40),
+    ArrowDown: (_, view) => view.tracks.scrollBy(0, 40), ArrowUp: (_, view) => view.tracks.scrollBy(0, -40),
   };
 
   const search_box = (view, act) => {
@@ -182,19 +182,19 @@
       event.preventDefault();
       keys[event.key](act, view);
     });
-    view.lanes.addEventListener('scroll', () => {
-      view.scroll = view.lanes.scrollTop;
+    view.tracks.addEventListener('scroll', () => {
+      view.scroll = view.tracks.scrollTop;
       view.draw();
     });
     new ResizeObserver(() => {
-      const width = Math.max(300, view.lanes.clientWidth);
+      const width = Math.max(300, view.tracks.clientWidth);
       if (width === view.width) return;
       view.width = width;
       view.base.range([0, width]);
       act.zoom.extent([[0, 0], [width, view.height]]).translateExtent([[0, 0], [width, view.height]]);
       view.x = d3.zoomTransform(canvas).rescaleX(view.base);
       view.draw();
-    }).observe(view.lanes);
+    }).observe(view.tracks);
   };
 
   const in_view_table = (view) => {
@@ -218,13 +218,13 @@
     view.x = view.base;
     view.canvas = page.el('canvas', {tabindex: 0, role: 'application', 'aria-roledescription': 'timeline', 'aria-label': `Timeline of ${slice.title}: ${slice.start.length} events in ${slice.tracks.length} rows`, 'aria-describedby': help,
       style: {position: 'sticky', top: '0'}});
-    view.lanes = page.el('div', {class: 'lanes'}, view.canvas, page.el('div', {style: {height: `${Math.max(0, view.places.height - view.height)}px`}}));
+    view.tracks = page.el('div', {class: 'tracks'}, view.canvas, page.el('div', {style: {height: `${Math.max(0, view.places.height - view.height)}px`}}));
     view.detail = page.el('div', {class: 'detail', role: 'status'}, 'Choose an event to see its figures.');
     const act = controls(view);
     const list = in_view_table(view);
     wire(view, act);
     page.timeline_view = {view, act};
-    return page.el('div', null, slice.note ? page.el('p', {class: 'quiet small'}, slice.note) : null, toolbar(view, act), view.lanes, view.detail,
+    return page.el('div', null, slice.note ? page.el('p', {class: 'quiet small'}, slice.note) : null, toolbar(view, act), view.tracks, view.detail,
       page.el('p', {class: 'quiet small', id: help}, 'In the picture: drag to move, turn the wheel to zoom once it is chosen (or with Ctrl). Keys: arrows move, + and − zoom, 0 shows all, n and p go to the next and previous event, Enter follows the arrow, f fills the picture with the event, Escape lets go.'), list);
   };
 

@@ -125,7 +125,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     SPOTS[options.spot](options)
-    # The autograd thread lets go of the last graph after backward() has returned. Where that falls into Python's end,
+    # The autograd thread releases the last graph after backward() has returned. Where that falls into Python's end,
     # PyTorch's thread ends by pthread_exit in a destructor, and the process by std::terminate.
     time.sleep(0.2)
 

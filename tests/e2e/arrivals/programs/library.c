@@ -58,10 +58,10 @@ EXPORT void arrivals_called(void) {
 }
 
 #if defined(HOLD_RESOLVER) || defined(HOLD_DESCRIPTOR)
-static int chosen(void) { return 1; }
+static int selected(void) { return 1; }
 static int (*choose(void))(void) {
   hold_up();
-  return chosen;
+  return selected;
 }
 static int indirect(void) __attribute__((ifunc("choose")));
 EXPORT int (*arrivals_pointer)(void) = indirect;
@@ -95,7 +95,7 @@ __attribute__((constructor)) static void begin(void) {
   atomic_store(&loaded, 1);
 }
 
-// CPython 3.11, with something where its first interpreter is told.
+// CPython 3.11, with something where its first interpreter is reported.
 EXPORT const unsigned long Py_Version = 0x030b07f0;
 EXPORT unsigned long _PyRuntime[20000] = {[5] = 16};
 EXPORT unsigned long PyCode_Type[64] = {1};

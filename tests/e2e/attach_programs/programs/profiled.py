@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training that uses torch.profiler itself when it is told to.
+"""A training that uses torch.profiler itself when it is reported to.
 
 usage: profiled.py FOLDER [--device D]
 Reads words from stdin: `profile` begins a session of torch.profiler, `train` ends it, `end` ends the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training into which our library comes when it has been running for a while.
+"""A training into which the library comes when it has been running for a while.
 
 usage: training.py FOLDER LIBRARY PLAN
 PLAN: phases separated by commas: `train:SECONDS`, `profile:SECONDS`, `begin` and `end` of a profiled

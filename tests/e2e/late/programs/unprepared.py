@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts a program that was not prepared for us, out of one that is: what `gpuprof run` and the
-launcher of the simulated GPU put into the environment stays, our library does not.
+launcher of the simulated GPU put into the environment stays, the library does not.
 
 usage: unprepared.py PROGRAM [ARGUMENT…]"""
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Says all that it can see of signals and timers of its own while it computes: before, in the
- * middle and after. What the program next door changes, shows here. */
+ * middle and after. What the program next control socket changes, shows here. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -59,7 +59,7 @@ def evaluate(model, values):
 
 
 def hold_lock(options, wake, done, clock):
-    """A call of C that does not let go of the interpreter's lock."""
+    """A call of C that does not released the interpreter's lock."""
     usleep = ctypes.PyDLL(None).usleep
     while wake.acquire():
         if done.is_set():
@@ -156,7 +156,7 @@ def main():
     print(json.dumps({"wall_ns": ended - BEGAN_NS, "loop_ns": ended - began, "steps": len(clock.step_ns),
                       "steps_ns": sum(clock.step_ns), "first_ns": clock.step_ns[0], "spot_ns": clock.spot_ns}),
           flush=True)
-    # The autograd thread lets go of the last graph after backward() has returned.
+    # The autograd thread releases the last graph after backward() has returned.
     time.sleep(0.2)
 
 

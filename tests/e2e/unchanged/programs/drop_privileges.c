@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Root gives up its user but keeps its capabilities, then changes groups: capabilities are kept for
- * the calling thread only, and the C library compares what its threads were told. */
+ * the calling thread only, and the C library compares what its threads were reported. */
 #define _GNU_SOURCE
 #include <grp.h>
 #include <linux/capability.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a program is told of its signals, and what one of them does that it never handled. */
+ * What a program is notified of its signals, and what one of them does that it never handled. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -31,7 +31,7 @@ static int polls(void) {
   return ppoll(NULL, 0, &wait, &alarm_only) < 0;
 }
 
-/* glibc's own leaves our signal out where gpuprof is preloaded. */
+/* glibc's own leaves the sampling signal out where gpuprof is preloaded. */
 static int takes(void) {
   const struct timespec wait = {0, 50000000};
   const unsigned long long all = ~(1ULL << (SIGALRM - 1));

@@ -140,7 +140,7 @@ static void heirs(void) {
 }
 
 /* One wait in a thread's life that unblocks signals may end early (docs/stacks.md): this one, on a
- * machine where our thread had no processor to see that all are blocked. */
+ * machine where the worker thread had no processor to see that all are blocked. */
 static void wait_once(void) {
   const struct timespec none = {0, 0};
   sigset_t set;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for the door of a process with the library in it: a socket, and answers by hand.
+// Stands in for the control socket of a process with the library in it: a socket, and answers by
+// hand.
 //
 // Context:  tests; one thread
 // Owns:     the socket and, unless abstract, its file
@@ -25,9 +26,9 @@
 
 namespace gpuprof::fakes {
 
-class FakeDoor {
+class FakeControlSocket {
  public:
-  /// Where the library of this process, or of `pid`, would have its door.
+  /// Where the library of this process, or of `pid`, would have its control socket.
   static std::string path_of(unsigned pid, unsigned long long nonce) {
     const std::string folder = "/tmp/gpuprof-" + std::to_string(::geteuid());
     ::mkdir(folder.c_str(), 0700);
@@ -37,7 +38,7 @@ class FakeDoor {
   }
 
   /// @param path A path, or `@NAME`.
-  explicit FakeDoor(std::string path, int backlog = 8) : path_(std::move(path)) {
+  explicit FakeControlSocket(std::string path, int backlog = 8) : path_(std::move(path)) {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, path_.data(), path_.size());
@@ -49,11 +50,11 @@ class FakeDoor {
     good_ = ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&name), bytes) == 0 &&
             ::listen(listener_.get(), backlog) == 0;
   }
-  ~FakeDoor() {
+  ~FakeControlSocket() {
     if (path_[0] == '/') ::unlink(path_.c_str());
   }
-  FakeDoor(const FakeDoor&) = delete;
-  FakeDoor& operator=(const FakeDoor&) = delete;
+  FakeControlSocket(const FakeControlSocket&) = delete;
+  FakeControlSocket& operator=(const FakeControlSocket&) = delete;
 
   bool good() const { return good_; }
   const std::string& path() const { return path_; }
@@ -87,8 +88,8 @@ class FakeDoor {
     std::memcpy(out, &header, sizeof header);
     ::send(caller_.get(), out, bytes, MSG_NOSIGNAL);
   }
-  void refuse(const std::string& sentence) {
-    reply(wire::Refused{0, static_cast<std::uint32_t>(sentence.size())}, sentence);
+  void refuse(const std::string& message) {
+    reply(wire::Refused{0, static_cast<std::uint32_t>(message.size())}, message);
   }
   /// The connection of whoever asked last.
   base::UniqueFd take_caller() { return std::move(caller_); }
@@ -97,7 +98,7 @@ class FakeDoor {
   /// The test's own process, in those that it forks, too.
   static inline const pid_t kTest = ::getpid();
 
-  /// Tests that run beside this one ask at every door that they find: those hear nothing.
+  /// Tests that run beside this one ask at every control socket that they find: those hear nothing.
   base::UniqueFd next_caller(int timeout_ms) {
     for (;;) {
       pollfd wait{listener_.get(), POLLIN, 0};
