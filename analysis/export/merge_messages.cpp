@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
     {" step is missing: its begin is lost, and the step before goes on through it",
      " steps are missing: their begins are lost, and the step before goes on through them"},
     {" stack sample is missing", " stack samples are missing"},
-    {" thread blocked our signal", " threads blocked our signal"},
+    {" thread blocked the sampling signal", " threads blocked the sampling signal"},
 };
 constexpr std::size_t kLongList = 200;
 

@@ -166,7 +166,7 @@ void check_process(std::uint32_t pid, CheckResults& out) {
   }
   const auto mapped = [&](const char* name) { return maps.find(name) != std::string::npos; };
   if (mapped(kLibraryName))
-    out.push_back({CheckStatus::kGood, topic, "our library is loaded in it"});
+    out.push_back({CheckStatus::kGood, topic, "gpuprof's library is loaded"});
   std::vector<std::string> users;
   if (mapped("libToolsInjection")) users.emplace_back("Nsight Systems");
   if (mapped("libkineto") || mapped("libtorch_cpu")) users.emplace_back("PyTorch's profiler");

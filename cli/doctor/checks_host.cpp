@@ -201,7 +201,8 @@ bool has_seccomp_filter() {
 void check_preloads(const std::vector<std::string>& environment, CheckResults& out) {
   const std::string preload = support::environment_get(environment, "LD_PRELOAD");
   if (!preload.empty()) {
-    out.push_back({CheckStatus::kGood, "LD_PRELOAD", preload + " stays, behind our library"});
+    out.push_back(
+        {CheckStatus::kGood, "LD_PRELOAD", preload + " is kept, after gpuprof's library"});
   }
   const std::string file = first_line(read_small_file("/etc/ld.so.preload"));
   if (!file.empty()) {

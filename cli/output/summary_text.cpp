@@ -177,7 +177,7 @@ void add_overhead(const recording::Summary& s, Lines& lines) {
   const double percent =
       100.0 * static_cast<double>(o.worker_cpu_ns) / static_cast<double>(s.duration_ns);
   std::string line =
-      fmt::format("overhead seen: {} of CPU time in our threads ({:.2f} % of {})",
+      fmt::format("overhead: {} of CPU time in gpuprof's threads ({:.2f} % of {})",
                   human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
   if (o.sampler == "off" && o.samples == 0)
     line += ", no stacks sampled";

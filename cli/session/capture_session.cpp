@@ -115,10 +115,10 @@ void CaptureSession::wait_for_detached(recording::Summary& summary) {
       usleep(5000);
     }
     if (control::is_listening(control_socket))
-      summary.missing.push_back(fmt::format(
-          "process {} has not let go of the library yet{}: it does so as soon as it can, `gpuprof "
-          "status` shows whether it has",
-          control_socket.pid, stopped() ? ", as it is stopped" : ""));
+      summary.missing.push_back(
+          fmt::format("process {} has not detached yet{}: it will as soon as it can; `gpuprof "
+                      "status` shows its state",
+                      control_socket.pid, stopped() ? ", as it is stopped" : ""));
   }
   if (!to_detach_.empty()) line_->show_stage("detached");
 }

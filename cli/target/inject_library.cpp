@@ -60,9 +60,9 @@ support::Result<control::ControlSocket> wait_for_control_socket(std::uint32_t pi
 
 support::Error no_control_socket_error(std::uint32_t pid) {
   return error(fmt::format(
-      "the library is in process {} but does not answer: its thread did not get to run (in a "
-      "Python 3.12 or later that forks all the time it does not), or can make no socket in "
-      "/run/user, /tmp, /dev/shm or by an abstract name; it lets go of itself in {} s",
+      "the library is loaded in process {} but does not respond: its thread could not run (as in "
+      "Python 3.12 or later while it forks continuously), or it cannot create a socket in "
+      "/run/user, /tmp, /dev/shm or the abstract namespace; it detaches by itself in {} s",
       pid, kDetachTimeout_ms / 1000));
 }
 

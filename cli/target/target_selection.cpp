@@ -78,14 +78,14 @@ support::Error no_library_error(std::uint32_t pid) {
         fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
   if (client::has_library(static_cast<pid_t>(pid)))
     return error(fmt::format(
-        "nobody answers for gpuprof in process {}: its library there has let go, was never woken "
-        "(it is by the first call of CUDA or NVTX), or does not get to run, as in a Python 3.12 or "
-        "later that forks all the time; `gpuprof attach {}` wakes it",
+        "gpuprof's library in process {} does not respond: it is detached, was never activated "
+        "(the first CUDA or NVTX call does that), or its thread cannot run, as in Python 3.12 or "
+        "later while it forks continuously; `gpuprof attach {}` activates it",
         pid, pid));
-  return error(fmt::format(
-      "process {} does not have gpuprof's library in it; `gpuprof status` lists those that do, and "
-      "`gpuprof attach {}` brings it in",
-      pid, pid));
+  return error(
+      fmt::format("gpuprof's library is not loaded in process {}; `gpuprof status` lists processes "
+                  "that have it, `gpuprof attach {}` injects it",
+                  pid, pid));
 }
 
 support::Result<control::TargetStatus> status_of(std::uint32_t pid, bool* silent) {

@@ -233,13 +233,13 @@ support::Result<void> Injection::wait_for_end() {
     if (means_.target.memory->read(block_address(), state) && state == kEnded) break;
     const StopReason how = tracee_.wait(base::mono_ns() + kTraceePollNs);
     if (how == StopReason::kGone || how == StopReason::kFailure)
-      return process_gone_error("it loaded our library");
+      return process_gone_error("it was loading the library");
     if (how == StopReason::kNone) {
-      if (base::mono_ns() > means_.until_ns) return timeout_error("the loading of our library");
+      if (base::mono_ns() > means_.until_ns) return timeout_error("loading the library");
       continue;
     }
     const int signal = how == StopReason::kSignal ? tracee_.signal() : 0;
-    if (!tracee_.resume(false, signal)) return process_gone_error("it loaded our library");
+    if (!tracee_.resume(false, signal)) return process_gone_error("it was loading the library");
   }
   passed(Phase::kCalled);
   return {};
@@ -280,9 +280,9 @@ support::Result<int> Injection::read_answer() {
   if (block_.entered != 0) return static_cast<int>(block_.result);
   const std::string words =
       block_.error_text == 0 ? "" : means_.target.memory->read_text(block_.error_text, 1024);
-  return support::error(fmt::format("the loader of process {} refused our library: {}",
-                                    means_.target.pid,
-                                    words.empty() ? "it did not say why" : words));
+  return support::error(
+      fmt::format("the dynamic loader of process {} could not load the gpuprof library: {}",
+                  means_.target.pid, words.empty() ? "it did not say why" : words));
 }
 
 /// The thread becomes the program's: memory first, then, where the kernel can restart its system

@@ -124,12 +124,13 @@ support::Result<wire::Packet> call_once(const ControlSocket& control_socket, con
   int failure = 0;
   const base::UniqueFd socket = connect_while_running(control_socket, timeout_ms, &failure);
   failed->silent = !is_not_listening(failure);
-  if (!socket) return no_reply_error(control_socket, " does not answer at its door", failure);
+  if (!socket)
+    return no_reply_error(control_socket, " does not respond on its control socket", failure);
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
   if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
     failed->unheard = failed->closed = was_reset(errno);
-    return no_reply_error(control_socket, " closed its door", errno);
+    return no_reply_error(control_socket, " closed its control socket", errno);
   }
   if (!wait_readable(socket.get(), control_socket, timeout_ms))
     return error(who + " does not answer: " + no_reply_reason(control_socket.pid));
@@ -138,8 +139,8 @@ support::Result<wire::Packet> call_once(const ControlSocket& control_socket, con
   std::uint16_t major = 0;
   failed->unheard = got < 0 && was_reset(errno);
   failed->closed = got <= 0;
-  if (got < 0) return no_reply_error(control_socket, " closed its door", errno);
-  if (got == 0) return error(who + " closed its door and said nothing");
+  if (got < 0) return no_reply_error(control_socket, " closed its control socket", errno);
+  if (got == 0) return error(who + " closed its control socket without a reply");
   failed->silent = false;
   if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
       major != wire::kWireMajor)

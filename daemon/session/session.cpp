@@ -326,8 +326,9 @@ void Session::capture_failed(std::uint32_t pid, const std::string& message) {
 }
 
 void Session::target_end_requested(Target& target, std::uint32_t by_pid) {
-  spdlog::info("session {}: process {} asks for its end at the door of {}", hex(setup_.key), by_pid,
-               target.identity().pid);
+  spdlog::info(
+      "session {}: process {} requested the end of the recording on the control socket of {}",
+      hex(setup_.key), by_pid, target.identity().pid);
   stopped_by_command_ = true;
   request_end();
 }

@@ -37,9 +37,9 @@ thread_local std::uint32_t t_push_generation = 0;
 constinit std::atomic<std::uint32_t> g_push_generation{0};
 
 PushState& push_state() {
-  const std::uint32_t era = g_push_generation.load(std::memory_order_relaxed);
-  if (t_push_generation != era) {
-    t_push_generation = era;
+  const std::uint32_t generation = g_push_generation.load(std::memory_order_relaxed);
+  if (t_push_generation != generation) {
+    t_push_generation = generation;
     t_push_state = {};
   }
   return t_push_state;

@@ -76,8 +76,8 @@ void report_restrictions(bool filtered, bool traced) {
   g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
   if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.reported_traced) {
     g_obstacles.reported_traced = true;
-    say("a debugger or another tracer holds the program and would be stopped by our signal: "
-        "running threads are not sampled for as long");
+    say("a debugger or tracer is attached and would stop at every sampling signal; running threads "
+        "are not sampled meanwhile");
   }
   if (filtered && !g_obstacles.reported_filtered) {
     g_obstacles.reported_filtered = true;

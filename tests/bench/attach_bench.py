@@ -127,10 +127,10 @@ def control(options):
 
 
 def released(options):
-    def let_go(training, _):
+    def armed_until_detached(training, _):
         subprocess.run([options.gpuprof, "detach", str(training.pid)], check=True)
 
-    around(options, let_go, "armed until `gpuprof detach`", options.gpuprof, "run", "--armed", "--")
+    around(options, armed_until_detached, "armed until `gpuprof detach`", options.gpuprof, "run", "--armed", "--")
 
 
 def armed(options):

@@ -22,7 +22,7 @@ struct Ring {
   std::vector<std::byte> ring = std::vector<std::byte>(kRing);
 };
 
-double push_ns(Lane& ring) {
+double push_ns(Ring& ring) {
   wire::RingWriter writer(&ring.header, ring.ring.data(), kRing);
   wire::Sample record{1, 2, 3, 0, 4};
   const double seconds = test::seconds_of([&] {
@@ -39,7 +39,7 @@ double push_ns(Lane& ring) {
   return seconds * 1e9 / kRecords;
 }
 
-double memcpy_ns(Lane& ring) {
+double memcpy_ns(Ring& ring) {
   wire::Sample record{1, 2, 3, 0, 4};
   constexpr std::size_t kFrame = wire::frame_bytes(sizeof(wire::Sample), 0);
   std::size_t at = 0;
@@ -58,12 +58,12 @@ double memcpy_ns(Lane& ring) {
 }  // namespace
 
 int main() {
-  auto ring = std::make_unique<Lane>();
+  auto ring = std::make_unique<Ring>();
   push_ns(*ring);  // touches the pages
   std::vector<double> push, copy, ratio;
   for (int i = 0; i < kRepetitions; ++i) {
     copy.push_back(memcpy_ns(*ring));
-    auto fresh = std::make_unique<Lane>();
+    auto fresh = std::make_unique<Ring>();
     push_ns(*fresh);
     push.push_back(push_ns(*fresh));
     ratio.push_back(push.back() / copy.back());

@@ -122,6 +122,37 @@ class Layers(CheckCase):
         self.assert_finds("daemon/attic/a.cpp", "check_layers", "--root", self.root)
 
 
+class Words(CheckCase):
+    def words(self, *rows):
+        return self.write("words.txt", "".join("\t".join(row) + "\n" for row in rows))
+
+    def test_passes_the_terms_of_the_glossary(self):
+        self.write("inject/hot/ring.cpp", f"{SPDX}// A ring buffer of the thread.\n")
+        self.assert_passes("check_words", "--root", self.root)
+
+    def test_finds_retired_words_in_names_comments_messages_and_pages(self):
+        for name, text in {"inject/hot/lane.cpp": SPDX, "inject/hot/a.cpp": "// its lane\n", "cli/b.cpp": 'error("no lane");\n',
+                           "docs/c.md": "The lane is full.\n", "tests/d.py": "lane = 1\n"}.items():
+            with self.subTest(name):
+                self.write(name, text)
+                self.assert_finds(f"{name}:", "check_words", "--root", self.root)
+                (self.root / name).unlink()
+
+    def test_keeps_to_the_kind_of_file_and_to_exceptions(self):
+        words = self.words(("code", r"\bstory\b", "step thread"), ("all", r"\bdoor\b", "control socket"), ("allow", "cli/*", r"\.door"))
+        self.write("docs/a.md", "a story\n")
+        self.write("cli/b.cpp", 'suffix = ".door";\n')
+        self.assert_passes("check_words", "--root", self.root, "--words", words)
+        self.write("cli/b.cpp", "int door;\n")
+        self.assert_finds("cli/b.cpp:1:", "check_words", "--root", self.root, "--words", words)
+
+    def test_refuses_a_list_that_it_cannot_read(self):
+        words = self.words(("everywhere", "word", "another"))
+        status, output = self.check("check_words", "--root", self.root, "--words", words)
+        self.assertNotEqual(status, 0)
+        self.assertIn("words.txt:1:", output)
+
+
 class HotSymbols(CheckCase):
     def compile(self, sources):
         entries = []

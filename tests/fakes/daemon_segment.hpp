@@ -39,7 +39,7 @@ class DaemonSegment {
     fd_ = memfd_create("daemon_segment", MFD_CLOEXEC);
     EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(layout_.total_bytes)), 0);
     base_ = map();
-    auto* rings = lanes_in(base_);
+    auto* rings = rings_in(base_);
     std::uint64_t at = layout_.rings_offset;
     for (std::uint32_t i = 0; i < large_rings + small_rings; ++i) {
       const std::uint64_t bytes = wire::ring_bytes(i, large_rings);
@@ -65,7 +65,7 @@ class DaemonSegment {
     const hot::MappedSegment mapped{
         base,
         layout_.total_bytes,
-        lanes_in(base),
+        rings_in(base),
         static_cast<std::uint32_t>(headers_.size()),
         large_rings_,
         reinterpret_cast<const wire::Plan*>(base + layout_.plan_offset),
@@ -115,7 +115,7 @@ class DaemonSegment {
     EXPECT_NE(at, MAP_FAILED);
     return static_cast<std::uint8_t*>(at);
   }
-  wire::RingEntry* lanes_in(std::uint8_t* base) const {
+  wire::RingEntry* rings_in(std::uint8_t* base) const {
     return reinterpret_cast<wire::RingEntry*>(base + layout_.directory_offset);
   }
 

@@ -84,7 +84,7 @@ class InProcessSegment {
       wire::RingReader::Next next;
       while ((next = reader.next(limit, scratch, &frame)) == wire::RingReader::Next::kFrame)
         keep(frame, hot::g_state.rings[i].tid.load());
-      EXPECT_NE(next, wire::RingReader::Next::kCorrupt) << "lane " << i;
+      EXPECT_NE(next, wire::RingReader::Next::kCorrupt) << "ring buffer " << i;
       reader.consume();
     }
   }

@@ -247,6 +247,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(text.size() <= 120, "a thread's name is too long");
   fakes::g_domains.clear();
   fakes::g_thread_names.clear();
-  require(!::testing::Test::HasFailure(), "a lane is corrupt");
+  require(!::testing::Test::HasFailure(), "a ring buffer is corrupt");
   return 0;
 }

@@ -19,8 +19,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(HERE, "programs")
 ZOO = os.path.join(ROOT, "tests", "e2e", "simgpu", "zoo")
 # What a summary says where threads of ours had no processor while the program went on: judged again.
-STARVED = re.compile(r"went on before recording had begun|had not begun to record|did not begin to record|switched on late|"
-                     r"last flush did not end|no CUPTI buffer left|found no room in a ring")
+STARVED = re.compile(r"went on before recording had begun|had not begun to record|did not begin to record|CUPTI was enabled late|"
+                     r"final flush did not finish|no CUPTI buffer left|found no room in a ring")
 TRIES = 5
 # Of what a summary counts as lost: records, and not what samples, names or stacks lack.
 RECORDS_LOST = ("ring full", "no ring left for the thread", "record too long", "dropped by CUPTI", "GPU record with bad times",

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-EVER_THERE = ("gpuprof: open with", "gpuprof: overhead seen", "gpuprof: 1 trace file", "gpuprof:   ", "gpuprof: 1 window")
+EVER_THERE = ("gpuprof: open with", "gpuprof: overhead: ", "gpuprof: 1 trace file", "gpuprof:   ", "gpuprof: 1 window")
 SUBREAPER = 36  # prctl: orphans below become this process's children
 
 

@@ -16,7 +16,7 @@ class Question:
 
 # By number; a text says why nothing here answers.
 QUESTIONS = {
-    1: Question([("capture", "copies of our library")], "how often InitializeInjection is called, other drivers"),
+    1: Question([("capture", "copies of the library")], "how often InitializeInjection is called, other drivers"),
     2: Question([("witness", "mlp"), ("own_profiler", "its session during ours")], "the result codes"),
     3: Question([("cupti", "")], "releases that were not carried"),
     4: Question([("cupti", "CUPTI 13.3"), ("cupti", "CUPTI 13.4")]),

@@ -116,7 +116,7 @@ void append_unsampled_threads(const Prescan& s, std::uint64_t count,
                     loss_name(LossReason::kThreadMasked), never.text()));
   if (for_a_while.number != 0)
     out.push_back(fmt::format(
-        "{} blocked our signal, for a while at least; what was computed then was not sampled{}",
+        "{} blocked the sampling signal for some time and could not be sampled then{}",
         for_a_while.number == 1 ? "1 thread" : fmt::format("{} threads", for_a_while.number),
         for_a_while.text()));
 }

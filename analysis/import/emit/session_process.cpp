@@ -26,7 +26,8 @@ bool is_repeated_by_import(const std::string& message) {
   if (blank == message.npos || message.find_first_not_of("0123456789") != blank) return false;
   const std::string_view rest = std::string_view(message).substr(blank + 1);
   if (rest.find("missing: ") != rest.npos || rest.starts_with("of CUPTI ") ||
-      rest.find("blocked our signal") != rest.npos ||
+      rest.find("blocked the sampling signal") != rest.npos ||
+      rest.find("blocked our signal") != rest.npos ||  // files of earlier versions
       rest.find("tells it from others") != rest.npos || rest.find("tells them apart") != rest.npos)
     return true;
   for (const auto kind :

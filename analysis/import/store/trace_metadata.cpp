@@ -94,7 +94,19 @@ void take_device(const Json& d, std::uint32_t index, std::vector<TraceMetadata::
   if (known.name != "not described") devices.push_back(std::move(known));
 }
 
-std::uint32_t reason_of(std::string_view name) {
+/// Files of earlier versions have other names for these.
+std::string_view current_name(std::string_view name) {
+  constexpr std::pair<std::string_view, model::LossReason> kFormerNames[] = {
+      {"thread blocks our signal", model::LossReason::kThreadMasked},
+      {"waiting thread went on while its stack was read", model::LossReason::kBlockedTorn},
+  };
+  for (const auto& [former, reason] : kFormerNames)
+    if (name == former) return model::loss_name(reason);
+  return name;
+}
+
+std::uint32_t reason_of(std::string_view recorded_name) {
+  const std::string_view name = current_name(recorded_name);
   for (std::uint32_t reason = 0;; ++reason) {
     const auto known = model::loss_name(static_cast<model::LossReason>(reason));
     if (known == name) return reason;

@@ -62,12 +62,13 @@ void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
   one.tried_ns = now_ns;
   base::UniqueFd socket = support::connect_unix_socket(one.control_socket, SOCK_NONBLOCK);
   if (!socket) {
-    return reconnect_or_fail(one, now_ns,
-                             "nobody answers at its door " + control::not_listening_reason(errno));
+    return reconnect_or_fail(
+        one, now_ns,
+        "its control socket does not accept connections " + control::not_listening_reason(errno));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))
-    return fail(one, "another process listens at its door");
+    return fail(one, "another process listens on its control socket");
   one.connection->send(one.request, one.address);
   one.connection->watch([this, &one] { receive_from(one); });
 }
@@ -97,7 +98,7 @@ void JoinRequests::receive_from(PendingJoin& one) {
     case Connection::Received::kMalformed:
       return fail(one, "the library in it is of another version of gpuprof");
     case Connection::Received::kClosed:
-      return reconnect_or_fail(one, base::mono_ns(), "the library in it closed the door");
+      return reconnect_or_fail(one, base::mono_ns(), "the agent closed its control socket");
   }
   wire::Hello hello;
   if (packet.type == wire::MessageType::kRefused)

@@ -39,8 +39,8 @@ std::string unrecorded_reason(std::uint32_t pid, const std::string& path) {
   };
   if (!environment.empty() && (!has(wire::kSocketVariable) || !has("LD_PRELOAD")))
     return "it was started without our LD_PRELOAD, as by env -i, sudo or ssh";
-  return "it gave no moment at which our thread could be made in it, no timer could be set in it "
-         "(ulimit -i), or it restricted what may be done there (docs/adr/0029-woken-by-work.md)";
+  return "the worker thread could not be started in it: no safe point was reached, no timer was "
+         "available (ulimit -i), or it restricts its system calls (docs/adr/0029-woken-by-work.md)";
 }
 
 }  // namespace

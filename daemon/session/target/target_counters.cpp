@@ -16,11 +16,10 @@ namespace gpuprof::session {
 
 void Target::report_missed_flush(std::uint64_t now_ns) {
   if (!worked_on_gpu() || recorded_.empty()) return;
-  const std::string text =
-      "CUPTI's last flush did not end within two seconds of the end of process " +
-      std::to_string(identity_.pid) +
-      " (it hangs, or our threads got no processor); GPU events that were still inside CUPTI are "
-      "missing";
+  const std::string text = "CUPTI's final flush did not finish within 2 s of the exit of process " +
+                           std::to_string(identity_.pid) +
+                           " (it hangs, or gpuprof's threads were not scheduled): GPU events still "
+                           "inside CUPTI are missing";
   report_missing(wire::Feature::kCuda, text, now_ns);
 }
 
@@ -36,9 +35,9 @@ void Target::check_flush(std::uint64_t token, const std::string& what, std::uint
   if (whole || !has_part || !worked_on_gpu() || sent_bye() || process_gone()) return;
   report_missing(wire::Feature::kCuda,
                  what + " of process " + std::to_string(identity_.pid) +
-                     " may lack GPU events: CUPTI had not given all of them when its file was "
-                     "written (its flush hangs or met a fork, the process is stopped, or our "
-                     "threads got no processor)",
+                     " may lack GPU events: CUPTI had not delivered all of them when the file was "
+                     "written (its flush hangs or overlapped a fork, the process is stopped, or "
+                     "gpuprof's threads were not scheduled)",
                  end_ns);
 }
 
@@ -47,9 +46,9 @@ void Target::report_late_switch(std::uint64_t now_ns) {
   const std::uint64_t late_ns = poller_.value(wire::Counter::kCuptiEnableDelayNs);
   if (late_ns < late_reported_ns_ + kMinNs || !worked_on_gpu() || recorded_.empty()) return;
   report_missing(wire::Feature::kCuda,
-                 "what CUPTI tells of process " + std::to_string(identity_.pid) +
-                     " is missing for " + support::human_duration(late_ns - late_reported_ns_) +
-                     ": it was switched on late (it hangs, or our threads got no processor)",
+                 "CUPTI records of process " + std::to_string(identity_.pid) + " are missing for " +
+                     support::human_duration(late_ns - late_reported_ns_) +
+                     ": CUPTI was enabled late (it hangs, or gpuprof's threads were not scheduled)",
                  now_ns);
   late_reported_ns_ = late_ns;
 }
@@ -60,8 +59,8 @@ void Target::report_interrupted_waits(std::uint64_t now_ns) {
       support::count_with_unit(poller_.value(wire::Counter::kWaitsInterruptedAgain), "waiting call",
                                "waiting calls") +
       " of process " + std::to_string(identity_.pid) +
-      " came back early (EINTR) by the sampling signal, besides the first of each thread: our "
-      "thread got no processor to end that";
+      " returned early (EINTR) because of the sampling signal, not counting the first one per "
+      "thread: gpuprof's worker thread was not scheduled in time to stop it";
   report_missing(wire::Feature::kNative, text, now_ns);
 }
 
@@ -69,9 +68,9 @@ void Target::report_unfollowed_calls(std::uint64_t now_ns) {
   const std::string text =
       support::count_with_unit(poller_.value(wire::Counter::kProgramCuptiCallsMissed), "call",
                                "calls") +
-      " by which process " + std::to_string(identity_.pid) +
-      " drives its own CUPTI profiler could not be followed (CUPTI hangs, or our threads got no "
-      "processor): GPU events may be missing here or in its own trace";
+      " by process " + std::to_string(identity_.pid) +
+      " to its own CUPTI profiler could not be tracked (CUPTI hangs, or gpuprof's threads were not "
+      "scheduled): GPU events may be missing here or in its own trace";
   report_missing(wire::Feature::kCuda, text, now_ns);
 }
 

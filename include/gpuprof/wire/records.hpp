@@ -21,7 +21,7 @@ namespace gpuprof::wire {
 struct RingOpen {
   static constexpr Kind kKind = Kind::kRingOpen;
   std::uint32_t tid;   // kernel thread id
-  std::uint32_t role;  // LaneRole
+  std::uint32_t role;  // RingRole
   std::uint64_t ts_ns;
 };
 

@@ -52,7 +52,7 @@ struct RingEntry {
   std::uint64_t capacity_bytes;      // of the ring, power of two, immutable
   std::atomic<std::uint32_t> state;  // RingState
   std::atomic<std::uint32_t> tid;
-  std::atomic<std::uint32_t> role;  // LaneRole
+  std::atomic<std::uint32_t> role;  // RingRole
   std::uint32_t reserved;
 };
 static_assert(sizeof(RingEntry) == 32);

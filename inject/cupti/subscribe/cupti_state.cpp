@@ -123,11 +123,10 @@ void report_callback_events(CuptiState& room) {
         "CUPTI wrote records its own iterator does not know; the rest of each such buffer "
         "was lost and counted.");
   if ((seen & kSawDiscard) != 0)
-    queue_notice_once(
-        room, kReportedDiscard, NoticeLevel::kMissing,
-        "GPU records were lost because all buffers for CUPTI were in use: more threads launched "
-        "work between two flushes than there are buffers, or our thread got no processor. How many "
-        "records is not known.");
+    queue_notice_once(room, kReportedDiscard, NoticeLevel::kMissing,
+                      "GPU records were lost because all CUPTI buffers were in use: more threads "
+                      "launched work between two flushes than there are buffers, or gpuprof's "
+                      "worker thread was not scheduled; the number of lost records is unknown");
   if (clock_was_foreign())
     queue_notice_once(
         room, kSentForeignClock, NoticeLevel::kInfo,

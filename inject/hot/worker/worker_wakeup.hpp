@@ -19,7 +19,7 @@ namespace gpuprof::hot {
 
 inline constexpr int kWakeupSignal = SIGURG;
 
-/// Makes a bell_wait() that is going on, or about to begin, return. Keeps errno.
+/// Makes a wait for a wakeup that is going on, or about to begin, return. Keeps errno.
 void signal_wakeup();
 
 /// How often it was reduction; read before looking at what it may have been reduction for.

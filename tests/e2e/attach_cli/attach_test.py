@@ -138,7 +138,7 @@ def refusals(checks, folder):
             (["attach", free], "no process %d" % free), (["attach", ended.pid], "no process"),
             (["capture", free], "there is no process %d" % free), (["capture", "nobody"], "no process named 'nobody'"),
             (["capture", program.pid], "gpuprof attach %d" % program.pid),
-            (["stop", program.pid], "does not have gpuprof's library"),
+            (["stop", program.pid], "gpuprof's library is not loaded in process"),
             (["attach", program.pid, "-o", fixed], "-f"),
             (["attach", program.pid, "-o", "/proc/none"], "output folder"),
             (["attach", program.pid, "--summary-json", "/no/such/file"], "cannot write"),

@@ -93,7 +93,7 @@ def costs_are_of_one_capture(checks, folder):
             short_ns = worker_cpu_ns(checks, what + ", 0.2 s", ["capture", program.pid, "-d", "200ms"], folder)
             live.wait_until_armed(program.pid)
             all_ns = live.status()[program.pid]["worker_cpu_ns"]
-        print("%s: CPU time of our thread in a capture of 2 s %.1f ms, in one of 0.2 s after it %.1f ms" % (
+        print("%s: CPU time of the worker thread in a capture of 2 s %.1f ms, in one of 0.2 s after it %.1f ms" % (
             what, long_ns / 1e6, short_ns / 1e6))
         # One that counted from the process's start would count the first one twice.
         checks.expect(0 < short_ns and long_ns + short_ns <= all_ns,

@@ -175,7 +175,7 @@ def killed_before_the_daemon_came(checks, folder):
         running.end()
         checks.expect(seen, "the library came in")
         gone = live.wait_for(lambda: not live.control_socket_files(program.pid))
-        checks.expect(gone, "it lets go")
+        checks.expect(gone, "it detaches")
         live.no_trace_of_us(checks, program.pid, before, "after a killed attach")
 
 
@@ -286,7 +286,7 @@ def stopped_while_recorded(checks, folder):
         took = time.monotonic() - began
         checks.in_time(took < 7.5, "it took %.1f s to end beside a stopped process" % took)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "stopped: " + done.stderr)
-        checks.expect("has not let go of the library yet, as it is stopped" in done.stderr, done.stderr)
+        checks.expect("has not detached yet, as it is stopped" in done.stderr, done.stderr)
         print("a process that was stopped while it was recorded: over %.1f s later" % took)
         os.kill(program.pid, signal.SIGCONT)
         live.no_trace_of_us(checks, program.pid, before, "after it was stopped while recorded")

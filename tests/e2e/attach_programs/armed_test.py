@@ -60,7 +60,7 @@ def calls_of(task, seconds):
 def idle(checks, pid, log, seconds):
     """What it costs while nobody asks."""
     task = worker_of(pid)
-    if not checks.expect(task, "our thread is there"):
+    if not checks.expect(task, "the worker thread is there"):
         return
     held, most = attached.footprint(pid), max(1, CALLS_A_SECOND * seconds)
     # A `gpuprof status` of somebody else asks this process too.
@@ -78,7 +78,7 @@ def idle(checks, pid, log, seconds):
     print("armed for %g s: %s system calls of ours, %d ticks of processor time, realtime signals with a "
           "handler: %x" % (seconds, calls, used, realtime), flush=True)
     checks.equal(realtime, 0, "signals that are handled")
-    checks.in_time(used <= 1, "our thread used %d ticks" % used)
+    checks.in_time(used <= 1, "the worker thread used %d ticks" % used)
     if calls is not None:
         checks.in_time(calls <= most, "%d system calls in %g s" % (calls, seconds))
     if log:

@@ -111,7 +111,7 @@ def starved(checks, folder, python):
         checks.expect(said and int(said[1]) > 0, "starved: it saw our threads: " + program.text())
         # Not longer: where they get next to nothing beside all else that wants to run, the fork goes on.
         if said and said[2] != "0" and float(said[3]) >= WAITED_FOR_S:
-            checks.skip("starved: our threads got no processor in %s s" % said[3])
+            checks.skip("starved: gpuprof's threads were not scheduled in %s s" % said[3])
         else:
             checks.equal(said and said[2], "0", "starved: warnings; " + recording.stderr)
         checks.equal(program.end(), -signal.SIGTERM, "starved: its end: " + program.errors())

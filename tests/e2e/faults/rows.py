@@ -195,9 +195,9 @@ def cupti(rows, folder):
 
 def malformed(rows, folder):
     if not os.path.exists(SCRIBBLER):
-        return rows.checks.skip("malformed lane bytes: not built: " + SCRIBBLER)
+        return rows.checks.skip("malformed ring buffer bytes: not built: " + SCRIBBLER)
     done, _ = hostile_session(folder, 2, 3, "random,lengths,racing")
-    rows.show("malformed lane bytes", ["gpuprof", "run", "--all-processes", "sh", "-c",
+    rows.show("malformed ring buffer bytes", ["gpuprof", "run", "--all-processes", "sh", "-c",
                                        "sim_trainer & hostile_scribbler 2 3 random,lengths,racing"],
               done.returncode, 0, done.stderr.decode(), "drops|damaged")
 

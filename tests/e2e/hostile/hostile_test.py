@@ -72,7 +72,7 @@ def check_trainer(checks, done, facts, took_s):
     late = any(re.search(sim.LATE, sentence) for f in facts for sentence in f.trace["gpuprof"]["missing"])
     for what, got in (("kernels", sum(len(f.kernels) for f in facts)), ("steps", sum(len(f.steps) for f in facts))):
         if late and got < said.get(what, 0):
-            checks.skip("the trainer's %s: %d of %d, our thread had no processor at its start, which is told" % (
+            checks.skip("the trainer's %s: %d of %d, the worker thread was not scheduled at its start, which is reported" % (
                 what, got, said[what]))
         else:
             checks.equal(got, said.get(what), "the trainer's " + what)

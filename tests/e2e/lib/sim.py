@@ -13,8 +13,8 @@ GPUSIM_RUN = os.path.join(e2e.SIMGPU, "gpusim-run")
 
 
 # What a summary says where threads of ours had no processor when the program began, and later.
-LATE = "went on before recording had begun|had not begun to record|did not begin to record|switched on late"
-STARVED = re.compile((LATE + "|last flush did not end|no CUPTI buffer left|found no room in a ring").encode())
+LATE = "went on before recording had begun|had not begun to record|did not begin to record|CUPTI was enabled late"
+STARVED = re.compile((LATE + "|final flush did not finish|no CUPTI buffer left|found no room in a ring").encode())
 TRIES = 5
 
 

@@ -111,7 +111,7 @@ def check_kernels(checks, ran, launches, name):
     the program began or ended before our threads could ask it for all: nobody knows how many records those were."""
     kernels, lost = (ran.told[kinds].get("kernels", 0) for kinds in ("events_by_kind", "ring_drops_by_kind"))
     unknown = [why for why in OF_CUPTI if ran.told["drops_by_reason"].get(why)]
-    unknown += missing_of(ran, sim.LATE + "|last flush did not end")
+    unknown += missing_of(ran, sim.LATE + "|final flush did not finish")
     checks.in_time(lost == 0 and not unknown, "%s: %d kernels found the ring full; %s" % (name, lost, unknown))
     if not unknown:
         checks.equal(kernels + lost, launches, name + ": every kernel is there: %s" % ran.told["missing"])

@@ -29,8 +29,8 @@ def main():
                                    [e2e.real_python(), "-c", PROGRAM])
                 with open(saved, encoding="utf-8") as file:
                     summary = json.load(file)
-                checks.equal((done.returncode, summary["drops_by_reason"].get("thread blocks our signal", 0)), (0, 0),
-                             "run %d: what blocks our signal" % run)
+                checks.equal((done.returncode, summary["drops_by_reason"].get("thread blocks the sampling signal", 0)), (0, 0),
+                             "run %d: what blocks the sampling signal" % run)
                 samples = summary["events_by_kind"].get("samples", 0)
                 print("run %d: %d samples of 0.8 s of processor time" % (run, samples))
                 checks.expect(samples > 80, "run %d: %d samples of 0.8 s of processor time" % (run, samples))

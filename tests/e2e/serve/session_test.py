@@ -132,7 +132,7 @@ def execs(checks, _folder):
             rpc.Client(program.address) as client:
         said = [str(rpc.refusal(lambda: client.profile(opts=rpc.options(duration_ms=100)))[1]) for _ in range(10)]
     # To record one that is another program every 30 ms may fail, in other words.
-    checks.expect(not any("not answer at its control socket" in one or "closed its control socket" in one for one in said), "said: %r" % said)
+    checks.expect(not any("not respond on its control socket" in one or "closed its control socket" in one for one in said), "said: %r" % said)
 
 
 def stopped_in_time(client, helper, pid):
@@ -202,7 +202,7 @@ def killed(checks, _folder):
         checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
         os.kill(served.helper_of(program.process.pid), signal.SIGKILL)
         checks.equal(rpc.refusal(call.result)[0], CODE.UNAVAILABLE, "the helper is killed")
-        checks.expect(live.wait_until_armed(program.pid), "the program is let go")
+        checks.expect(live.wait_until_armed(program.pid), "the program is released")
         status, out, errors = program.let_end()
         checks.equal((status, "done" in out), (7, True), "the program went on")
         checks.expect("died of signal 9" in errors and errors.count("\n") == 1, "it is said: " + errors)

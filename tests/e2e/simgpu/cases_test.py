@@ -189,7 +189,7 @@ def without_simulator(checks, python, folder):
     checks.equal((ours.returncode, ours.stdout, ours.stderr),
                  (plain.returncode, plain.stdout, plain.stderr), "with and without us")
     checks.expect("gpusim" not in ours.stdout and ours.stdout.splitlines()[1].startswith("False"),
-                  "no stand-in: " + ours.stdout)
+                  "no simulated library: " + ours.stdout)
 
 
 CASES = {"same-twice": same_twice, "graph-replays": graph_replays, "compiled": compiled,

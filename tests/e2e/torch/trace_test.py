@@ -83,7 +83,7 @@ def ranges(checks, python, folder):
     run = Recorded(folder, WHOLE, programs.command(python, "ranges.py", str(rounds)))
     checks.equal(run.done.returncode, 0, "ranges: status")
     drops = dict(run.summary["drops_by_reason"])
-    for of_samples in ("waiting thread went on while its stack was read", "thread blocks our signal"):
+    for of_samples in ("thread resumed while it was being unwound", "thread blocks the sampling signal"):
         drops.pop(of_samples, None)
     checks.equal(drops, {}, "ranges: drops")
     whole = run.names + run.crossing
@@ -93,7 +93,7 @@ def ranges(checks, python, folder):
     checks.expect(run.names["aten::sin"] >= 3 * rounds, "ranges: operators of TorchScript")
     checks.expect(run.names["DoubledBackward"] == rounds, "ranges: a backward of the program's own")
     checks.equal(list(not_nested(run.operators))[:3], [], "ranges: operators nest")
-    checks.expect(run.crossing["generator one"] == rounds, "ranges: what does not nest is told apart")
+    checks.expect(run.crossing["generator one"] == rounds, "ranges: what does not nest is separate")
 
 
 def remote_ranges(trace):

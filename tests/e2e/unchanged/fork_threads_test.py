@@ -27,7 +27,7 @@ def check(checks, what, command):
         late = unprepared(folder)
         if not checks.expect(late is not None, what + ": a trace: " + done.stderr.decode()[-600:]):
             return
-        print("%s: %d of %d forks did not find our thread standing still" % (what, late, THREADS * FORKS))
+        print("%s: %d of %d forks did not find the worker thread paused" % (what, late, THREADS * FORKS))
         # A busy machine may keep the worker thread from a processor for so long now and then.
         checks.expect(late * 100 < THREADS * FORKS, "%s: %d of %d forks waited in vain" % (what, late, THREADS * FORKS))
 

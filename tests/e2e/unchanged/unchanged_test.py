@@ -90,7 +90,7 @@ def chosen(folder, torch):
         return
     python = gpu_cases.torch_python()
     if python is None:
-        e2e.skip("no PyTorch with CUDA, or no stand-ins built for it")
+        e2e.skip("no PyTorch with CUDA, or no simulated libraries built for it")
     yield from gpu_cases.torch_cases(python, folder)
 
 

@@ -110,7 +110,7 @@ def mapped(program):
     """Preloaded and named to the driver as well, the library is there once."""
     with open("/proc/%d/maps" % program.pid, encoding="utf-8") as file:
         copies = {line.split()[4] for line in file if line.rstrip().endswith("libgpuprof_inject.so")}
-    return judged("copies of our library", len(copies) == 1, "%d mapped" % len(copies), "1")
+    return judged("copies of the library", len(copies) == 1, "%d mapped" % len(copies), "1")
 
 
 def settle(context):

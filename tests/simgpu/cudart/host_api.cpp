@@ -24,7 +24,7 @@ struct UserObject {
   cudaHostFn_t destroy = nullptr;
 };
 
-void let_go(void* what, std::uint64_t count) {
+void release_reference(void* what, std::uint64_t count) {
   auto* u = static_cast<UserObject*>(what);
   if (u->references.fetch_sub(count) != count) return;
   u->magic = kDead;
@@ -39,7 +39,8 @@ int retain(cudaGraph_t graph, cudaUserObject_t handle, unsigned count, unsigned 
   const bool move = (flags & cudaGraphUserObjectMove) != 0;
   if (move && count > u->references.load()) return cudaErrorInvalidValue;
   if (!move) u->references += count;
-  g->holds.push_back(std::shared_ptr<GraphReference>(new GraphReference{let_go, u, count}));
+  g->holds.push_back(
+      std::shared_ptr<GraphReference>(new GraphReference{release_reference, u, count}));
   return cudaSuccess;
 }
 
@@ -121,7 +122,7 @@ cudaError_t CUDARTAPI cudaUserObjectRelease(cudaUserObject_t handle, unsigned in
   GPUSIM_RUNTIME_API(cudaUserObjectRelease, handle, count);
   auto* u = object<UserObject>(handle);
   if (u == nullptr || count > u->references.load()) return GPUSIM_DONE(cudaErrorInvalidValue);
-  let_go(u, count);
+  release_reference(u, count);
   return GPUSIM_DONE(cudaSuccess);
 }
 

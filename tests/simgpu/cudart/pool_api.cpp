@@ -120,7 +120,7 @@ int create_pool(cudaMemPool_t* out, const cudaMemPoolProps* props) {
   return cudaSuccess;
 }
 
-void let_go_memory(void* p, std::uint64_t) { release(address(p)); }
+void release_memory(void* p, std::uint64_t) { release(address(p)); }
 
 int free_on(void* p, cudaStream_t handle) {
   int error = cudaSuccess;
@@ -131,7 +131,7 @@ int free_on(void* p, cudaStream_t handle) {
   // A captured free comes at each launch of the graph, so the memory stays as long as the graph.
   if (s->capture == nullptr) return release_on_stream(s, address(p));
   s->capture->graph->holds.push_back(
-      std::shared_ptr<GraphReference>(new GraphReference{let_go_memory, p, 1}));
+      std::shared_ptr<GraphReference>(new GraphReference{release_memory, p, 1}));
   return cudaSuccess;
 }
 

@@ -53,9 +53,9 @@ struct PerThread {
 };
 thread_local PerThread t_own[kMaxClients];
 
-Slot& slot_of(BufferOwner lane) {
+Slot& slot_of(BufferOwner owner) {
   if (!state().per_thread_buffers.load(std::memory_order_relaxed)) return pool().shared;
-  if (lane == BufferOwner::kDevice) return pool().device;
+  if (owner == BufferOwner::kDevice) return pool().device;
   Slot*& own = t_own[current_client()].slot;
   if (own == nullptr) {
     own = new Slot;
@@ -237,10 +237,10 @@ std::vector<Slot*> all_slots() {
 
 }  // namespace
 
-bool append(BufferOwner lane, const Record* records, std::size_t count) {
+bool append(BufferOwner owner, const Record* records, std::size_t count) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += records[i].bytes;
-  Slot& slot = slot_of(lane);
+  Slot& slot = slot_of(owner);
   for (int attempt = 0; attempt < 16; ++attempt) {
     Buffer* full = nullptr;
     {

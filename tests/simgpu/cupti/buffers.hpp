@@ -21,7 +21,7 @@ enum class BufferOwner : std::uint8_t { kThread, kDevice };
 
 /// Appends records, asking for a buffer on this thread if need be. Returns false if they were
 /// dropped.
-bool append(BufferOwner lane, const Record* records, std::size_t count);
+bool append(BufferOwner owner, const Record* records, std::size_t count);
 
 /// Makes sure a buffer for device records exists, asking for it on the calling thread.
 void prepare_device_buffer();

@@ -78,7 +78,7 @@ struct OwnRow {
 };
 constexpr OwnRow kOwnRows[] = {
     {"--pytorch WHEN",
-     "auto: a Python that has PyTorch gets the stand-ins by LD_PRELOAD; yes: so does\n"
+     "auto: a Python that has PyTorch gets simulated libraries by LD_PRELOAD; yes: so does\n"
      "any program, for shell scripts that start PyTorch; no: none does (auto)"},
     {"--preload", "also put the driver and CUPTI into LD_PRELOAD, for a program with an RPATH"},
     {"--missing LIST", "CUPTI symbols that really cannot be found"},

@@ -16,7 +16,7 @@ recording::Summary sample() {
   s.files = {{"/out/h_7.1.pt.trace.json.gz", "tensorboard", 7, 0, 2048, 1234567, 3}};
   s.windows = {{0, 1'000'000'000, 3'000'000'000, 10, 3, "schedule"}};
   s.events_by_kind = {{"samples", 10}, {"kernels", 1'200'000}, {"copies", 0}};
-  s.drops_by_reason = {{"lane full", 5}};
+  s.drops_by_reason = {{"ring full", 5}};
   s.duration_ns = 10'000'000'000;
   s.overhead.sampler = "perf";
   s.overhead.worker_cpu_ns = 50'000'000;
@@ -32,7 +32,7 @@ TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
   for (const char* part :
        {"1 trace file in /out (2.0 KiB, 1.235 M events)", "h_7.1.pt.trace.json.gz (process 7",
         "3 steps", "1 window, 2.00 s recorded, 3 steps from step 10 on (schedule)",
-        "events: 1.2 M kernels, 10 samples\n", "drops: lane full: 5", "0.50 % of 10.00 s",
+        "events: 1.2 M kernels, 10 samples\n", "drops: ring full: 5", "0.50 % of 10.00 s",
         "missing: no GPU was used", "note: a remark", "failed: a failure",
         "open with: tensorboard --logdir /out"}) {
     EXPECT_THAT(text, HasSubstr(part));

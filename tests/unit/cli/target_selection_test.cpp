@@ -97,7 +97,7 @@ class Behind {
   }
   unsigned pid() const { return static_cast<unsigned>(pid_); }
   /// What is said where it does not answer; at its control socket, where others wait there already.
-  std::string silence() const { return "process " + std::to_string(pid()) + " does not answer"; }
+  std::string silence() const { return "process " + std::to_string(pid()) + " does not "; }
 
  private:
   pid_t pid_ = 0;

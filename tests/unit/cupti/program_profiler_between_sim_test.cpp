@@ -69,12 +69,12 @@ class SimBetween : public SimTest {
     set_mode(Mode::kOff, settings_);
   }
   // As where the process has detached and waits to be recorded again.
-  void let_go() {
+  void release_cupti() {
     end_window();
     release(kTimeoutMs);
     alive_ = hot::g_state.owner_page.exchange(nullptr);
   }
-  void come_back() { hot::g_state.owner_page.store(alive_); }
+  void restore_owner() { hot::g_state.owner_page.store(alive_); }
 
   static void app_registers() {
     ASSERT_EQ(cuptiActivityRegisterCallbacks(app_requested, app_completed), CUPTI_SUCCESS);
@@ -166,12 +166,12 @@ TEST_F(SimBetween, BetweenOurSessionsTheProgramGetsItsOwnBuffersAloneAndTheNextR
   start_recording();
   program().launch(10);
   finish();
-  let_go();
+  release_cupti();
   program().launch(4);
   program().wait();
   app_session(5);
   expect_app_had(5);
-  come_back();
+  restore_owner();
   start_recording();
   program().launch(6);
   finish();
@@ -184,11 +184,11 @@ TEST_F(SimBetween, ASessionThatBeganBetweenOursIsLeftAloneByTheNext) {
   start_recording();
   program().launch(10);
   finish();
-  let_go();
+  release_cupti();
   app_registers();
   app_begins();
   program().launch(2);
-  come_back();
+  restore_owner();
   start_recording();
   run_worker_tick();
   program().launch(3);
@@ -207,9 +207,9 @@ TEST_F(SimBetween, CuptiThatWasFinalizedBetweenOursIsSettledAnew) {
   start_recording();
   program().launch(10);
   finish();
-  let_go();
+  release_cupti();
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
-  come_back();
+  restore_owner();
   start_recording();
   program().launch(4);
   finish();
@@ -233,7 +233,7 @@ TEST_F(SimBetween, AProgramThatRegisteredOnceFindsItsCallbacks) {
   start_recording();
   program().launch(2);
   finish();
-  let_go();
+  release_cupti();
   // Not preloaded, as here, we would not see a later pair of its: this one is not kept.
   if (is_activity_left_enabled()) return;
   app_begins();

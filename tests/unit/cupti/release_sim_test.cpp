@@ -53,7 +53,7 @@ class SimRelease : public SimTest {
     for (std::string line; std::getline(maps, line);) ++count;
     return count;
   }
-  void let_go() {
+  void release_cupti() {
     hot::g_state.on.store(0);
     set_mode(Mode::kOff, settings_);
     EXPECT_TRUE(release(kTimeoutMs));
@@ -83,7 +83,7 @@ TEST_F(SimRelease, NothingIsLeftInCuptiAndTheNextSessionRecords) {
   EXPECT_FALSE(slot_is_free());
   finish();
   EXPECT_EQ(kernels(), 20u);
-  let_go();
+  release_cupti();
   expect_nothing_left();
 
   program().launch(5);
@@ -92,7 +92,7 @@ TEST_F(SimRelease, NothingIsLeftInCuptiAndTheNextSessionRecords) {
   program().launch(7);
   finish();
   EXPECT_EQ(kernels(), 27u) << "those of the first session and of the second, none between";
-  let_go();
+  release_cupti();
   expect_nothing_left();
 }
 
@@ -105,7 +105,7 @@ TEST_F(SimRelease, WhileTheProgramLaunches) {
   for (int i = 0; i < 10; ++i) {
     start_recording();
     turn_for(20ms);
-    let_go();
+    release_cupti();
   }
   over.store(true);
   launching.join();
@@ -120,7 +120,7 @@ TEST_F(SimRelease, AHundredTimesNothingGrows) {
     start_recording();
     program().launch(3);
     finish();
-    let_go();
+    release_cupti();
     if (i == 4) first = mappings();
   }
   EXPECT_EQ(kernels(), 300u);
@@ -134,7 +134,7 @@ TEST_F(SimRelease, TheThreadEndsWithTheWorker) {
   start_recording();
   program().launch(3);
   finish();
-  let_go();
+  release_cupti();
   EXPECT_TRUE(is_flush_thread_kept()) << "the next session may need it";
   on_worker_exit();
   EXPECT_FALSE(is_flush_thread_kept());

@@ -199,8 +199,9 @@ TEST_F(Shortfalls, ThreadsThatBlockOurSignalAreNamed) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::Contains("1 thread is missing: thread blocks our signal (pool 17)"));
+  EXPECT_THAT(
+      written_.missing,
+      testing::Contains("1 thread is missing: thread blocks the sampling signal (pool 17)"));
 }
 
 TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
@@ -213,11 +214,11 @@ TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::IsSupersetOf(
-                  {"1 thread is missing: thread blocks our signal (pool 17)",
-                   "2 threads blocked our signal, for a while at least; what was computed then "
-                   "was not sampled (pool 18, pool 19)"}));
+  EXPECT_THAT(
+      written_.missing,
+      testing::IsSupersetOf({"1 thread is missing: thread blocks the sampling signal (pool 17)",
+                             "2 threads blocked the sampling signal for some time and could "
+                             "not be sampled then (pool 18, pool 19)"}));
 }
 
 // A trace that is read back says how many there were, not who.
@@ -231,9 +232,10 @@ TEST_F(Shortfalls, OfThreadsThatAreNotKnownNoneIsCalledMissing) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::Contains("1 thread blocked our signal, for a while at least; what was "
-                                "computed then was not sampled"));
+  EXPECT_THAT(
+      written_.missing,
+      testing::Contains("1 thread blocked the sampling signal for some time and could not be "
+                        "sampled then"));
 }
 
 TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
@@ -245,22 +247,24 @@ TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
     sink.on(model::Loss{27, 0, 1, window_.end_ns + 10, window_.end_ns + 10});
   });
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::Contains("1 thread is missing: thread blocks our signal (first 17)"));
+  EXPECT_THAT(
+      written_.missing,
+      testing::Contains("1 thread is missing: thread blocks the sampling signal (first 17)"));
   session_.options.force = true;
   window_.start_ns = window_.end_ns;
   window_.end_ns += 1000;
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::Contains("1 thread is missing: thread blocks our signal (second 18)"));
+  EXPECT_THAT(
+      written_.missing,
+      testing::Contains("1 thread is missing: thread blocks the sampling signal (second 18)"));
 }
 
 TEST_F(Shortfalls, AThrownAwaySampleIsToldAsOne) {
   record([](model::EventSink& sink) { sink.on(model::Loss{18, 0, 1, kStart + 10, kStart + 20}); });
   trace();
-  EXPECT_THAT(written_.missing,
-              testing::Contains(
-                  "1 stack sample is missing: waiting thread went on while its stack was read"));
+  EXPECT_THAT(
+      written_.missing,
+      testing::Contains("1 stack sample is missing: thread resumed while it was being unwound"));
 }
 
 TEST_F(Shortfalls, WithoutSamplingNoSamplesAreMissing) {
@@ -302,16 +306,16 @@ TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
   for (const char* message :
        {"1 record is missing: ring full", "no steps: none", "2 records are missing: ring full",
         "no steps: none", "1 record is missing: dropped by CUPTI",
-        "1 thread is missing: thread blocks our signal (a 1)",
-        "2 threads are missing: thread blocks our signal (b 2, c 3)",
+        "1 thread is missing: thread blocks the sampling signal (a 1)",
+        "2 threads are missing: thread blocks the sampling signal (b 2, c 3)",
         "1 range reaches over the border of the window and is cut there",
         "1 range reaches over the border of the window and is cut there"})
     merge_message(all, message);
-  EXPECT_THAT(
-      all, testing::ElementsAre("3 records are missing: ring full", "no steps: none",
-                                "1 record is missing: dropped by CUPTI",
-                                "3 threads are missing: thread blocks our signal (a 1, b 2, c 3)",
-                                "2 ranges reach over the border of the window and are cut there"));
+  EXPECT_THAT(all, testing::ElementsAre(
+                       "3 records are missing: ring full", "no steps: none",
+                       "1 record is missing: dropped by CUPTI",
+                       "3 threads are missing: thread blocks the sampling signal (a 1, b 2, c 3)",
+                       "2 ranges reach over the border of the window and are cut there"));
 }
 
 // when the name of a real kernel has 10,000 characters

@@ -67,7 +67,7 @@ TEST_F(RingDropsTest, OfARingThatIsFullAtAWindowsEndAreTheWindows) {
   cut_window();
   ASSERT_EQ(17u, lost());
   EXPECT_EQ(42u, last().tid);
-  EXPECT_EQ(1'000'000u, last().first_ns) << "since the lane was last looked at";
+  EXPECT_EQ(1'000'000u, last().first_ns) << "since the ring buffer was last looked at";
   EXPECT_EQ(3'000'000u, last().last_ns);
 }
 

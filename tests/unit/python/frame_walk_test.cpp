@@ -33,7 +33,7 @@ struct Sent {
 };
 
 /// The segment of one test, and what arrived in it.
-class Lanes {
+class Rings {
  public:
   std::vector<Sent> codes() {
     std::vector<Sent> found;
@@ -80,7 +80,7 @@ class EachVersion : public testing::TestWithParam<int> {
 };
 
 TEST_P(EachVersion, ReadsAWholeChainAndSendsEachCodeOnce) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t state = python.state(three(python));
 
@@ -108,7 +108,7 @@ TEST_P(EachVersion, ReadsAWholeChainAndSendsEachCodeOnce) {
 }
 
 TEST_P(EachVersion, FlagsAChainWithoutItsProperEnd) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t broken = python.frame(python.code("generator"), 0);
   const Result result = walk(python, python.state(broken));
@@ -117,7 +117,7 @@ TEST_P(EachVersion, FlagsAChainWithoutItsProperEnd) {
 }
 
 TEST_P(EachVersion, StopsAtWhatIsNoCodeObject) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t bad = python.frame(python.make(512), three(python));
   const std::uint64_t top = python.frame(python.code("top"), bad);
@@ -127,7 +127,7 @@ TEST_P(EachVersion, StopsAtWhatIsNoCodeObject) {
 }
 
 TEST_P(EachVersion, LeavesALoop) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t first = python.frame(python.code("a"), 0);
   const std::uint64_t second = python.frame(python.code("b"), first);
@@ -138,7 +138,7 @@ TEST_P(EachVersion, LeavesALoop) {
 }
 
 TEST_P(EachVersion, CutsADeepChainAndSaysSo) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t code = python.code("recursive");
   std::uint64_t top = three(python);
@@ -149,7 +149,7 @@ TEST_P(EachVersion, CutsADeepChainAndSaysSo) {
 }
 
 TEST_P(EachVersion, TellsAFrameThatHasNotStarted) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const Result result = walk(python, python.state(three(python, GetParam() < 11 ? -1 : -2)));
   EXPECT_LT(result.frames[0].instr_offset, 0);
@@ -157,7 +157,7 @@ TEST_P(EachVersion, TellsAFrameThatHasNotStarted) {
 
 TEST_P(EachVersion, MarksAnInstructionPointerOutsideTheCode) {
   if (GetParam() < 11) return;  // an index there, not a pointer
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   EXPECT_EQ(walk(python, python.state(three(python, 4000))).frames[0].instr_offset, kOffsetUnknown);
   EXPECT_EQ(walk(python, python.state(three(python, -4000))).frames[0].instr_offset,
@@ -165,7 +165,7 @@ TEST_P(EachVersion, MarksAnInstructionPointerOutsideTheCode) {
 }
 
 TEST_P(EachVersion, GivesNothingForAThreadOutsidePython) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const Result result = walk(python, python.state(0));
   EXPECT_EQ(result.read.count, 0u);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Python, EachVersion, testing::Values(8, 9, 10, 11, 12, 
 TEST(Walk, TakesTheOuterFramesWhileACframeIsNew) {
   for (const std::uint32_t minor : {11u, 12u}) {
     SCOPED_TRACE(minor);
-    Lanes rings;
+    Rings rings;
     FakeInterpreter python(minor);
     const std::uint64_t bottom = minor == 12 ? python.shim(0) : 0;
     const std::uint64_t outer = python.frame(python.code("outer"), bottom);
@@ -198,7 +198,7 @@ TEST(Walk, TakesTheOuterFramesWhileACframeIsNew) {
 }
 
 TEST_P(EachVersion, TellsApartCodeObjectsThatUsedOneAddress) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(static_cast<std::uint32_t>(GetParam()));
   const std::uint64_t file = python.ascii("<cell-1>");
   const std::uint64_t code = python.code(file, python.ascii("f"), 10);
@@ -224,7 +224,7 @@ TEST_P(EachVersion, TellsApartCodeObjectsThatUsedOneAddress) {
 TEST(Walk, ReadsTheTextsOfACodeObjectOnce) {
   for (const std::uint32_t minor : {11u, 12u, 13u}) {
     SCOPED_TRACE(minor);
-    Lanes rings;
+    Rings rings;
     FakeInterpreter python(minor);
     const std::uint64_t inner = python.code("inner"), outer = python.code("outer");
     const std::uint64_t below = python.frame(outer, minor >= 12 ? python.shim(0) : 0);
@@ -248,7 +248,7 @@ TEST(Walk, ReadsTheTextsOfACodeObjectOnce) {
 }
 
 TEST(Walk, SendsAnyNameAsUtf8) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(12);
   const std::uint64_t file = python.ascii("f.py");
   using namespace std::string_literals;
@@ -276,7 +276,7 @@ TEST(Walk, SendsAnyNameAsUtf8) {
 }
 
 TEST(Walk, LeavesOutATableThatIsTooLong) {
-  Lanes rings;
+  Rings rings;
   FakeInterpreter python(13);
   const std::uint64_t long_name = python.ascii(std::string(4096, 'x'));
   const std::uint64_t small = python.ascii("f");

@@ -198,7 +198,7 @@ TEST(Release, PutsBackWhatTheProgramHadAndLeavesWhatItHasPutThereSince) {
 
 // A child in which one of our signals is pending on a thread that blocks it.
 // @return how it ended, as waitpid tells.
-int end_of_pending_signal(void (*let_go)(int signal)) {
+int end_of_pending_signal(void (*give_up)(int signal)) {
   const pid_t child = fork();
   if (child == 0) {
     const int signal = claim_signal();
@@ -210,7 +210,7 @@ int end_of_pending_signal(void (*let_go)(int signal)) {
     info.si_code = SI_QUEUE;
     info.si_value.sival_ptr = signal_cookie(static_cast<pid_t>(::syscall(SYS_gettid)));
     ::syscall(SYS_rt_tgsigqueueinfo, getpid(), ::syscall(SYS_gettid), signal, &info);
-    let_go(signal);
+    give_up(signal);
     pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
     _exit(0);
   }

@@ -214,7 +214,7 @@ TEST_F(CapturesTest, TheSessionEndsWithItsClientAndWrites) {
   client_->join_process(static_cast<std::uint32_t>(child), path(10), true, false);
   wait_for_file(recorded(path(10)));
   client_.reset();
-  EXPECT_EQ(0, wait_for(child)) << "the process is let go";
+  EXPECT_EQ(0, wait_for(child)) << "the process is released";
   for (int i = 0; i < 30'000 && !spool_folders().empty(); ++i) sleep_ms(10);
   const auto entries = std::filesystem::directory_iterator(options_.output);
   EXPECT_EQ(1, std::distance(begin(entries), end(entries))) << "the file, and no spool";

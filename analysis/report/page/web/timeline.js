@@ -225,7 +225,7 @@
     wire(view, act);
     page.timeline_view = {view, act};
     return page.el('div', null, slice.note ? page.el('p', {class: 'quiet small'}, slice.note) : null, toolbar(view, act), view.tracks, view.detail,
-      page.el('p', {class: 'quiet small', id: help}, 'In the picture: drag to move, turn the wheel to zoom once it is chosen (or with Ctrl). Keys: arrows move, + and − zoom, 0 shows all, n and p go to the next and previous event, Enter follows the arrow, f fills the picture with the event, Escape lets go.'), list);
+      page.el('p', {class: 'quiet small', id: help}, 'Mouse: drag to pan, scroll to zoom (click the timeline first, or hold Ctrl). Keys: arrows pan, + and − zoom, 0 shows all, n and p select the next and previous event, Enter follows the arrow, f zooms to the event, Escape clears the selection.'), list);
   };
 
   page.view('timeline', 'Timeline', (panel, process) => {

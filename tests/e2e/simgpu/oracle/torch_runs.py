@@ -42,7 +42,7 @@ def need(asked=None):
     library = os.path.join(os.path.dirname(e2e.SIMGPU), "lib")
     for name in STAND_INS:
         if not glob.glob(os.path.join(library, "gpusim_%s.so" % name)):
-            e2e.skip("built without a PyTorch wheel: no stand-in for %s" % name)
+            e2e.skip("built without a PyTorch wheel: no simulated library for %s" % name)
     return python
 
 
