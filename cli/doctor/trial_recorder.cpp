@@ -3,7 +3,6 @@
 // See trial_recorder.hpp.
 //
 // Context:  cli
-// Owns:     see trial_recorder.hpp
 #include "cli/doctor/trial_recorder.hpp"
 
 #include <fmt/format.h>

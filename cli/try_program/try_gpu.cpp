@@ -3,7 +3,6 @@
 // See try_gpu.hpp.
 //
 // Context:  gpuprof-try
-// Owns:     see try_gpu.hpp
 #include "cli/try_program/try_gpu.hpp"
 
 #include <dlfcn.h>

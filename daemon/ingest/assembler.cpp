@@ -3,7 +3,6 @@
 // The records that touch more than one part, and the order of the parts at a round's end.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see assembler.hpp
 #include "daemon/ingest/assembler.hpp"
 
 #include <algorithm>

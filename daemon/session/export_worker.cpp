@@ -3,7 +3,6 @@
 // Two jobs at a time, behind the programs they are about.
 //
 // Context:  daemon (its own threads, and the ingest thread)
-// Owns:     see export_worker.hpp
 #include "daemon/session/export_worker.hpp"
 
 #include <sys/epoll.h>

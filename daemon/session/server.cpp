@@ -3,7 +3,6 @@
 // The control socket of the daemon.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see server.hpp
 #include "daemon/session/server.hpp"
 
 #include <errno.h>

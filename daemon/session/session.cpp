@@ -3,7 +3,6 @@
 // A session's processes and its client.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see session.hpp
 #include "daemon/session/session.hpp"
 
 #include <spdlog/spdlog.h>

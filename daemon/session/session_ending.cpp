@@ -3,7 +3,6 @@
 // How a session ends: the last flush, the files.
 //
 // Context:  daemon (ingest thread; the jobs of post_… on the export worker's thread)
-// Owns:     see session.hpp
 #include <poll.h>
 #include <spdlog/spdlog.h>
 

@@ -3,7 +3,6 @@
 // What a session came to, for the client.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see session.hpp
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
 // The beat of a session: drain, hand out the plan, cut windows.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see session.hpp
 #include <spdlog/spdlog.h>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Makes and removes the session's folder.
 //
 // Context:  daemon
-// Owns:     see spool_folder.hpp
 #include "daemon/session/spool_folder.hpp"
 
 #include <sys/stat.h>

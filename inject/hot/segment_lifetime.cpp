@@ -3,7 +3,6 @@
 // One segment after the other, each with a grace period at its end.
 //
 // Context:  worker
-// Owns:     see segment_lifetime.hpp
 //
 // A thread marks itself (ThreadSlot::inside) before it looks whether a segment is published
 // (State::alive); the worker takes that away before it looks at the marks. Each of the two then

@@ -3,7 +3,6 @@
 // Finds the loader's lock by its neighbour, which we hold while we walk the list.
 //
 // Context:  worker
-// Owns:     see loader_lock.hpp
 //
 // glibc keeps its locks in one object, `_rtld_global`, since 2.3.4 in this order: the number of
 // namespaces, the lock of loading, the lock of the list; where these lie differs by release. The

@@ -3,7 +3,6 @@
 // The loader's own calls, which take its lock: made when it is free.
 //
 // Context:  worker | boundary
-// Owns:     see pinned_module.hpp
 #include "inject/modules/pinned_module.hpp"
 
 #include <dlfcn.h>

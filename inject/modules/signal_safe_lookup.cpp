@@ -3,7 +3,6 @@
 // Walks the part of the list that never changes.
 //
 // Context:  signal
-// Owns:     see signal_safe_lookup.hpp
 #include "inject/modules/signal_safe_lookup.hpp"
 
 #include <dlfcn.h>

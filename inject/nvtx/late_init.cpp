@@ -3,7 +3,6 @@
 // A search in the initialised data of each module, once, a piece at each turn.
 //
 // Context:  worker
-// Owns:     see late_init.hpp
 #include "inject/nvtx/late_init.hpp"
 
 #include <link.h>

@@ -112,7 +112,7 @@ def damaged(ways):
 
 
 for _way in WAYS:
-    add("hostile", "memory of a lane: " + _way, damaged(_way), lost=LOST)
+    add("hostile", "memory of a ring buffer: " + _way, damaged(_way), lost=LOST)
 
 
 # -- the control socket of a program ---------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def in_private_tmp(attempt, script):
     return ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", whole]
 
 
-def doors_made(attempt, how):
+def control_sockets_made(attempt, how):
     if subprocess.run(in_private_tmp(attempt, "true"), capture_output=True).returncode != 0:
         raise Skip("no mount namespace of one's own here")
     out = attempt.path("out")
@@ -203,7 +203,7 @@ def doors_made(attempt, how):
 
 
 for _how in DOORS_MADE:
-    add("hostile", "folder of the control sockets: " + _how, lambda attempt, how=_how: doors_made(attempt, how))
+    add("hostile", "folder of the control sockets: " + _how, lambda attempt, how=_how: control_sockets_made(attempt, how))
 
 
 # -- process ids -------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 // From what is seen of a thread to whether it may be stopped.
 //
 // Context:  the tracing thread
-// Owns:     see transfer_tracker.hpp
 #include "daemon/attach/process/transfer_tracker.hpp"
 
 #include "gpuprof/base/clock.hpp"

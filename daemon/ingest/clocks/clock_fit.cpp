@@ -3,7 +3,6 @@
 // The pair of readings that bounds the rate best.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see clock_fit.hpp
 #include "daemon/ingest/clocks/clock_fit.hpp"
 
 #include <algorithm>

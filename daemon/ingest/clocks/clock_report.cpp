@@ -3,7 +3,6 @@
 // Words for clocks.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see clock_report.hpp
 #include "daemon/ingest/clocks/clock_report.hpp"
 
 #include <array>

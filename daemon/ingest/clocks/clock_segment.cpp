@@ -3,7 +3,6 @@
 // Readings become pieces: a new one begins only where the two clocks really moved apart.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see clock_segment.hpp
 #include "daemon/ingest/clocks/clock_segment.hpp"
 
 #include <algorithm>

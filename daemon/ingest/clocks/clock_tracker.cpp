@@ -3,7 +3,6 @@
 // Which clock segment a record belongs to.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see clock_tracker.hpp
 #include "daemon/ingest/clocks/clock_tracker.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Joining by correlation id, a round after the record came.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see correlator.hpp
 #include "daemon/ingest/correlation/correlator.hpp"
 
 #include <algorithm>

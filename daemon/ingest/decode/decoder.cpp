@@ -3,7 +3,6 @@
 // Which ring buffers to read, and what becomes of them afterwards.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see decoder.hpp
 #include "daemon/ingest/decode/decoder.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Takes definitions apart; every length comes from the target and is checked against the frame.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see names.hpp
 #include "daemon/ingest/decode/definitions.hpp"
 
 #include <algorithm>

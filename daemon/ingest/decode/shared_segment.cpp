@@ -3,7 +3,6 @@
 // Makes the memfd, seals it, and constructs header, plan, statistics and ring buffers in it.
 //
 // Context:  daemon
-// Owns:     see shared_segment.hpp
 #include "daemon/ingest/decode/shared_segment.hpp"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 // One table: counter, its name, and the loss it is, if it is one.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see stats_poller.hpp
 #include "daemon/ingest/decode/stats_poller.hpp"
 
 #include <string>

@@ -3,7 +3,6 @@
 // Code objects kept, and lines looked up in their tables.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see loop_locations.hpp
 #include "daemon/ingest/loops/loop_locations.hpp"
 
 #include <algorithm>

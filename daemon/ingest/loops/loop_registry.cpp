@@ -3,7 +3,6 @@
 // Marks and operators added up by loop.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see loop_registry.hpp
 #include "daemon/ingest/loops/loop_registry.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // The stack of operators of each thread.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see operator_tracker.hpp
 #include "daemon/ingest/ranges/operator_tracker.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // The stack of each thread, over all NVTX domains.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see ranges.hpp
 #include "daemon/ingest/ranges/range_tracker.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Two stacks that stand in the same loop are ordered by the first frame in which they differ.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see sample_positions.hpp
 #include "daemon/ingest/steps/sample_positions.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // Borders: the rule, and what samples say where a pause is long.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see step_boundaries.hpp
 #include "daemon/ingest/steps/step_boundaries.hpp"
 
 #include <algorithm>

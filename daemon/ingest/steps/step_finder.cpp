@@ -3,7 +3,6 @@
 // Records as they come, and steps of the chosen loop that the target has not counted.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see step_finder.hpp
 #include "daemon/ingest/steps/step_finder.hpp"
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 // When a choice is made, what follows from it, and when it is made again.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see step_finder.hpp
 #include <algorithm>
 #include <map>
 #include <utility>

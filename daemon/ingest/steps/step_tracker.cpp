@@ -3,7 +3,6 @@
 // Order, numbering and ends of steps.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see steps.hpp
 #include "daemon/ingest/steps/step_tracker.hpp"
 
 #include <algorithm>

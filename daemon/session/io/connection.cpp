@@ -3,7 +3,6 @@
 // Sends and receives packets on one socket.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see connection.hpp
 #include "daemon/session/io/connection.hpp"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 // epoll with callbacks.
 //
 // Context:  daemon (one thread)
-// Owns:     see event_loop.hpp
 #include "daemon/session/io/event_loop.hpp"
 
 #include <sys/epoll.h>

@@ -3,7 +3,6 @@
 // Connects to control sockets and hands over who responds.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see join_requests.hpp
 #include "daemon/session/processes/join_requests.hpp"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 // What all schedules share: which sort it is, its turns, and the two that need no borders.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see schedule.hpp
 #include "daemon/session/schedule/schedule.hpp"
 
 #include <algorithm>

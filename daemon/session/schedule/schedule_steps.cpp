@@ -4,7 +4,6 @@
 // of whole steps.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see schedule.hpp
 #include <algorithm>
 
 #include "daemon/session/schedule/schedule.hpp"

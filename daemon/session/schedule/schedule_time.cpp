@@ -3,7 +3,6 @@
 // Schedules in time: windows by the clock, moved to the next step border where steps are known.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see schedule.hpp
 #include <algorithm>
 
 #include "daemon/session/schedule/schedule.hpp"

@@ -3,7 +3,6 @@
 // The reductions, and when one is taken.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see governor.hpp
 #include "daemon/session/target/governor.hpp"
 
 #include <algorithm>

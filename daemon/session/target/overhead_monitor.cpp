@@ -3,7 +3,6 @@
 // From counters in shared memory to the cost of threads.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see overhead_monitor.hpp
 #include "daemon/session/target/overhead_monitor.hpp"
 
 #include <algorithm>

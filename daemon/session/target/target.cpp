@@ -3,7 +3,6 @@
 // The life of one target: set-up, plan, draining, end.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see target.hpp
 #include "daemon/session/target/target.hpp"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 // gets no processor.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see target.hpp
 #include <algorithm>
 #include <string>
 

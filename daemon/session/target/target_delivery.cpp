@@ -4,7 +4,6 @@
 // with its length when it is over.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see target.hpp
 #include <algorithm>
 #include <string>
 

@@ -3,7 +3,6 @@
 // What an agent says over the socket, one function a message.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see target.hpp
 #include <algorithm>
 #include <string_view>
 

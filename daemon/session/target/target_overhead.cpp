@@ -3,7 +3,6 @@
 // What a target leaves out under --max-overhead, and who hears of it.
 //
 // Context:  daemon (ingest thread)
-// Owns:     see target.hpp
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 

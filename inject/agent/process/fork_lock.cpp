@@ -3,7 +3,6 @@
 // A word with the id of the thread whose turn it is.
 //
 // Context:  boundary
-// Owns:     see fork_lock.hpp
 #include "inject/agent/process/fork_lock.hpp"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 // See graph_devices.hpp.
 //
 // Context:  callback
-// Owns:     see the header
 #include "inject/cupti/activity/graph_devices.hpp"
 
 #include <atomic>

@@ -3,7 +3,6 @@
 // What a late beginning takes.
 //
 // Context:  worker
-// Owns:     see late_attach.hpp
 #include "inject/cupti/interpose/late_attach.hpp"
 
 #include <stdlib.h>

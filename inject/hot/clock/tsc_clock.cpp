@@ -3,7 +3,6 @@
 // Compares the counter with the clock.
 //
 // Context:  callback
-// Owns:     see tsc_clock.hpp
 #include "inject/hot/clock/tsc_clock.hpp"
 
 namespace gpuprof::hot {

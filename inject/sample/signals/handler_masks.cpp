@@ -3,7 +3,6 @@
 // Adds the sampling signal to masks of handlers and takes it out again.
 //
 // Context:  boundary | worker
-// Owns:     see handler_masks.hpp
 #include "inject/sample/signals/handler_masks.hpp"
 
 #include <string.h>

@@ -3,7 +3,6 @@
 // Takes the kernel's SIGIO for a signal of ours that it could not queue.
 //
 // Context:  signal (the handler), worker (the rest)
-// Owns:     see sigqueue_limit.hpp
 // Promises: errno kept; no system call but for a signal that was sent
 #include "inject/sample/signals/sigqueue_limit.hpp"
 

@@ -48,14 +48,14 @@ inline std::uint64_t program_counter(const ucontext_t* context) { return context
 inline std::uint64_t stack_pointer(const ucontext_t* context) { return context->uc_mcontext.sp; }
 
 /// Pointer authentication keeps its signature in the high bits; without it this changes nothing.
-inline std::uint64_t return_address(std::uint64_t word) {
+inline std::uint64_t strip_pointer_auth(std::uint64_t word) {
   register std::uint64_t link __asm__("x30") = word;
   __asm__("hint #7" : "+r"(link));  // xpaclri, which older processors take for a nop
   return link;
 }
 
 inline std::uint64_t leaf_return_address(const ucontext_t* context) {
-  return return_address(context->uc_mcontext.regs[kLinkRegister]);
+  return strip_pointer_auth(context->uc_mcontext.regs[kLinkRegister]);
 }
 
 /// Order known to gpuprof_set_recovery_point and gpuprof_resume_at_recovery_point.

@@ -3,7 +3,6 @@
 // See launch_stack_cache.hpp.
 //
 // Context:  callback
-// Owns:     see launch_stack_cache.hpp
 #include "inject/sample/unwind/launch_stack_cache.hpp"
 
 #include <sys/mman.h>

@@ -17,11 +17,11 @@ void unwind_invalidate() {}
 
 std::uint64_t unwind_generation() { return 1; }
 
-Walk unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
-            std::uint32_t room, StackFootprint*) {
-  if (room == 0) return Walk{};
+UnwindResult unwind(const Registers& start, bool, const StackCopy&, std::uint64_t* frames,
+                    std::uint32_t room, StackFootprint*) {
+  if (room == 0) return UnwindResult{};
   frames[0] = program_counter(start);
-  return Walk{1, wire::kStackNativeTruncated};
+  return UnwindResult{1, wire::kStackNativeTruncated};
 }
 
 }  // namespace gpuprof::sample

@@ -3,7 +3,6 @@
 // From PyTorch's report to a record.
 //
 // Context:  callback
-// Owns:     see memory.hpp
 #include "inject/torch/memory/allocations.hpp"
 
 #include <atomic>

@@ -3,7 +3,6 @@
 // One set of replacements.
 //
 // Context:  worker
-// Owns:     see late_memory.hpp
 #include "inject/torch/memory/late_memory.hpp"
 
 #include "inject/hot/outbox.hpp"

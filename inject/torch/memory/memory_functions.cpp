@@ -3,7 +3,6 @@
 // The table of callers.
 //
 // Context:  callback
-// Owns:     see memory_functions.hpp
 #include "inject/torch/memory/memory_functions.hpp"
 
 #include <atomic>

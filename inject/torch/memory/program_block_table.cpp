@@ -3,7 +3,6 @@
 // An open-addressed table that grows.
 //
 // Context:  callback
-// Owns:     see program_block_table.hpp
 #include "inject/torch/memory/program_block_table.hpp"
 
 #include <sys/mman.h>

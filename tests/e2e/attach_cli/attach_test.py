@@ -67,7 +67,7 @@ def stays_until_detached(checks, folder):
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "detach")
         live.no_trace_of_us(checks, program.pid, before, "after detach")
         done = live.cli("detach", program.pid)
-        checks.expect(done.returncode == 125 and "has detached" in done.stderr, done.stderr)
+        checks.expect(done.returncode == 125 and "it is detached" in done.stderr, done.stderr)
 
 
 def detach_of_a_run(checks, folder):

@@ -20,7 +20,7 @@ import sim
 import trace_facts
 
 # What may be said of a program that forks all the time; on a busy machine it does so oftener.
-STARVED = ("did not get to run", "does not get to run")
+STARVED = ("did not get to run", "does not get to run", "could not run", "cannot run")
 TRIES = 5
 WAITED_FOR_S = 10.0  # hot::kStarvedMs
 FEW = 20  # frames

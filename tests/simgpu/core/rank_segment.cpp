@@ -3,7 +3,6 @@
 // The shared file of a communicator.
 //
 // Context:  application threads and the pump
-// Owns:     see rank_segment.hpp
 // Promises: payloads are written with pwrite, so a full /dev/shm drops a payload and never kills
 // Not here: collectives
 #include "core/rank_segment.hpp"

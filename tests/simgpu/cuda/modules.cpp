@@ -3,7 +3,6 @@
 // Loading of modules.
 //
 // Context:  application threads
-// Owns:     see modules.hpp
 // Promises: see modules.hpp
 // Not here: kernel figures (core/fatbin.cpp)
 #include "cuda/modules.hpp"

@@ -3,7 +3,6 @@
 // One child, one pipe, one deadline.
 //
 // Context:  tools
-// Owns:     see ask.hpp
 #include "tools/ask.hpp"
 
 #include <fcntl.h>

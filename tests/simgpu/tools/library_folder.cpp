@@ -3,7 +3,6 @@
 // Picks the libraries, links them together, hides what an older release lacks.
 //
 // Context:  tools
-// Owns:     see library_folder.hpp
 #include "tools/library_folder.hpp"
 
 #include <sys/stat.h>

@@ -3,7 +3,6 @@
 // The sessions of the program's own profiler.
 //
 // Context:  see the header
-// Owns:     see the header
 // Promises: see the header
 // Not here: what gpuprof makes of it
 #include "trainer/own_profiler.hpp"

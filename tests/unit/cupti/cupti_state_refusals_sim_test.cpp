@@ -308,7 +308,7 @@ TEST_F(SimRefusals, NoMoreBuffersIsCountedAndTold) {
   flush(true, kTimeoutMs);
   run_worker_tick();
   EXPECT_GT(segment_.counter(Counter::kCuptiNoBuffer), 0u);
-  EXPECT_TRUE(has_notice("all buffers for CUPTI were in use")) << all_notices();
+  EXPECT_TRUE(has_notice("all CUPTI buffers were in use")) << all_notices();
 }
 
 TEST_F(SimRefusals, AGraphThatBeginsOnTheHostIsOnItsDevice) {  // --scenario graph-on-host

@@ -99,7 +99,7 @@ TEST_F(Flushes, ALateSwitchIsTold) {
 
   EXPECT_THAT(summary.missing,
               testing::Contains(HasSubstr("CUPTI records of process " + std::to_string(child) +
-                                          " is missing for 2.5")));
+                                          " are missing for 2.5")));
 }
 
 TEST_F(Flushes, ACallOfAnotherProfilerThatWasNotFollowedIsTold) {
