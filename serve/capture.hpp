@@ -16,7 +16,7 @@
 
 namespace gpuprof::serve {
 
-/// For writing the files of a recording that was reported to end; then it is killed.
+/// For writing the files of a recording that was told to end; then it is killed.
 constexpr std::uint64_t kMaxWriteTime_ns = 120'000'000'000;
 
 /// How gpuprof is called.

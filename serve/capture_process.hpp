@@ -5,9 +5,9 @@
 // Context:  serve
 // Owns:     the child, until it is collected; destroying it early kills it
 // Promises: between fork and exec only what is allowed there (support/process/subprocess.hpp does
-// more and wants
-//           a process with one thread); the child has a session of its own, /dev/null for its
-//           standard descriptors but stderr, and is interrupted when we are killed
+//           more and wants a process with one thread); the child has a session of its own,
+//           /dev/null for its standard descriptors but stderr, and is interrupted when we are
+//           killed
 #pragma once
 
 #include <sys/types.h>

@@ -24,7 +24,7 @@ struct RequestedProfile {
   std::uint64_t duration_ms = 0;
 };
 
-/// What comes of it.
+/// The recording that a request asks for.
 struct CapturePlan {
   std::uint64_t wait_ns = 0, record_ns = 0;
   std::uint32_t trace = 0;  // wire::kTrace… bits; 0: nothing is wanted

@@ -4,7 +4,7 @@
 //
 // Context:  serve
 // Owns:     nothing
-// Promises: only connect to control sockets and reads /proc
+// Promises: only connects to control sockets and reads /proc
 #pragma once
 
 #include <cstdint>

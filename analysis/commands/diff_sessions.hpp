@@ -60,7 +60,7 @@ support::Result<report::diff::Diff> load_diff(const DiffRequest& request,
 
 /// Conditions are read before anything else.
 ///
-/// Errors: those of load_diff; a condition that is not understood, or speaks of what is not there.
+/// Errors: those of load_diff; a condition that is not understood, or names what is not there.
 /// All have exit status 2.
 support::Result<DiffResult> diff_recordings(const DiffRequest& request,
                                             const ReportProgress& progress);

@@ -31,8 +31,8 @@ struct ExportRequest {
 /// How much of all files is done.
 using ExportProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Writes the files of every window; windows and processes the daemon had not settled when it
-/// died are settled here, from the events.
+/// Writes the files of every window; windows and processes that the daemon had not finalised when
+/// it died are finalised here, from the events.
 ///
 /// Where a window fails after files of others were written, the summary holds those, is not
 /// complete and says why in its failures.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of the events of trace files, as reports tell it.
+// Import statistics of trace files, as reports contain them.
 //
 // Context:  cli
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which processes of a session count and in which windows, also of one whose daemon died.
+// Finalises processes and windows of a session, also of one whose daemon died.
 //
 // Context:  cli
 // Owns:     nothing
@@ -22,7 +22,7 @@ namespace gpuprof::commands {
 support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* view,
                                                             recording::Summary* summary);
 
-/// The same where only the windows are wanted: a session that was settled is not read for it.
+/// The same where only the windows are wanted: a session that was finalised is not read for it.
 support::Result<std::vector<model::Window>> resolved_windows(spool::SessionView* view,
                                                              std::vector<std::string>* missing);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// look_at(): the first bytes of files, and how folders of traces are laid out.
+// detect_input(): the first bytes of files, and how folders of traces are laid out.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/detect_input.hpp"

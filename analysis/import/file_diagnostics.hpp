@@ -25,12 +25,12 @@ std::vector<std::string> file_diagnostics(const std::string& path, const FileCon
 ///
 /// @param path   of the first file
 /// @param files  how many there are
-/// @param told   file_diagnostics() of all
+/// @param reported  file_diagnostics() of all
 std::string nothing_imported_message(const std::string& path, std::size_t files,
                                      const std::vector<std::string>& reported);
 
 /// Where the files are gpuprof's own of several recordings, one after the other, that have no
-/// process in common, and are read as one; empty: they are not, as far as can be reported.
+/// process in common, and are read as one; empty: they are not, as far as can be determined.
 ///
 /// @param files  by their begin
 std::string multiple_runs_message(const std::vector<ParsedFile>& files);

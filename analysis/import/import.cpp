@@ -100,8 +100,8 @@ class Importer {
   };
 
   /// What the file is in place of a trace, or "".
-  support::Result<std::string> read(const std::string& path, bool candidates);
-  support::Result<std::string> read_once(ParsedFile& file, bool candidates,
+  support::Result<std::string> read(const std::string& path, bool found);
+  support::Result<std::string> read_once(ParsedFile& file, bool found,
                                          const FirstPassHints* foreseen,
                                          std::optional<FirstPassHints>& next);
   support::Result<void> check_no_gpu_mix() const;
@@ -131,15 +131,15 @@ class Importer {
   DuplicateProcesses duplicate_processes_;
 };
 
-support::Result<std::string> Importer::read(const std::string& path, bool candidates) {
+support::Result<std::string> Importer::read(const std::string& path, bool found) {
   ParsedFile file;
   file.path = path;
   std::optional<FirstPassHints> foreseen, none;
-  GPUPROF_TRY(other, read_once(file, candidates, nullptr, foreseen));
+  GPUPROF_TRY(other, read_once(file, found, nullptr, foreseen));
   if (!other.empty()) return other;
   // Some events say what they are only together with others that come later.
   if (foreseen) {
-    GPUPROF_TRY(same, read_once(file, candidates, &*foreseen, none));
+    GPUPROF_TRY(same, read_once(file, found, &*foreseen, none));
     if (!same.empty()) return same;
   }
   done_bytes_ += file.bytes;
@@ -152,7 +152,7 @@ support::Result<std::string> Importer::read(const std::string& path, bool candid
   return std::string();
 }
 
-support::Result<std::string> Importer::read_once(ParsedFile& file, bool candidates,
+support::Result<std::string> Importer::read_once(ParsedFile& file, bool found,
                                                  const FirstPassHints* foreseen,
                                                  std::optional<FirstPassHints>& next) {
   GPUPROF_TRY(source, TextSource::open(file.path));
@@ -163,7 +163,7 @@ support::Result<std::string> Importer::read_once(ParsedFile& file, bool candidat
         if (progress_) progress_(done_bytes_ + text->bytes_read(), total_bytes_);
       },
       foreseen);
-  GPUPROF_TRY(other, read_trace(*source, file.path, candidates, classifier));
+  GPUPROF_TRY(other, read_trace(*source, file.path, found, classifier));
   file.bytes = source->file_bytes();
   file.content->trailing_bytes = source->trailing_bytes();
   if (const std::uint64_t nul = source->nul_bytes(); nul != 0)

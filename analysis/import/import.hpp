@@ -4,12 +4,12 @@
 // folder like those the daemon records.
 //
 // Context:  cli through analysis/commands
-// Owns:     the session folder, until the Imported is destroyed
+// Owns:     the session folder, until the ImportedSession is destroyed
 // Promises: memory does not grow with the number of events; a file is taken whole or not at all,
 //           and what was not understood in it is counted and said; what a file does not tell is
 //           left 0 or none
 // Not here: which of a person's paths is what (detect_input.hpp), what reads the session
-// (recording/spool)
+//           (recording/spool)
 #pragma once
 
 #include <cstddef>

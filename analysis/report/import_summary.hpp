@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of the events of the trace files that something was made of.
+// How many events of the imported trace files were imported, duplicates, skipped or repaired.
 //
 // Context:  cli
 // Owns:     nothing
@@ -18,7 +18,7 @@ namespace gpuprof::report {
 
 using KindCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// events = shown + all of repeats + all of left_out.
+/// events = imported + all of duplicates + all of skipped.
 struct ImportedFileSummary {
   std::string path;
   std::uint64_t events = 0, imported = 0;

@@ -5,8 +5,7 @@
 // Context:  cli
 // Owns:     its tables; they are small against the events
 // Promises: made from what the files of that process show (analysis/export/prescan/prescan.hpp),
-// windows added
-//           up
+//           windows added up
 // Not here: of several processes (report.hpp), how it is printed (output/), advice (advice.hpp)
 #pragma once
 

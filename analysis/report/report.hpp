@@ -30,7 +30,7 @@ struct ReportOptions {
 
 /// Reads all processes of a session that have files.
 ///
-/// @param session  With its windows and chosen processes settled (commands::resolve_session).
+/// @param session  With its windows and processes finalised (commands::resolve_session).
 /// Errors: nothing recorded; a rank that is not there; simulated and real GPUs in one input.
 support::Result<Report> make_report(const spool::SessionView& session,
                                     const std::vector<model::Window>& windows,

@@ -4,7 +4,7 @@
 //
 // Context:  daemon | cli
 // Owns:     copies of paths and build ids
-// Promises: an address range used again after dlclose is distinguished by time
+// Promises: modules that used one address range after each other are distinguished by time
 #pragma once
 
 #include <cstdint>

@@ -170,12 +170,12 @@ DisplayFrame StackSymbolizer::python_frame(const model::PythonFrame& frame) cons
   const Code& code = found->second;
   // Its place is not known: what it is called says it all.
   if (code.file.empty() && code.first_line == 0)
-    return DisplayFrame{code.symbolize, "", 0, FrameKind::kUnknown, ""};
+    return DisplayFrame{code.name, "", 0, FrameKind::kUnknown, ""};
   const bool no_table = (code.flags & kTableCut) != 0 && frame.instr_offset >= 0;
   const int line =
       no_table ? 0
                : python_line(code.line_table, code.py_minor, code.first_line, frame.instr_offset);
-  return DisplayFrame{code.symbolize, code.file, line, FrameKind::kPython, ""};
+  return DisplayFrame{code.name, code.file, line, FrameKind::kPython, ""};
 }
 
 std::string StackSymbolizer::text(model::StringId id) const {

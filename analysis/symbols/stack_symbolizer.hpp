@@ -43,7 +43,7 @@ class StackSymbolizer final : public model::IgnoringSink {
   ///              address one after the other.
   const std::vector<DisplayFrame>& symbolize(model::StackId id, std::uint64_t ts_ns = kStillMapped);
 
-  /// Whether name(id) is in doubt: incomplete, or the two stacks did not fit each other.
+  /// Whether symbolize(id) is in doubt: incomplete, or the two stacks did not fit each other.
   bool partial(model::StackId id, std::uint64_t ts_ns = kStillMapped);
   /// Whether frames are missing: the stack was cut, torn or never defined.
   bool incomplete(model::StackId id, std::uint64_t ts_ns = kStillMapped);
@@ -57,7 +57,7 @@ class StackSymbolizer final : public model::IgnoringSink {
 
  private:
   struct Code {
-    std::string file, symbolize, line_table;
+    std::string file, name, line_table;
     std::int32_t first_line;
     std::uint16_t py_minor, flags;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `gpuprof doctor` finds: one finding a line, each with its consequence.
+// The checks of `gpuprof doctor`: one line each, with its consequence.
 //
 // Context:  cli
 // Owns:     nothing

@@ -66,7 +66,7 @@ std::string option_help(const OptionRow& row);
 /// The names of a row: "-o" and "--output".
 std::vector<std::string> option_names(const OptionRow& row);
 
-/// `complete` of a row, with words that depend on the build (formats) filled in.
+/// `completion` of a row, with words that depend on the build (formats) filled in.
 std::string completion_values(const OptionRow& row);
 
 }  // namespace gpuprof::cli

@@ -18,7 +18,7 @@
 namespace gpuprof::cli {
 
 struct Options {
-  recording::SessionOptions session;   // what the daemon is reported
+  recording::SessionOptions session;   // what the daemon is told
   std::vector<std::string> command;    // run: the program and its arguments, untouched
   std::vector<std::string> arguments;  // other commands: what is not an option
 

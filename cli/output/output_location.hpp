@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the files of a run go, settled before the program starts.
+// Where the files of a run go, decided before the program starts.
 //
 // Context:  cli
 // Owns:     nothing; names the folders it made so that an empty one can be removed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How wide what is printed may be.
+// The width of the terminal behind stdout.
 //
 // Context:  cli
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command was asked for, written to stdout as a whole.
+// Writes a command's result to stdout as a whole.
 //
 // Context:  cli
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells what a session came to: the summary on stderr, and as JSON where it was asked for.
+// Prints a session's summary on stderr, and writes it as JSON where it was asked for.
 //
 // Context:  cli
 // Owns:     nothing

@@ -200,7 +200,7 @@ void add_overhead(const recording::Summary& s, Lines& lines) {
                          : support::count_with_unit(s.left_out.size(), "thing", "things")));
 }
 
-/// The spool lies beside the files: where one found no component the other does not.
+/// The spool lies beside the files: where one found no room the other does not.
 bool disk_is_full(const recording::Summary& s) {
   return std::any_of(s.failures.begin(), s.failures.end(), [](const std::string& message) {
     return message.find(std::strerror(ENOSPC)) != message.npos ||

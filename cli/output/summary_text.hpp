@@ -15,7 +15,8 @@ namespace gpuprof::cli {
 /// Lines, each beginning with "gpuprof: ", the last with its newline.
 std::string summary_text(const recording::Summary& summary);
 
-/// What of it is said even with -q: failures and how to recover from them; "" where there are none.
+/// The part of it that is printed even with -q: failures and how to recover from them; "" where
+/// there are none.
 std::string failures_text(const recording::Summary& summary);
 
 }  // namespace gpuprof::cli

@@ -29,7 +29,7 @@ using support::error;
 
 /// Here the recording is what is waited for, from the first moment.
 constexpr std::uint64_t kSilentNs = 0;
-/// A process detaches within tens of milliseconds, of CUPTI within a second or two.
+/// A process detaches within tens of milliseconds, from CUPTI within a second or two.
 constexpr std::uint64_t kDetachNs = 5'000'000'000;
 
 constexpr char kNothing[] =

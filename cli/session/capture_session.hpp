@@ -37,7 +37,7 @@ class CaptureSession {
   /// Has a process recorded.
   ///
   /// @param named        It gets a file whatever it does.
-  /// @param then_detach  It releases everything afterwards.
+  /// @param then_detach  It detaches afterwards.
   void add(const control::ControlSocket& control_socket, bool named, bool then_detach);
   /// The user has tried to end us already.
   bool interrupted() const;

@@ -83,7 +83,7 @@ void DaemonSession::handle_message() {
       failures_.push_back(std::move(event.text));
       break;
     case Kind::kSummary:
-      // The daemon was reported to end; it wrote what it had.
+      // The daemon was told to end; it wrote what it had.
       spdlog::warn("the daemon has ended the session");
       early_summary_ = std::move(event.summary);
       break;

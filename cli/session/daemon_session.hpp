@@ -67,9 +67,9 @@ class DaemonSession {
 
   /// Has a running process recorded.
   ///
-  /// @param control socket         As daemon/control found it.
-  /// @param named        It gets a file whatever it does.
-  /// @param then_detach  It releases everything afterwards.
+  /// @param control_socket  As daemon/control found it.
+  /// @param named           It gets a file whatever it does.
+  /// @param then_detach     It detaches afterwards.
   void add_process(const control::ControlSocket& control_socket, bool named, bool then_detach);
   /// Of running processes: waits until the schedule is over and the files are written.
   ///

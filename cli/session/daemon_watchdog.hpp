@@ -12,13 +12,13 @@
 
 namespace gpuprof::cli {
 
-/// Judges a silent daemon by looks at it, kLook_ns apart. Looks are counted rather than time, so
+/// Judges a silent daemon by polls, kPollInterval_ns apart. Polls are counted rather than time, so
 /// that a pause of our own (Ctrl-Z) is not held against it.
 class DaemonWatchdog {
  public:
   enum class State { kAlive, kStopped, kHung };
 
-  /// What one look found.
+  /// What one poll found.
   struct Observation {
     bool stopped = false;  // SIGSTOP, or a debugger
     bool busy = false;     // a thread runs or waits for a disk
@@ -31,7 +31,7 @@ class DaemonWatchdog {
 
   /// It said something.
   void reset() { stopped_ = idle_ = 0; }
-  /// Another kLook_ns without a word.
+  /// Another kPollInterval_ns without a word.
   State observe(const Observation& look);
 
  private:

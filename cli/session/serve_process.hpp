@@ -50,7 +50,7 @@ class ServeProcess {
   /// The session is over: what it records ends, too.
   void request_exit() { control_.reset(); }
   /// Collects it; waits `timeout_ns` at most for its last answer. Returns a sentence if it had
-  /// ended before it was reported to.
+  /// ended before it was told to.
   std::string wait_for_exit(std::uint64_t timeout_ns);
 
  private:

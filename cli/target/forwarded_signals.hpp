@@ -24,7 +24,7 @@ bool is_own_fault(const signalfd_siginfo& info);
 /// follows the end of a session's leader.
 bool is_kernel_group_signal(const signalfd_siginfo& info);
 
-/// The terminal is gone, and as the session's leader we alone are reported.
+/// The terminal is gone, and as the session's leader we alone are told.
 bool is_session_leader_hangup(const signalfd_siginfo& info);
 
 }  // namespace gpuprof::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library, brought into a process that has none awake, until it answers there.
+// Injects the library into a process that has none active, until its control socket responds.
 //
 // Context:  cli
 #include "cli/target/inject_library.hpp"

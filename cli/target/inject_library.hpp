@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library, brought into a process that has none awake, until it answers there.
+// Injects the library into a process that has none active, until its control socket responds.
 //
 // Context:  cli
 // Owns:     nothing
@@ -21,12 +21,12 @@
 namespace gpuprof::cli {
 
 /// @param library  Path of it.
-/// @param attached Called each time it was called in there.
+/// @param attached Called after every attempt, with the result of gpuprof_attach in the process.
 support::Result<control::ControlSocket> inject_library(
     std::uint32_t pid, const std::string& library, const Options& options,
     const std::function<void(const client::AttachResult&)>& attached);
 
-/// What this answer of gpuprof_attach says against recording; "" where it started.
+/// Why recording did not start, from gpuprof_attach's return value; "" if it started.
 std::string start_failure_reason(std::uint32_t pid, int answer);
 
 /// Why a process that was attached to will not answer any more; "" if it may.

@@ -45,7 +45,7 @@ void keep_only(int socket) {
   syscall(SYS_close_range, 4U, ~0U, 0U);
 }
 
-/// A stopped process is reported nothing of its child: not that it goes on, not that it was killed.
+/// A stopped process is told nothing of its child: not that it goes on, not that it was killed.
 void continue_parent_if_program_runs(pid_t program) {
   const pid_t us = getppid();
   if (!support::process_stat(program).is_stopped_or_traced() &&

@@ -3,13 +3,13 @@
 // The program under us: started as if we were not there, followed until it ends.
 //
 // Context:  cli
-// Owns:     the sampling signal mask and dispositions from start() on; the program's pid until it
-// is
-//           waited for
+// Owns:     this process's signal mask and dispositions from start() on; the program's pid until it
+// is waited
+//           for
 // Promises: the program gets the mask, dispositions, timers, descriptors, group and limits that we
 //           were started with; signals of the terminal reach it once; what is sent to us alone
 //           reaches it too, and none of it ends us; it stops and goes on with us
-// Not here: what is reported to the daemon (run.cpp)
+// Not here: what the daemon is told (run.cpp)
 #pragma once
 
 #include <signal.h>
@@ -52,8 +52,8 @@ class Program {
   /// Follows it to its end and returns its wait status; serves `also` meanwhile.
   int wait_until_exit(const FollowHooks& also);
 
-  /// After follow, with become_subreaper: waits until no descendant is left, or until the second
-  /// interrupt.
+  /// After wait_until_exit(), with become_subreaper(): waits until no descendant is left, or until
+  /// the second interrupt.
   void wait_for_descendants(const FollowHooks& also);
 
   /// Descendants that lose their parent become ours to wait for; before start().
@@ -79,7 +79,7 @@ class Program {
   void stop_self(int signal);
   /// One round of waiting; -1: without a limit.
   void wait_once(const FollowHooks& also, int most_ms = -1);
-  /// True if no child is left but the group watch and `helpers`.
+  /// True if no child is left but the process group monitor and `helpers`.
   bool only_helpers_left(const std::vector<pid_t>& helpers) const;
 
   sigset_t original_mask_{};

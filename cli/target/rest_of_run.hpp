@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is ours to do once a program has started, which must not take the place of its status.
+// Runs our own work after a program has started; its failure must not replace the program's status.
 //
 // Context:  cli
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why no process of a command met the daemon, as far as it can be known afterwards.
+// Why no process of a command connected to the daemon, as far as it can be known afterwards.
 //
 // Context:  cli; pure
 // Owns:     nothing

@@ -120,7 +120,7 @@ bool InjectionAttempt::wait_for_loader() {
   return false;
 }
 
-/// Of those that did not stop when they were reported to and have done so by now.
+/// Detaches the threads that did not stop when they were told to and have done so by now.
 void InjectionAttempt::detach_stopped() {
   std::erase_if(seized_, [](Tracee& one) { return one.wait(0) != StopReason::kNone; });
 }

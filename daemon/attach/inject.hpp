@@ -47,8 +47,8 @@ struct InjectResult {
 /// Takes at most `deadline_ns` (longer where a thread gets no processor and a breakpoint must be
 /// taken back from it), from any thread (the tracing is done by one of its own).
 ///
-/// Errors: everything may_attach refuses; no thread at a safe place; a loader that brings the
-/// program's libraries all the time; the loader's own words (dlerror); a deadline that passed,
+/// Errors: everything may_attach refuses; no thread at a safe place; a loader that loads the
+/// program's libraries all the time; the loader's own message (dlerror); a deadline that passed,
 /// after which the process ends the call alone.
 support::Result<InjectResult> inject(const InjectRequest& request);
 

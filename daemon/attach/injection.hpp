@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done with one stopped thread: it loads the library, calls it, becomes what it was.
+// Makes one stopped thread load the library and call it, then restores the thread's state.
 //
 // Context:  the tracing thread
 // Owns:     nothing after run(): the thread is the program's again, or ends alone

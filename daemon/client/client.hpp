@@ -54,11 +54,11 @@ class Client {
   bool command_ended(int wait_status);
   bool end_session();
   /// Has a running process recorded, too.
-  /// @param control socket     As daemon/control found it.
+  /// @param control_socket  As daemon/control found it.
   /// @param program  support::exec_fingerprint() of the one it belongs to; 0: what runs there.
   bool join_process(std::uint32_t pid, const std::string& control_socket, bool named,
                     bool then_detach, std::uint32_t program = 0);
-  /// That were all: from now on the session may end with them.
+  /// No more processes will be joined: from now on the session may end with them.
   bool joins_complete();
 
   /// The next thing the daemon says; kNothing after `timeout_ns`. Parts of a summary are joined.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it means that nobody opens, or speaks, at a process's control socket.
+// Why a process's control socket does not accept a connection or does not respond.
 //
 // Context:  daemon | cli
 // Owns:     nothing
@@ -21,12 +21,11 @@ bool is_not_listening(int failure);
 /// @param failure  errno of send(2) or recv(2).
 bool was_reset(int failure);
 
-/// Why a control socket was not answered at, and, where nobody listens or listened, what that may
-/// mean:
+/// Why a control socket did not respond, and, where nobody listens or listened, what that may mean:
 /// "(…): …".
 std::string not_listening_reason(int failure);
 
-/// Why a process that is there lets whoever asks it wait.
+/// Why a process that exists does not respond.
 std::string no_reply_reason(std::uint32_t pid);
 
 /// "" while the program that is meant runs in the process; else that it has ended or gone on as

@@ -5,9 +5,8 @@
 // Context:  cli
 // Owns:     nothing
 // Promises: only reads /proc and connects; a control socket whose process has gone is noticed and
-// its file
-//           removed; works for processes in other mount, pid and network namespaces whose /proc
-//           entry can be seen
+//           its file removed; works for processes in other mount, pid and network namespaces whose
+//           /proc entry can be seen
 // Not here: what a session does with them (daemon/session/processes/join_requests)
 #pragma once
 
@@ -35,7 +34,7 @@ struct TargetStatus {
   bool attached = false;  // the library came by `gpuprof attach`
   bool cuda = false;      // the driver is initialised, as far as the library knows
   bool nvtx = false;
-  std::uint32_t reduced = 0;  // wire::kLess…: what is left out under --max-overhead
+  std::uint32_t reduced = 0;  // wire::kThrottle…: what is left out under --max-overhead
   std::uint64_t daemon_pid = 0;
   std::uint64_t steps = 0, dropped = 0;
   std::uint64_t worker_cpu_ns = 0;  // CPU time of the worker thread, since it began

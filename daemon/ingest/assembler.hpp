@@ -6,7 +6,7 @@
 // Owns:     what it must remember of one process to understand its next record
 // Promises: bounded memory whatever the target sends; every event goes out with converted times
 //           and dense ids; what cannot be understood is counted by reason
-// Not here: the parts: clocks, names, ranges, launches, joins, steps, each in its file
+// Not here: the parts: clocks, definitions, ranges, correlation, steps, each in its file
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Assembler {
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
 
-  /// The process's own reading of two clocks when it said hello.
+  /// The clock snapshot in the process's Hello.
   void seed_clock(std::uint64_t mono_ns, std::uint64_t real_ns) {
     clock_tracker_.seed(mono_ns, real_ns);
   }
@@ -49,7 +49,7 @@ class Assembler {
   void select_steps(std::uint64_t now_ns, bool last) {
     finder_.try_select(now_ns, last ? SearchPhase::kEnded : SearchPhase::kTimedOut);
   }
-  /// Loops told of so far.
+  /// Loops reported so far.
   std::size_t loop_count() const { return finder_.loops(); }
   /// There may be steps, but what they are is not known.
   bool steps_undecided() const { return finder_.undecided(); }
@@ -69,11 +69,11 @@ class Assembler {
   void on_ring_dropped(const RingInfo& ring, std::uint64_t count) {
     ring_drops_.update_counter(ring, count, round_ns_);
   }
-  void on_ring_retired(const RingInfo& ring, std::uint64_t on_ring_dropped) {
-    ring_drops_.on_ring_retired(ring, on_ring_dropped, round_ns_);
+  void on_ring_retired(const RingInfo& ring, std::uint64_t dropped) {
+    ring_drops_.on_ring_retired(ring, dropped, round_ns_);
   }
-  /// A file is about to be written, or nothing follows: what ring buffers dropped and have not told
-  /// of is lost by now.
+  /// A file is about to be written, or nothing follows: records that ring buffers dropped and have
+  /// not reported yet are counted as lost now.
   void flush_drops() { ring_drops_.flush(); }
 
   // One record each, in the order of its ring buffer; called by Decoder::drain.
@@ -195,7 +195,7 @@ class Assembler {
   /// The process only serves another one (code_roles.hpp).
   bool is_worker_process() const { return definitions_.serves(); }
   const ClockTracker& clocks() const { return clock_tracker_; }
-  /// Launches that CUPTI has told nothing of, and since when it may have told nothing.
+  /// Launches of which CUPTI has delivered nothing.
   std::uint64_t undelivered_launches() const { return launches_.undelivered(); }
   /// What CUPTI was asked for since recording went on, and what it gave.
   const DeliveryMonitor& delivery() const { return launches_.answers(); }

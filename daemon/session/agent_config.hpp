@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each agent of a session is reported, from the session's options.
+// The configuration that each agent of a session gets, from the session's options.
 //
 // Context:  daemon
 // Owns:     nothing

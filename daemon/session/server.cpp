@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket of the daemon.
+// The daemon's listening socket.
 //
 // Context:  daemon (ingest thread)
 #include "daemon/session/server.hpp"

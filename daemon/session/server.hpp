@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket: who may connect, and which session a peer belongs to.
+// The daemon's listening socket: who may connect, and which session a peer belongs to.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the listening socket, peers that have not said who they are, the sessions

@@ -46,14 +46,14 @@ class Session final : private TargetListener {
   /// Tells the client where agents find the daemon.
   void send_ready(const std::string& address);
 
-  /// A process said hello with our key. Refuses it with a sentence if it cannot be served.
+  /// A process sent Hello with our key. Refuses it with a sentence if it cannot be served.
   void add_agent(std::unique_ptr<Connection> connection, const wire::Hello& hello,
                  const wire::Packet& packet, const Credentials& peer);
   void peer_refused() { ++peers_refused_; }
   /// A process of this user was joined: its children are welcome.
   bool serves(std::uint32_t uid) const { return users_joined_.contains(uid); }
   void peer_of_other_user(std::uint32_t uid);
-  /// A process could not even say hello.
+  /// A process could not even send Hello.
   void peer_without_descriptor(const Credentials& who) {
     processes_refused_.insert({static_cast<std::uint32_t>(who.pid), 0});
     without_descriptor_.insert(static_cast<std::uint32_t>(who.pid));
@@ -66,7 +66,7 @@ class Session final : private TargetListener {
   bool finished() const { return state_ == State::kFinished; }
   /// Finish now.
   void request_end() { end_requested_ = true; }
-  /// The daemon was reported to end (SIGTERM).
+  /// The daemon was told to end (SIGTERM).
   void end_with_daemon();
 
   std::uint64_t key() const { return setup_.key; }
@@ -223,7 +223,7 @@ class Session final : private TargetListener {
   std::set<std::uint32_t> without_descriptor_;  // of them, as we had none for it
   std::set<ProcessId> processes_forgotten_;     // counted only
   std::uint64_t spools_ = 0;
-  UnrecordedProcesses unseen_;
+  UnrecordedProcesses unrecorded_;
   std::atomic<std::uint64_t> progress_done_{0}, progress_total_{0};
   std::uint64_t progress_sent_ns_ = 0;
   // Last: its thread is gone before anything it may touch.

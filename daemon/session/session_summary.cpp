@@ -262,7 +262,7 @@ void Session::add_unrecorded(recording::Summary& made) const {
                            std::to_string(kMaxProcesses) +
                            ", and of those that ended these had used the least CPU time.");
   for (const std::string& message :
-       unseen_.messages([this](auto pid) { return has_connected(pid); }))
+       unrecorded_.messages([this](auto pid) { return has_connected(pid); }))
     made.missing.push_back(message);
   for (const std::uint32_t uid : users_refused_)
     made.missing.push_back(

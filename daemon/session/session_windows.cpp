@@ -59,7 +59,7 @@ void Session::tick(std::uint64_t now_ns) {
       schedule_.tick(now_ns);
       collect_windows();
       apply_plan(now_ns);
-      unseen_.look(
+      unrecorded_.look(
           command_pid_, [this](auto pid) { return has_connected(pid); }, now_ns);
       check_size(now_ns);
       if (setup_.options.running_processes) send_progress(now_ns);

@@ -9,7 +9,7 @@
 //           stays pending, since no call of the C library blocks that signal, nor can one give it
 //           another action
 // Not here: whether the interrupted code may be disturbed (safe_point.hpp), the handler
-// (cpu_watch_handler.cpp)
+//           (cpu_watch_handler.cpp)
 #pragma once
 
 #include <signal.h>
@@ -64,7 +64,7 @@ void on_new_thread();
 void on_alt_stack(const stack_t& stack);
 
 using sample::ThreadStart;
-/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no component, it is not
+/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no room, it is not
 /// watched.
 void* reserve_thread_start(const ThreadStart& start);
 void cancel_thread_start(void* reserved);

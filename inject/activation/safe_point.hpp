@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a thread was interrupted where nothing of the C library, the loader or an allocator is
-// under way on it.
+// Whether a thread was interrupted outside the C library, the loader and any allocator, so that
+// they may be called on it.
 //
 // Context:  signal
 // Owns:     nothing

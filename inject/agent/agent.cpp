@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waking up, from whichever control socket.
+// Activation of the agent, from whichever entry point it comes.
 //
 // Context:  boundary
 #include "inject/agent/agent.hpp"

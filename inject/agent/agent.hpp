@@ -7,7 +7,7 @@
 // Owns:     the worker thread, the connection, the segment
 // Promises: dormant until a reason to wake; first failure means quiet for good; nothing here
 //           waits without a deadline
-// Not here: what the component do once switched on
+// Not here: what the components do once switched on
 #pragma once
 
 #include <sys/types.h>
@@ -22,19 +22,19 @@ namespace gpuprof::agent {
 /// @param sanitized      It was built with a sanitizer: no work wakes it.
 void load(bool python_linked, unsigned long python_version, bool sanitized);
 
-/// What attach() answers.
+/// What attach() returns.
 inline constexpr int kAttachStarted = 0;  // the worker runs, a control socket will open
 inline constexpr int kAttachRunning = 1;  // it ran before, there is a control socket
 inline constexpr int kAttachBadText = 2;  // the text is not ours
 inline constexpr int kAttachNoThread = 3;
 inline constexpr int kAttachNoTsc = 4;  // reading the time stamp counter would end the program
 
-/// The library was brought in by `gpuprof attach`, now or earlier. Called once more on a thread of
+/// The library was injected by `gpuprof attach`, now or earlier. Called once more on a thread of
 /// the program that was stopped at a safe place. Returns at once.
 /// @param text  Like GPUPROF_SOCKET; copied.
 int attach(const char* text);
 
-/// A reason to wake has appeared (wire::kWoke…). Starts the worker at the first one. Any thread.
+/// A reason to wake has appeared (wire::kWake…). Starts the worker at the first one. Any thread.
 void wake(std::uint32_t why);
 
 /// Waits until the daemon's settings are in force, or it is known that there is none.
@@ -81,7 +81,7 @@ void on_thread_exit();
 /// recording ends here and nothing of ours is left that makes one. Keeps errno.
 void shut_down();
 
-/// Whether leave() was called. Async-signal-safe.
+/// Whether shut_down() was called. Async-signal-safe.
 bool is_shut_down();
 
 /// Fork handlers.

@@ -25,9 +25,9 @@ namespace {
 
 // To see whether the control socket's file is still there, and whose credentials the program has.
 constexpr int kLookMs = 10'000;
-// Where there is no wakeup.
+// Where the worker has no descriptor for wakeups.
 constexpr int kNoWakeupPollMs = 50;
-// The program may keep a signal of the wakeup's waiting for as long as it likes.
+// The program may keep a wakeup signal pending for as long as it likes.
 constexpr int kProgramsSignalMs = 10;
 
 bool has_wakeup_fd() {

@@ -36,7 +36,7 @@ enum class NextAction {
   kConnect,      // to the daemon the address names, perhaps again
   kServeJoined,  // a daemon is at the other end of the connection
   kWaitArmed,    // wait at the control socket
-  kDetach,       // released everything; the thread's memory stays for the next attach
+  kDetach,       // release everything; the thread's memory stays for the next attach
   kPark,         // for a fork
 };
 
@@ -51,15 +51,15 @@ struct Agent {
   bool injection_is_ours = false;        // CUDA_INJECTION64_PATH names this library
   std::uint64_t load_ns = 0;
   std::atomic<std::uint32_t> phase{0};           // Phase; a futex word
-  std::atomic<std::uint32_t> wake_reasons{0};    // wire::kWoke…
+  std::atomic<std::uint32_t> wake_reasons{0};    // wire::kWake…
   std::atomic<pid_t> owner_pid{0};               // process the worker belongs to
   std::atomic<bool> shut_down{false};            // for good (seccomp_exit.cpp)
   std::atomic<std::uint64_t> thread_exit_ns{0};  // CLOCK_MONOTONIC of the last announcement
   std::atomic<bool> identity_changed{false};     // look at the credentials now
-  std::uint32_t reported_wake_reasons = 0;       // what the last Hello said
+  std::uint32_t reported_wake_reasons = 0;       // those of the last Hello sent
   bool private_fd_table = false;                 // the worker has a table of descriptors of its own
-  bool components_configured = false;  // the segment is mapped and the component are configured
-  bool detach_after_session = false;   // released everything when the session ends
+  bool components_configured = false;  // the segment is mapped and the components are configured
+  bool detach_after_session = false;   // release everything when the session ends
   bool detach_reply_pending = false;   // somebody at the control socket waits for that
   std::uint64_t join_ns = 0;           // CLOCK_MONOTONIC of the last Join; 0: none
   std::atomic<std::uint64_t> cuda_started_early_ns{
@@ -77,7 +77,7 @@ struct Agent {
   // What is in force now (worker only).
   wire::AgentState state = wire::AgentState::kArmed;
   std::uint32_t applied_sequence = 0;
-  std::uint32_t throttle = 0;  // wire::kLess…
+  std::uint32_t throttle = 0;  // wire::kThrottle…
   bool cuda_ready = false;     // InitializeInjection has run, CUPTI may be opened
 };
 
@@ -89,13 +89,14 @@ void send_message(const M& body, const void* tail = nullptr, std::size_t tail_by
   g_agent.send_queue.enqueue(g_agent.connection, body, tail, tail_bytes);
 }
 
-/// The process wakes when it has worked (inject/activation). Boundary.
+/// Activates the agent once the process has used some CPU time (inject/activation). Boundary.
 void activate_on_cpu_time(pid_t process, void (*hook)());
 
 /// Body of the worker (worker.cpp). Always true: the thread can be continued.
 bool worker_body();
 
-/// Compares plan and step counter with what is in force; switches rooms (apply_plan.cpp). Worker.
+/// Compares plan and step counter with what is in force; switches components (apply_plan.cpp).
+/// Worker.
 void apply_plan();
 
 /// Everything off, for good or for another daemon. Worker.
@@ -104,10 +105,10 @@ void disable_all();
 /// Sampling again with fresh triggers, after their descriptors were lost (apply_plan.cpp). Worker.
 void restart_sampling();
 
-/// Settings of the component from the config (apply_plan.cpp). Worker.
+/// Settings of the components from the config (apply_plan.cpp). Worker.
 void configure_components();
 
-/// Nothing of what the component had for a session is left (apply_plan.cpp). Worker, after
+/// Nothing of what the components had for a session is left (apply_plan.cpp). Worker, after
 /// disable_all().
 void release_components();
 
@@ -183,7 +184,7 @@ void wait_for_wakeup(std::uint32_t seen, int timeout_ms, bool listens);
 std::uint32_t startup_grace_left_ms(std::uint64_t begun_ns);
 /// Answers who is at the control socket, if anybody (control_requests.cpp). Worker.
 NextAction serve_control_request();
-/// Whoever asked for it hears that we have detached (control_requests.cpp). Worker.
+/// Sends RequestDone to whoever requested detaching (control_requests.cpp). Worker.
 void reply_detached();
 
 void set_phase(Phase phase);

@@ -88,8 +88,8 @@ void sleep(std::uint32_t timeout_ms) {
             0);
 }
 
-// A Python that ends within milliseconds costs no more than a greeting: what the component prepare
-// would cost it as much again. Nothing of it is sampled before that.
+// A Python that ends within milliseconds costs no more than a handshake: what the components
+// prepare would cost it as much again. Nothing of it is sampled before that.
 void wait_startup_grace() {
   const std::uint64_t begun_ns = base::mono_ns();
   for (;;) {

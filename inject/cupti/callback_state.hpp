@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the callbacks of this component may look at: written by the component, read from any thread.
+// The state that CUPTI callbacks may read: written by the component, read from any thread.
 //
 // Context:  callback (read, count), worker | boundary (write)
 // Owns:     nothing
@@ -17,7 +17,7 @@
 
 namespace gpuprof::cupti {
 
-/// What happened inside callbacks that deserves a sentence; bits of Live::seen.
+/// What happened inside callbacks that deserves a sentence; bits of CallbackState::seen.
 inline constexpr std::uint32_t kSeenUnknownKind = 1;
 inline constexpr std::uint32_t kSawDiscard = 2;
 inline constexpr std::uint32_t kSawZeroTimes = 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket of the CUPTI room: open, switch, flush, detached.
+// The interface of the CUPTI component: open, switch, flush, release.
 //
 // Context:  worker, or boundary (InitializeInjection) where said
 // Owns:     the subscriber slot and the buffer pool, while open
@@ -48,14 +48,14 @@ void on_worker_exit();
 bool driver_mapped();
 
 /// Opens CUPTI if needed and switches to what is wanted. Worker or boundary (serialised by the
-/// room's own lock, which no callback takes). Sentences go to the outbox through tick(). Waits 2 s
-/// for a thread that is inside and as long for the helper, where those get no processor; then it
-/// is left to is_mode_pending(), and the time that is not recorded is counted
+/// component's own lock, which no callback takes). Sentences go to the outbox through tick(). Waits
+/// 2 s for a thread that is inside and as long for the helper, where those get no processor; then
+/// it is left to is_mode_pending(), and the time that is not recorded is counted
 /// (kCuptiEnableDelayNs).
 void set_mode(Mode wanted, const Settings& settings);
 
-/// Whether want() was not done in time since this was asked last: what is wanted by now has to be
-/// asked for again. Worker, each turn; want() makes the next one come soon.
+/// Whether a set_mode() was not done in time since the last call: the mode has to be set again.
+/// Worker, each turn; set_mode() makes the next one come soon.
 bool is_mode_pending();
 
 /// Kernel records could not be switched off safely and go on unread: the agent shows
@@ -73,11 +73,10 @@ std::uint32_t tick(std::uint64_t now_ns);
 /// @return False: it did not (counted as kFlushTimeouts), or CUPTI is not ours to flush.
 bool flush(bool forced, std::uint32_t deadline_ms);
 
-/// Releases CUPTI, after want(kOff): no kind, callback, subscriber, replaced slot and buffer of
-/// ours is left; the thread ends unless it is kept (on_worker_exit). The next want() begins anew.
-/// Worker.
-/// @return False: something of ours had to stay: a flush that hangs, buffers CUPTI did not give
-/// back
+/// Releases CUPTI, after set_mode(kOff): no kind, callback, subscriber, replaced slot and buffer of
+/// ours is left; the thread ends unless it is kept (on_worker_exit). The next set_mode() begins
+/// anew. Worker.
+/// @return False: something of ours had to stay: a flush that hangs, buffers CUPTI did not return
 ///         in time, or kernel records that this CUPTI cannot switch off (hazards.hpp).
 bool release(std::uint32_t deadline_ms);
 

@@ -2,7 +2,8 @@
 //
 // Sentences for the user, kept until the worker can send them.
 //
-// Context:  say: worker | boundary, under the component's lock; deliver: worker
+// Context:  queue_notice, queue_fact: worker | boundary, under the component's lock;
+//           send_queued_notices: worker
 // Owns:     room for sixteen sentences
 // Promises: nothing is sent from a boundary; a sentence that finds no room is dropped
 #pragma once

@@ -3,12 +3,12 @@
 // Unwind tables that the program registers with its compiler's runtime (`__register_frame`), as
 // LLVM's compilers do for the code that they make (Numba, XLA).
 //
-// Context:  boundary (note_…), signal | callback (find…), worker (the rest)
+// Context:  boundary (on_…), signal | callback (find_fde), worker (the rest)
 // Owns:     a list of their addresses; one mapping with an index of what they tell about
 // Promises: no lock, no allocation and nothing read of a table where the program registers it; one
 //           that it has taken back is used no more from that moment on
 // Not here: the calls themselves (entry/interpose_register_frame.cpp), libunwind
-// (sample/registered_answer)
+//           (sample/unwind/registered_phdr.hpp)
 //
 // The worker reads them, a few milliseconds later, by process_vm_readv: a table that has gone
 // meanwhile is an error code.

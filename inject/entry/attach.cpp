@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket of `gpuprof attach`: called after a remote dlopen, and again at each later
+// The entry point of `gpuprof attach`: called after a remote dlopen, and again at each later
 // attach.
 //
 // Context:  boundary (a thread of the program that was stopped at a safe place)
@@ -10,5 +10,5 @@
 #define GPUPROF_EXPORT extern "C" __attribute__((visibility("default")))
 
 /// @param text  `armed;nonce=HEX;patience=MS`, NUL-terminated; copied.
-/// @return agent::kAwake, kAlreadyAwake, kNotUnderstood, kNoThread or kNoClock.
+/// @return agent::kAttachStarted, kAttachRunning, kAttachBadText, kAttachNoThread or kAttachNoTsc.
 GPUPROF_EXPORT int gpuprof_attach(const char* text) { return gpuprof::agent::attach(text); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control sockets of the CUDA driver and of NVTX.
+// The entry points of the CUDA driver and of NVTX.
 //
 // Context:  boundary
 // Promises: both may be called many times and concurrently

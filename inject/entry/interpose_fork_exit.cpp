@@ -5,7 +5,7 @@
 //
 // Context:  boundary
 // Promises: the program's exit status is passed on untouched; bounded
-// (inject/agent/process/exit.cpp)
+//           (inject/agent/process/exit.cpp)
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

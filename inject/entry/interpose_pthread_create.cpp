@@ -5,8 +5,7 @@
 //
 // Context:  boundary
 // Promises: without such a program (inject/sample/signals/alt_stacks.hpp) the call goes on as it
-// is; the
-//           thread's own routine is called with its own argument and its result is returned
+//           is; the thread's own routine is called with its own argument and its result is returned
 #include <errno.h>
 #include <pthread.h>
 

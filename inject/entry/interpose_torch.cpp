@@ -5,8 +5,8 @@
 //
 // Context:  callback (threads of the program inside PyTorch's allocators)
 // Owns:     nothing
-// Promises: the program's own memory profiling is reported what it would be reported without us
-// Not here: what is recorded (torch/memory.hpp)
+// Promises: the program's own memory profiling receives what it would receive without us
+// Not here: what is recorded (torch/memory/allocations.hpp)
 //
 // Both names are C++ functions of libc10, the same since PyTorch 2.1: no header of it is needed.
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call that we interpose goes on to.
+// Finds the next definition of a function that we interpose, which our wrapper calls (RTLD_NEXT).
 //
 // Context:  boundary
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket of LD_PRELOAD and of remote dlopen: constructor and destructor.
+// The entry points of LD_PRELOAD and of remote dlopen: constructor and destructor.
 //
 // Context:  boundary
 // Promises: the constructor of a process that has no reason to wake costs microseconds, opens

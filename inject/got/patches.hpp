@@ -5,11 +5,11 @@
 // that ours must not define.
 //
 // Context:  worker | boundary (one thread at a time)
-// Owns:     what it remembers of replaced slots: mapped by the first follow(), gone after restore()
+// Owns:     what it remembers of replaced slots: mapped by the first apply(), gone after restore()
 // Promises: writes only into slots that the loader's own list names, of modules that are mapped and
 //           fully loaded; a slot that somebody else changed since is left alone; protection of a
 //           page is afterwards what it was before
-// Not here: what the functions do (cupti/interpose.cpp, entry/interpose_torch.cpp)
+// Not here: what the functions do (cupti/interpose/interpose.cpp, entry/interpose_torch.cpp)
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the worker may tell the daemon over the socket: things that must not be lost.
+// Messages from the worker to the daemon, sent over the socket because they must not be lost.
 //
 // Context:  worker (one thread). Signal and callback code must not call any of this
 // Owns:     nothing: the agent fills the table once
@@ -14,7 +14,7 @@
 
 namespace gpuprof::hot {
 
-/// Set by the agent before any room is started.
+/// Set by the agent before any component is started.
 struct Outbox {
   void (*send_notice)(wire::Feature feature, wire::NoticeLevel level, std::uint32_t code,
                       const char* text) = nullptr;

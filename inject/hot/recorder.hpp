@@ -24,8 +24,7 @@ namespace gpuprof::hot {
 class Guard {
  public:
   /// @param delivers  Many threads' records are to come through this one: a large ring buffer, if
-  /// this is
-  ///                  the first record of the thread.
+  ///                  this is the first record of the thread.
   explicit Guard(RingRole role, bool delivers = false) : saved_errno_(errno) {
     ThreadSlot* slot = t_local.slot;
     if (slot == nullptr || !enter(*slot, role, delivers)) [[unlikely]]
@@ -99,7 +98,7 @@ inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const
   count_drop(R::kKind);
   return false;
 }
-/// The same for a record that others are distinguished by: it finds room where they find none.
+/// The same for a record by which others are distinguished (a step mark): it uses the reserve.
 template <typename R>
 inline bool record_reserved(const Guard& guard, const R& body, std::uint64_t ts_ns) {
   if (guard.producer().ring.push_reserved(body, ts_ns)) return true;
@@ -114,7 +113,7 @@ void send_string_def(const Guard& guard, std::uint64_t id, const char* text, std
 /// Id of a text, sending its definition first if this ring buffer has not seen it.
 ///
 /// @param text  `bytes` bytes, need not end in NUL; sent up to kMaxTextBytes (cut at a UTF-8
-/// border). Where it finds no component it is sent at its next use.
+/// boundary). Where it finds no room it is sent at its next use.
 inline std::uint64_t intern(const Guard& guard, const char* text, std::uint32_t bytes,
                             std::uint64_t ts_ns) {
   const std::uint64_t id = base::hash_bytes(text, bytes);

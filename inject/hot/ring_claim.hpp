@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a thread gets a ring buffer of the segment and how it is given back.
+// Claims a ring buffer of the segment for a thread, and gives it back.
 //
 // Context:  signal | callback (claim), worker (retire)
 // Owns:     nothing

@@ -5,9 +5,9 @@
 // Context:  worker
 //
 // A thread marks itself (ThreadSlot::inside) before it looks whether a segment is published
-// (State::alive); the worker takes that away before it looks at the marks. Each of the two then
-// sees the other, if the processor keeps to the order: membarrier(2) makes every running thread do
-// so here, and the threads pay nothing for it.
+// (State::owner_page); the worker takes that away before it looks at the marks. Each of the two
+// then sees the other, if the processor keeps to the order: membarrier(2) makes every running
+// thread do so here, and the threads pay nothing for it.
 #include "inject/hot/segment_lifetime.hpp"
 
 #include <linux/membarrier.h>
@@ -152,7 +152,7 @@ bool publish_segment(const MappedSegment& segment, int fd) {
   state.segment.store(segment.base, std::memory_order_release);
   state.epoch.fetch_add(1, std::memory_order_acq_rel);
   if (*window.alive != 1) *window.alive = 1;
-  state.owner_page.store(window.alive, std::memory_order_release);  // pairs with hot::alive
+  state.owner_page.store(window.alive, std::memory_order_release);  // pairs with is_owner_process
   return true;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows a segment to callback and signal code, and takes it away again while they run.
+// Publishes a segment to callback and signal code, and withdraws it again while they run.
 //
 // Context:  worker; drop_segment_after_fork: boundary
-// Owns:     the mapping of the segment from publish() on, the table of thread blocks with it
-// Promises: after withdraw() no record reaches the segment and nothing of it is mapped. Where a
-//           thread does not leave our code within the deadline, memory of no use lies in the
-//           segment's place until it has left (told once); nobody ever finds unmapped memory
+// Owns:     the mapping of the segment from publish_segment() on, the table of thread blocks with
+//           it
+// Promises: after unpublish_segment() no record reaches the segment and nothing of it is mapped.
+//           Where a thread does not leave our code within the deadline, memory of no use lies in
+//           the segment's place until it has left (reported once); nobody ever finds unmapped
+//           memory
 // Not here: who may see it meanwhile (state.hpp), checks of the header (agent/segment_map.hpp)
 #pragma once
 

@@ -10,18 +10,20 @@
 //
 // A session ends while threads of the program are anywhere. What they may look at, and why it is
 // there:
-//   alive, *alive   any time, any context         the page is the library's own (window.hpp)
+//   owner_page      any time, any context         the page is the library's own (shared_pages.hpp)
 //   plan, stats     any time, any context: count, The pointers never change once set. Between
 //                   wake_worker, step_begin,      sessions zeroed memory is mapped there: what is
 //                   CUPTI's buffer callbacks,     counted is forgotten, whoever is woken does not
 //                   torch's loops, exit()         exist
-//   segment, ring buffers, inside a Guard (prepare_block,  withdraw() waits for everybody inside;
-//   each their numbers   claim_ring), or the worker    block has a copy for those it waits for in
-//   vain a ThreadBlock,  inside a Guard                the same its ring buffers ThreadSlot any
-//   time, its own thread;     the library's own memory; nobody gets the place
+//   segment, rings, inside a Guard                unpublish_segment() waits for everybody inside;
+//   their numbers   (prepare_block, claim_ring),  each block has a copy for those it waits for in
+//                   or the worker                 vain
+//   a ThreadBlock,  inside a Guard                the same
+//   its rings
+//   ThreadSlot      any time, its own thread;     the library's own memory; nobody gets the place
 //                   the worker                    of a thread that lives
-// The worker itself withdraws, so nothing vanishes under its own steps (retire_threads, ticks).
-// Rooms add: module snapshots, stacks of handlers and the frame cache by SnapshotReader
+// The worker itself unpublishes, so nothing vanishes under its own steps (retire_threads, ticks).
+// Components add: module snapshots, stacks of handlers and the frame cache by SnapshotReader
 // (sample/modules/module_snapshot.hpp), tables of Python code by the Guard.
 #pragma once
 

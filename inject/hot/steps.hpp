@@ -4,8 +4,8 @@
 //
 // Context:  callback
 // Owns:     nothing: the counter lives in the segment's Stats
-// Promises: a mark is pushed before the counter is compared with the plan; crossing a border
-//           wakes the worker, nothing is switched on the calling thread
+// Promises: a mark is pushed before the counter is compared with the plan; crossing a
+//           boundary wakes the worker, nothing is switched on the calling thread
 #pragma once
 
 #include <cstdint>

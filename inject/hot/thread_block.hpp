@@ -30,7 +30,7 @@ class SentTable {
     const std::uint64_t* pair = &ids_[place(id)];
     return pair[0] == id || pair[1] == id;
   }
-  /// Its definition was sent, after sent() said that it was not.
+  /// Its definition was sent, after contains() said that it was not.
   void insert(std::uint64_t id) {
     std::uint64_t* pair = &ids_[place(id)];
     pair[1] = pair[0];
@@ -103,7 +103,7 @@ struct ThreadBlock {
   std::uint32_t open_op;
   /// Another number for each thread and session that had this block; never 0.
   std::uint32_t owner;
-  /// Its place in the table: rooms keep what they have for a thread by it.
+  /// Its place in the table: components keep what they have for a thread by it.
   std::uint32_t index;
   RingDirectory directory;
   /// For callbacks.
@@ -131,7 +131,7 @@ struct alignas(64) ThreadSlot {
   /// Operators of this session that may have begun a step; 0: the thread makes none. For the
   /// worker.
   std::atomic<std::uint32_t> step_ops{0};
-  /// One a Role: our code runs there and may use block and segment (segment_lifetime.hpp).
+  /// One a RingRole: our code runs there and may use block and segment (segment_lifetime.hpp).
   std::atomic<std::uint8_t> inside[2]{};
 
   std::atomic<std::uint8_t>& inside_flag(RingRole role) {
@@ -148,7 +148,7 @@ void unmap_thread_blocks();
 /// Calls visitor(slot, argument) for each place that has a thread. Worker.
 void for_each_slot(void (*visitor)(ThreadSlot& slot, void* argument), void* argument);
 
-/// What a thread knows of itself: nearly all of the library's thread-local data, no destructor.
+/// Thread-local data of the library, nearly all of it; no destructor.
 struct ThreadLocal {
   ThreadSlot* slot;
   std::uint32_t tid;    // 0: not asked for yet
@@ -158,8 +158,7 @@ struct ThreadLocal {
 
 /// Takes a place for this thread, at its first use. Null: none left (counted), or not alive.
 /// @param tid  this thread's kernel id where the caller knows it, which saves a system call:
-/// filters
-///             of the program's may end it for one.
+///             filters of the program's may end it for one.
 ThreadSlot* claim_slot(std::uint32_t tid = 0);
 
 /// Makes this thread's block ready for what is published now. The thread is marked inside, in one

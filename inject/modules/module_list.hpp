@@ -5,8 +5,7 @@
 // Context:  visit_listed_modules: worker | boundary; visit_loaded_modules: worker
 // Owns:     nothing
 // Promises: nothing is unmapped while a visitor runs; visit_loaded_modules waits for nobody who is
-// inside
-//           dlopen where the loader's lock can be seen (loader_lock.hpp)
+//           inside dlopen where the loader's lock can be seen (loader_lock.hpp)
 // Not here: addresses that outlive a visit, and calls (pinned_module.hpp)
 //
 // Why: a module stands in the list as soon as it is mapped. It is relocated, gets its thread-local

@@ -43,7 +43,7 @@ MappedModule file_at(std::uintptr_t header, const char* path) {
   return file;
 }
 
-// From the program's own header: a PIE's addresses are reported by where that is.
+// From the program's own header, whose place gives the base address of a PIE.
 const link_map* first_module() {
   const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
   const auto count = static_cast<int>(getauxval(AT_PHNUM));

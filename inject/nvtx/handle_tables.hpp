@@ -2,7 +2,7 @@
 //
 // Handles the program gets from us: domains and registered strings; and names of threads.
 //
-// Context:  callback; tell: worker
+// Context:  callback; send_names, resend_names: worker
 // Owns:     tables of fixed size in the library's own memory: the program keeps what it was handed
 // Promises: no lock; a full table answers a handle that means "no name"
 // Not here: messages of single events (handlers.cpp)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the program's NVTX tables instead of "do nothing".
+// Our NVTX handlers, which replace the no-op entries of the program's NVTX function tables.
 //
 // Context:  callback (application threads)
 // Owns:     eight bytes of each thread: the depth of its pushed ranges
 // Promises: one relaxed load and a return when nothing is on; push and pop answer NVTX's depths
 //           whether or not anything is recorded
-// Not here: who put them there (attach.cpp), names of domains (names.hpp)
+// Not here: who put them there (initialize.cpp), names of domains (handle_tables.hpp)
 #pragma once
 
 #include <cstddef>

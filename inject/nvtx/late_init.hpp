@@ -8,7 +8,7 @@
 // Promises: an object is only touched if every size, table and function in it is what the header
 //           makes of it, its initialisation is complete, and no tool has it; what was written is
 //           taken back by release_late_tables()
-// Not here: copies that look for us themselves (attach.cpp)
+// Not here: copies that look for us themselves (initialize.cpp)
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct NvtxGlobals {
 };
 static_assert(sizeof(NvtxGlobals) == 1168 && offsetof(NvtxGlobals, core_table) == 560);
 
-inline constexpr std::uint32_t kComplete = 2;  // Globals::state: it has looked for a tool
+inline constexpr std::uint32_t kComplete = 2;  // NvtxGlobals::state: it has looked for a tool
 
 /// Whether the words at `at` begin as such an object does; there must be 48 bytes.
 bool looks_like_globals(const void* at);

@@ -28,14 +28,14 @@ bool describe(const dl_phdr_info& info, ModuleData* module) {
   std::strcpy(module->path, path);
   module->base = info.dlpi_addr;
   module->parts = 0;
-  const std::uintptr_t is_protected = end_of_protected(info);
+  const std::uintptr_t protected_end = end_of_protected(info);
   for (int i = 0; i < info.dlpi_phnum && module->parts < ModuleData::kMaxParts; ++i) {
     const auto& part = info.dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
     const std::uintptr_t at = info.dlpi_addr + part.p_vaddr, end = at + part.p_filesz;
-    const bool cut = is_protected > at && is_protected <= end;
+    const bool cut = protected_end > at && protected_end <= end;
     const std::uintptr_t begin =
-        ((cut ? is_protected & ~std::uintptr_t{0xfff} : at) + 7) & ~std::uintptr_t{7};
+        ((cut ? protected_end & ~std::uintptr_t{0xfff} : at) + 7) & ~std::uintptr_t{7};
     if (begin < end) module->part[module->parts++] = {begin, end};
   }
   return true;

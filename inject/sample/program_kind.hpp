@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program is made of, as far as signals care.
+// The runtimes in the program (Go, JVM, sanitizers, ...) that limit how we may use signals.
 //
 // Context:  worker | boundary
 // Owns:     nothing

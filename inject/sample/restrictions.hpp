@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What forbids signals to threads that would take them: a tracer, a seccomp filter, a /proc that
+// What rules out sampling signals in a process: a tracer, a seccomp filter, a /proc that
 // does not name them.
 //
 // Context:  worker

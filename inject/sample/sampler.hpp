@@ -42,7 +42,7 @@ int signal_number();
 /// Bits of all signals that some of ours may have come by and be pending still.
 std::uint64_t own_signals();
 
-/// Who names the sampling signal but not this one means it, not all signals.
+/// A signal set that has the sampling signal but not this one means just that signal, not all.
 constexpr int neighbour_signal(int ours) {
   constexpr int kFirst = 34;  // those below are the C library's, which blocks them for nobody
   return ours > kFirst ? ours - 1 : ours + 1;
@@ -86,7 +86,8 @@ void release_signal();
 
 /// Ends a session: stops, gives the signal up, disarms the fault guard, closes every descriptor,
 /// unmaps lists, snapshots, caches and stacks. prepare() makes all of it again. What stays: a few
-/// pages of libunwind's pools (unwind_libunwind_prepare.cpp). After hot::withdraw(). Worker.
+/// pages of libunwind's pools (unwind_libunwind_prepare.cpp). After hot::unpublish_segment().
+/// Worker.
 /// @return false: a walk is still under way after a second; its memory and the fault guard stay,
 ///         and the next release() takes them.
 bool release();

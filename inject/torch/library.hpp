@@ -118,7 +118,7 @@ struct Library {
   FunctionLayout at;
   InputLayout input;
   std::uint64_t handle = 0;              // of our registration; 0: none
-  std::uint32_t call_ns = 0;             // what it takes libtorch to tell anybody of an operator
+  std::uint32_t call_ns = 0;             // what a callback of an observer costs in libtorch
   std::atomic<bool> with_inputs{false};  // … which asks for inputs
   char path[512] = {};
   char version[32] = {};

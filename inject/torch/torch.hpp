@@ -22,7 +22,7 @@ enum class ObserveMode : std::uint32_t {
 /// What to observe from now on. @param detail wire::kTorch… bits.
 void set_mode(ObserveMode wanted, std::uint32_t detail);
 
-/// Looks for libtorch among newly mapped modules and does what want() asked for.
+/// Looks for libtorch among newly mapped modules and does what set_mode() asked for.
 /// @return milliseconds until it wants to look again.
 std::uint32_t tick(std::uint64_t now_ns);
 
@@ -31,7 +31,7 @@ bool observed();
 
 /// Releases PyTorch: no registration, no replaced slot; and of all memory of ours if no thread is
 /// inside our code and none can come (hot::no_thread_inside, after the segment was withdrawn). The
-/// next want() begins anew.
+/// next set_mode() begins anew.
 /// @return False: somebody is inside, the memory is kept.
 bool release();
 

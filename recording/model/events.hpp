@@ -72,7 +72,7 @@ struct PythonCode {
 /// Inputs of operators: words as gpuprof/wire/operator_inputs.hpp describes them.
 struct Inputs {
   InputsId id;
-  std::uint32_t flags;  // kInputsCut
+  std::uint32_t flags;  // kInputsTruncated
   std::span<const std::uint64_t> words;
 };
 inline constexpr std::uint32_t kInputsTruncated = 1;
@@ -88,7 +88,7 @@ struct TorchModule {
 
 struct Process {
   std::uint32_t pid, ppid;
-  std::uint32_t woke;  // bits of wire::kWoke…: command, cuda, nvtx, python, attach
+  std::uint32_t woke;  // bits of wire::kWake…: command, cuda, nvtx, python, attach
   std::uint32_t wire_minor;
   std::uint64_t start_ns;              // when we first heard of it
   std::uint64_t start_real_ns;         // the same instant on CLOCK_REALTIME

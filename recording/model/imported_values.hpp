@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the writer of a trace recorded something as, where its name may say nothing: values of
-// fields of events.hpp that only events read from traces have.
+// Values of fields of events.hpp that only imported traces have: what the writer recorded an event
+// as, where the event's name does not tell.
 //
 // Context:  any
 // Owns:     nothing

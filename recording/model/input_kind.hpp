@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a word of model::Inputs begins: the forms of gpuprof/wire/operator_inputs.hpp, as they are
-// stored.
+// Kinds of operator inputs in model::Inputs: the forms of gpuprof/wire/operator_inputs.hpp, as they
+// are stored.
 //
 // Context:  daemon | cli
 #pragma once

@@ -32,14 +32,14 @@ enum class LossReason : std::uint32_t {
   kSpoolFull = 15,      // the disk refused
   kSampleNoRoom = 16,   // too little stack left on the thread
   kUnwindFault = 17,
-  kBlockedTorn = 18,  // the blocked thread moved while it was read: its sample was thrown away
+  kBlockedTorn = 18,  // the blocked thread resumed while it was unwound: its sample was discarded
   kPopWithoutPush = 19,
-  kLaunchTableFull = 20,  // nothing is booked as this; the number stays taken
+  kLaunchTableFull = 20,  // no longer used; the number stays taken
   kDuplicateCall = 21,    // inner host call with the same correlation id
   kPythonFault = 22,
   kCodeTableFull = 23,
   kRecordMalformed = 24,  // shorter than its kind
-  kGpuNoClock = 25,       // no reading of the GPU records' clock ever came
+  kGpuNoClock = 25,       // there never was a snapshot of the GPU records' clock
   kRangeTooDeep = 26,
   kThreadMasked = 27,       // threads that block the sampling signal
   kThreadNoTrigger = 28,    // threads without a sampling trigger

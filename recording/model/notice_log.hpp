@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sentences of one process, of many the newest.
+// The notices of one process; of too many the newest.
 //
 // Context:  daemon, cli
 // Owns:     the texts
-// Promises: bounded; no sentence twice; one that closes another stands in its place; what is said
-//           for information only makes room first; how many were left out is known
+// Promises: bounded; no notice twice; a final one replaces the provisional one; notices for
+//           information only are removed first; how many were left out is known
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class NoticeLog {
   auto begin() const { return kept_.begin(); }
   auto end() const { return kept_.end(); }
 
-  /// What is missing, and, where sentences were left out, of how many that is not told.
+  /// Notices about missing data, and, where notices were left out, how many.
   std::vector<std::string> missing(std::uint32_t pid) const {
     std::vector<std::string> texts;
     if (left_out_ != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of what was open when windows were cut: which copy of it is drawn.
+// Ranges and operators that were open when a window was cut: which snapshot of each is written.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     the newest copy of what has not ended as far as the spool tells
@@ -24,7 +24,7 @@ class OpenSnapshots {
     for (const auto& [id, e] : ranges_) take(e);
     for (const auto& [id, e] : operators_) take(e);
   }
-  /// The copy says how long it was open at least, and no end was reported since.
+  /// The snapshot says how long it was open at least, and no end has been recorded since.
   template <typename E>
   static bool is_still_open(const E& e) {
     constexpr std::uint32_t kBoth = model::kRangeOpenSnapshot | model::kRangeEndUnknown;

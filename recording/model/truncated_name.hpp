@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands behind a name that could not be kept whole.
+// The suffix of a truncated name.
 //
 // Context:  daemon | cli
 // Promises: names that differ only behind the cut stay different

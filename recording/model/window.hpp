@@ -24,8 +24,8 @@ struct Window {
   std::uint64_t settled_ns = 0;
   /// All that the program launched before it was recorded, too, and is for the window before.
   bool gapless = false;
-  /// A loss before this is reported by the file of the window before, which was settled then. 0: by
-  /// none, so that this window's start counts.
+  /// A loss before this is reported by the file of the window before, which was finalised then. 0:
+  /// by none, so that this window's start counts.
   std::uint64_t losses_from_ns = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How late work of a window may be.
+// How long after a window GPU work that was launched in it may begin.
 //
 // Context:  daemon | cli
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a session came to: made by the daemon, printed and saved by the CLI.
+// The result of a session: made by the daemon, printed and saved by the CLI.
 //
 // Context:  daemon | cli
 // Owns:     nothing
@@ -32,11 +32,11 @@ struct SummaryWindow {
   std::string why;
 };
 
-/// One process that met the daemon. role: traced | launcher | helper | quiet.
+/// One process that connected to the daemon. role: traced | launcher | helper | quiet.
 struct SummaryProcess {
   std::uint32_t pid = 0, ppid = 0;
   std::string exe, command_line, role;
-  std::uint32_t woke = 0;  // wire::kWoke… bits
+  std::uint32_t woke = 0;  // wire::kWake… bits
   std::uint64_t samples = 0, gpu_events = 0, api_calls = 0, ranges = 0, steps = 0;
   std::uint64_t operators = 0, allocations = 0;  // PyTorch's
   std::uint64_t cpu_ns = 0;                      // from sample weights

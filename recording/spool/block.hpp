@@ -3,7 +3,7 @@
 // The frame around a spool's bytes: file header, block header, compression, checksum.
 //
 // Context:  daemon
-// Promises: open_block accepts only lengths below the limits and bytes whose checksum holds
+// Promises: unpack accepts only lengths below the limits and bytes whose checksum holds
 // Not here: what the bytes say (event_coding.hpp); docs/spool-format.md has the picture
 #pragma once
 

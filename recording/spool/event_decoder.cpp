@@ -30,7 +30,7 @@ inline bool short_varint(const std::byte* at, std::uint64_t* value, std::size_t*
 }
 
 /// What no clock shows and no machine has is brought near: whoever adds it up counts in 63 bits.
-/// Spans are already (Scatter::span).
+/// Spans are already (FieldSetter::span).
 template <typename E>
 void clamp_fields(E& e) {
   if constexpr (requires { e.ts_ns; }) e.ts_ns = std::min(e.ts_ns, kMaxTimeNs);

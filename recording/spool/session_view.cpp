@@ -4,7 +4,7 @@
 //
 // Context:  daemon | cli
 // Promises: a half last line (the daemon was killed) is left out; so are damaged lines behind the
-//           first, of which it is reported
+//           first, which are reported
 #include <fmt/format.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>

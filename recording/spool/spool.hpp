@@ -3,9 +3,10 @@
 // The append-only store between ring and file: one file a process, one log a session.
 //
 // Context:  daemon (writers: its ingest thread; readers: any one thread), cli through
-// analysis/commands Owns:     the files it opened Promises: what was flushed survives kill -9 of
-// the daemon and a full disk; a reader stops at
-//           the last whole block and says how many bytes it left; <= 24 bytes a record on average
+//           analysis/commands
+// Owns:     the files it opened
+// Promises: what was flushed survives kill -9 of the daemon and a full disk; a reader stops at the
+//           last whole block and says how many bytes it left; <= 24 bytes a record on average
 // Not here: what the records mean (recording/model), what becomes of them (analysis/export)
 #pragma once
 
@@ -56,7 +57,7 @@ struct ReplayResult {
 };
 
 /// Replays `path` into `sink` in file order. Memory: one block.
-/// @param progress Told of each block: the timed events in it.
+/// @param progress Called for each block with the number of timed events in it.
 support::Result<ReplayResult> replay(const std::string& path, const ReplayRange& range,
                                      model::EventSink& sink,
                                      const std::function<void(std::uint64_t)>& progress = {});

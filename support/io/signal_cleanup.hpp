@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must not stay behind when a signal ends the program: unfinished files, folders for a while.
+// Removes unfinished files and temporary folders when a signal ends the program.
 //
 // Context:  daemon | cli
 // Owns:     the thread that waits for SIGINT, SIGTERM and SIGHUP, from install_signal_cleanup() on

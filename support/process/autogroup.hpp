@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of the processors a session of its own gets, where the kernel shares them out by
-// session.
+// The niceness of a whole session, where the kernel shares processors by session (autogroups).
 //
 // Context:  daemon (one thread)
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread that helps, where the system grants one.
+// Starts a helper thread, or none where the system refuses one.
 //
 // Context:  daemon | cli
 // Promises: it takes no signal: those are for the thread that waits for them

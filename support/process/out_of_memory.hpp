@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work that may find no memory: a sentence instead of our end.
+// Runs work that may run out of memory, which becomes an error message then.
 //
 // Context:  daemon | cli
 // Owns:     nothing

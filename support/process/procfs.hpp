@@ -24,7 +24,7 @@ struct ProcessStat {
   std::uint64_t cpu_ticks = 0;  // user and system time of all threads
   std::uint64_t threads = 0;    // with Z: above 1 only the first one has ended
 
-  /// By a signal: it stays so until it is reported to go on.
+  /// By a signal: it stays so until it is told to continue (SIGCONT).
   bool is_stopped() const { return state == 'T'; }
   bool is_stopped_or_traced() const { return state == 'T' || state == 't'; }
 };

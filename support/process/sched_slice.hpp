@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread that does little, often, and in time.
+// Short scheduler slices for a thread that wakes often and must run soon.
 //
 // Context:  daemon
 // Promises: no more of a processor than its share; threads and processes it makes are as others;

@@ -16,7 +16,7 @@ namespace gpuprof::support {
 /// (= + - @, a tab, a line's end) gets an apostrophe in front: such a text comes from whoever wrote
 /// the program or the trace, and spreadsheets would carry it out. Numbers are no texts.
 ///
-/// @param room  holds what is returned where that is not `text` itself
+/// @param storage  holds what is returned where that is not `text` itself
 std::string_view escape_csv_cell(std::string_view text, std::string& storage);
 
 }  // namespace gpuprof::support

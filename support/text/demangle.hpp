@@ -5,8 +5,7 @@
 // Context:  daemon | cli
 // Owns:     nothing
 // Promises: bounded: a symbol of 200 characters can stand for a name of gigabytes, since each of
-// its
-//           parts may be named again
+//           its parts may be named again
 #pragma once
 
 #include <cstddef>

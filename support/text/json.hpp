@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RapidJSON, spelled shortly: a writer to a string and a parser that gives sentences.
+// A short interface to RapidJSON: a writer to a string, and a parser whose errors are sentences.
 //
 // Context:  daemon | cli
 // Owns:     nothing

@@ -33,7 +33,7 @@ class FakeAgent {
   /// Connects to `ADDRESS;session=HEX`, says hello, waits for the segment. False: refused.
   bool connect(const std::string& variable, const Options& options);
   bool connect(const std::string& variable) { return connect(variable, Options{}); }
-  /// The same for a daemon that came to our control socket (FakeControlSocket::next_join).
+  /// The same for a daemon that came to our control socket (FakeControlSocket::wait_for_request).
   bool join(base::UniqueFd connection, std::uint64_t session, const Options& options);
   const std::string& refusal() const { return refusal_; }
   const wire::Config& config() const { return config_; }

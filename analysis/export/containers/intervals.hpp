@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sets of time.
+// Sets of time intervals.
 //
 // Context:  daemon (export thread) | cli
 // Promises: a merged set is sorted and its intervals neither touch nor overlap

@@ -18,7 +18,7 @@ class PagedBitset {
  public:
   static constexpr std::size_t kMaxPages = 4096;
 
-  /// True if it was in the set before. A number that found no component stays outside.
+  /// True if it was in the set before. A number that found no room stays outside.
   bool test_and_set(std::uint64_t number) {
     Page* page = find(number / kPageBits, true);
     if (page == nullptr) return false;
@@ -35,7 +35,7 @@ class PagedBitset {
   }
   std::uint64_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
-  /// True once a number found no component: the set is then a lower bound.
+  /// True once a number found no room: the set is then a lower bound.
   bool overflowed() const { return overflowed_; }
 
  private:

@@ -108,9 +108,9 @@ void BufferedWriter::open_chunk(std::size_t bytes) {
   end_ = at_ + chunk_.size();
 }
 
-void BufferedWriter::flush_chunk(std::size_t reserve) {
+void BufferedWriter::flush_chunk(std::size_t bytes) {
   finish();
-  open_chunk(reserve);
+  open_chunk(bytes);
 }
 
 void BufferedWriter::finish() {

@@ -73,7 +73,7 @@ class BufferedWriter {
     return *this;
   }
 
-  /// need() and raw() in one, for text of any length.
+  /// reserve() and raw() in one, for text of any length.
   BufferedWriter& text(std::string_view value) {
     reserve(value.size());
     return raw(value);
@@ -92,7 +92,7 @@ class BufferedWriter {
 
   std::size_t used() const { return static_cast<std::size_t>(at_ - chunk_.data()); }
   void open_chunk(std::size_t bytes);
-  void flush_chunk(std::size_t reserve);
+  void flush_chunk(std::size_t bytes);
 
   GzipFile& file_;
   std::vector<char> chunk_;

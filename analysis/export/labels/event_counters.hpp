@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a file's events are counted as, and the words for it.
+// The kinds as which a file's events are counted, and their labels.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     nothing
@@ -62,7 +62,7 @@ enum class OmissionReason : std::uint32_t {
   kTruncatedName,       // names longer than is written
   kUserStepRange,       // ranges ProfilerStep# of the program that are not the file's steps
   kUnknownMemory,       // memory of devices that the viewers do not know
-  kInputsDropped,       // sets of operator inputs for which there was no component
+  kInputsDropped,       // sets of operator inputs for which there was no room
   kCount
 };
 /// What is said of so many, without their number.

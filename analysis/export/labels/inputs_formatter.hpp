@@ -61,7 +61,7 @@ class InputsFormatter {
   std::string_view json_members(model::InputsId id);
   /// Dims and types alone, each tensor of a list as an input of its own.
   std::string flat_json_members(model::InputsId id) const;
-  /// Sets of inputs for which there was no component.
+  /// Sets of inputs for which there was no room.
   std::uint64_t left_out() const { return left_out_; }
 
  private:

@@ -14,8 +14,8 @@
 
 namespace gpuprof::exporter {
 
-/// kind_of(), and collectives of other libraries: `xccl:all_reduce` of ranges, `xccl::allreduce` of
-/// Kineto's records.
+/// classify_operator(), and collectives of other libraries: `xccl:all_reduce` of ranges,
+/// `xccl::allreduce` of Kineto's records.
 inline OpKind classify_recorded_operator(const model::Operator& op, std::string_view name) {
   if ((op.flags & model::kOpCollective) != 0) return OpKind::kKnownCollective;
   if (name.size() > 5 && (name[0] == 'x' || name[0] == 'h') && name.substr(1, 4) == "ccl:") {

@@ -63,17 +63,17 @@ std::string_view StackFormatter::joined_frames(model::StackId stack, std::uint64
   if (stack == 0) return {};
   if (const auto found = lines_.find(stack); found != lines_.end()) return found->second;
   if (lines_.size() >= kMaxLines) lines_.clear();
-  std::string joined_frames;
+  std::string line;
   const std::vector<Frame>& all = frames(stack, ts_ns);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i == kLineFrames / 2 && all.size() > kLineFrames) {
-      joined_frames += ";…";
+      line += ";…";
       i = all.size() - kLineFrames / 2;
     }
-    if (!joined_frames.empty()) joined_frames += ';';
-    joined_frames += name(all[i]);
+    if (!line.empty()) line += ';';
+    line += name(all[i]);
   }
-  return lines_[stack] = std::move(joined_frames);
+  return lines_[stack] = std::move(line);
 }
 
 }  // namespace gpuprof::exporter

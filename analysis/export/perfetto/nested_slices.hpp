@@ -3,10 +3,10 @@
 // Puts what lasted a while into the order of begins and ends that a row of nested slices needs.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     the slices that wait, at most kMaxWaiting a row, and the outermost ones handed over,
-//           at most kMaxRoots of them
+// Owns:     the slices that wait, at most kMaxPending a row, and the outermost ones handed over, at
+//           most kMaxRoots of them
 // Promises: a reader that sorts what it is handed by time, keeping the order of equal times, finds
-//           every end on top of its own begin; what cannot nest is handed over as a stray
+//           every end on top of its own begin; what cannot nest is handed over as overlapping
 // Not here: what a slice looks like in a file (perfetto_*.cpp)
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what is shown to slices, flows and counters of a Perfetto trace.
+// From resolved events to slices, flows and counters of a Perfetto trace.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     ends of GPU work ahead

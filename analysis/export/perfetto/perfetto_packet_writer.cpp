@@ -84,11 +84,10 @@ void PerfettoPacketWriter::write_clock_snapshot(std::uint64_t monotonic_ns, std:
   begin_incremental_state();
 }
 
-void PerfettoPacketWriter::write_track_descriptor(
-    const perfetto::TrackDescriptor& write_track_descriptor) {
+void PerfettoPacketWriter::write_track_descriptor(const perfetto::TrackDescriptor& descriptor) {
   TracePacket one;
   one.set_trusted_packet_sequence_id(sequence_);
-  *one.mutable_track_descriptor() = write_track_descriptor;
+  *one.mutable_track_descriptor() = descriptor;
   packet(one);
 }
 
@@ -104,13 +103,13 @@ std::uint64_t PerfettoPacketWriter::intern(InternedType kind, std::string_view t
   text = cut(text);
   Table& table = tables_[static_cast<std::size_t>(kind)];
   if (const auto found = table.find(text); found != table.end()) return found->second;
-  const std::uint64_t intern = table.size() + 1;
-  table.emplace(text, intern);
+  const std::uint64_t id = table.size() + 1;
+  table.emplace(text, id);
   ++texts_;
   text_bytes_ += text.size();
   perfetto::InternedData data;
   const auto name = [&](perfetto::InternedName* entry) {
-    entry->set_iid(intern);
+    entry->set_iid(id);
     entry->set_name(text.data(), text.size());
   };
   if (kind == InternedType::kCategory) name(data.add_event_categories());
@@ -118,11 +117,11 @@ std::uint64_t PerfettoPacketWriter::intern(InternedType kind, std::string_view t
   if (kind == InternedType::kKey) name(data.add_debug_annotation_names());
   if (kind == InternedType::kValue) {
     perfetto::InternedString* const entry = data.add_debug_annotation_string_values();
-    entry->set_iid(intern);
+    entry->set_iid(id);
     entry->set_str(text.data(), text.size());
   }
   interned(data);
-  return intern;
+  return id;
 }
 
 std::uint64_t PerfettoPacketWriter::intern_source_location(std::string_view file,
@@ -131,18 +130,18 @@ std::uint64_t PerfettoPacketWriter::intern_source_location(std::string_view file
   place_key_.assign(file).append(1, '\0').append(function).append(1, '\0');
   place_key_ += std::to_string(line);
   if (const auto found = places_.find(place_key_); found != places_.end()) return found->second;
-  const std::uint64_t intern = places_.size() + 1;
-  places_.emplace(place_key_, intern);
+  const std::uint64_t id = places_.size() + 1;
+  places_.emplace(place_key_, id);
   ++texts_;
   text_bytes_ += place_key_.size();
   perfetto::InternedData data;
   perfetto::SourceLocation* const entry = data.add_source_locations();
-  entry->set_iid(intern);
+  entry->set_iid(id);
   entry->set_file_name(file.data(), file.size());
   entry->set_function_name(function.data(), function.size());
   entry->set_line_number(line);
   interned(data);
-  return intern;
+  return id;
 }
 
 void PerfettoPacketWriter::clear_incremental_state() {
@@ -152,11 +151,11 @@ void PerfettoPacketWriter::clear_incremental_state() {
   begin_incremental_state();
 }
 
-void PerfettoPacketWriter::event(std::uint64_t ns, Event::Type type,
-                                 std::uint64_t write_track_descriptor, std::string_view body) {
+void PerfettoPacketWriter::event(std::uint64_t ns, Event::Type type, std::uint64_t track,
+                                 std::string_view body) {
   Bytes event;
   event.number(TrackEvent::kTypeFieldNumber, type);
-  event.number(TrackEvent::kTrackUuidFieldNumber, write_track_descriptor);
+  event.number(TrackEvent::kTrackUuidFieldNumber, track);
   Bytes packet;
   packet.number(TracePacket::kTimestampFieldNumber, ns);
   packet.number(TracePacket::kTrustedPacketSequenceIdFieldNumber, sequence_);
@@ -169,11 +168,10 @@ void PerfettoPacketWriter::event(std::uint64_t ns, Event::Type type,
   out_.raw(head.view()).raw(packet.view()).raw(event.view()).raw(body);
 }
 
-void PerfettoPacketWriter::counter(std::uint64_t ns, std::uint64_t write_track_descriptor,
-                                   std::int64_t value) {
+void PerfettoPacketWriter::counter(std::uint64_t ns, std::uint64_t track, std::int64_t value) {
   Bytes body;
   body.number(TrackEvent::kCounterValueFieldNumber, static_cast<std::uint64_t>(value));
-  event(ns, TrackEvent::TYPE_COUNTER, write_track_descriptor, body.view());
+  event(ns, TrackEvent::TYPE_COUNTER, track, body.view());
 }
 
 }  // namespace gpuprof::exporter

@@ -6,7 +6,7 @@
 // Owns:     the texts written so far, at most kMaxTexts of kMaxTextBytes: then it begins anew
 // Promises: one packet sequence; whatever a packet refers to stands before it in the file
 // Not here: which tracks there are (perfetto_tracks.cpp), what events become (perfetto_host.cpp,
-// perfetto_gpu.cpp)
+//           perfetto_gpu.cpp)
 #pragma once
 
 #include <array>
@@ -32,20 +32,20 @@ class PerfettoPacketWriter {
 
   /// The first packets: how times are meant.
   void write_clock_snapshot(std::uint64_t monotonic_ns, std::uint64_t real_ns);
-  void write_track_descriptor(const perfetto::TrackDescriptor& write_track_descriptor);
+  void write_track_descriptor(const perfetto::TrackDescriptor& descriptor);
 
   /// Number of a text; written at its first use.
   std::uint64_t intern(InternedType kind, std::string_view text);
   std::uint64_t intern_source_location(std::string_view file, std::string_view function,
                                        std::uint32_t line);
-  /// More texts than are kept: hand over everything that refers to them, then forget().
+  /// More texts than are kept: hand over everything that refers to them, then
+  /// clear_incremental_state().
   bool needs_state_clear() const { return texts_ >= kMaxTexts || text_bytes_ >= kMaxTextBytes; }
   void clear_incremental_state();
 
   /// @param body TrackEvent without type and track.
-  void event(std::uint64_t ns, Event::Type type, std::uint64_t write_track_descriptor,
-             std::string_view body);
-  void counter(std::uint64_t ns, std::uint64_t write_track_descriptor, std::int64_t value);
+  void event(std::uint64_t ns, Event::Type type, std::uint64_t track, std::string_view body);
+  void counter(std::uint64_t ns, std::uint64_t track, std::int64_t value);
 
   void finish() { out_.finish(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shortfalls().
+// missing_data_messages().
 //
 // Context:  daemon (export thread) | cli
 #include "analysis/export/prescan/missing_data.hpp"

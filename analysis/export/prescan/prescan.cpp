@@ -62,16 +62,15 @@ std::uint32_t Prescan::device_of(std::uint32_t device, std::uint32_t context) co
 StepPlacement Prescan::placement_of(model::RangeId id, std::uint32_t tid, Interval range) const {
   if (const auto clip = clipped.find(id); clip != clipped.end())
     range = {clip->second.start_ns, clip->second.end_ns};
-  if (const Interval* const has_events = collectives.extended_interval(id); has_events != nullptr)
-    range = *has_events;
-  StepPlacement placement_of = place_in_steps(steps, tid, range);
+  if (const Interval* const extended = collectives.extended_interval(id); extended != nullptr)
+    range = *extended;
+  StepPlacement placement = place_in_steps(steps, tid, range);
   // A step that another one follows is drawn a nanosecond shorter; so is what ends with it.
-  const Interval& has_events = placement_of.interval;
-  if (placement_of.place == StepRelation::kNonCrossing &&
-      has_events.end_ns > has_events.start_ns + 1 && tid == main_tid() &&
-      abutted_step_ends.contains(has_events.end_ns))
-    --placement_of.interval.end_ns;
-  return placement_of;
+  const Interval& drawn = placement.interval;
+  if (placement.place == StepRelation::kNonCrossing && drawn.end_ns > drawn.start_ns + 1 &&
+      tid == main_tid() && abutted_step_ends.contains(drawn.end_ns))
+    --placement.interval.end_ns;
+  return placement;
 }
 
 std::uint64_t Prescan::clip_end_ns(std::uint32_t tid) const {

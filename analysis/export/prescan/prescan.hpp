@@ -168,7 +168,7 @@ struct Prescan {
   std::uint32_t main_tid() const;
 };
 
-/// Gathers a Prescan; call finish() after the replay.
+/// Fills a Prescan; call finish() after the replay.
 class Prescanner final : public model::IgnoringSink {
  public:
   Prescanner(Prescan& prescan, StackFormatter& stacks);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every format does alike: read a process's spool, say what the file holds.
+// What all formats have in common: reading a process's spool, and stating what a file holds.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     nothing
 // Not here: the second pass of the JSON files (tensorboard_writer.cpp), of all others
-// (event_resolver.hpp)
+//           (event_resolver.hpp)
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ support::Result<void> prescan_process(const FileRequest& request, Prescan& presc
 
 /// What was written, for the summary.
 ///
-/// @param missing Sentences of shortfalls().
+/// @param missing Sentences of missing_data_messages().
 WrittenFile make_written_file(const FileRequest& request, const Prescan& prescan,
                               std::string_view format, std::uint64_t bytes,
                               std::vector<std::string> missing);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How does a range lie among the steps of its thread?
+// Places a range relative to the steps of its thread (inside one, around them, across a border).
 //
 // Context:  daemon (export thread) | cli
 #pragma once

@@ -4,7 +4,7 @@
 // operators they belong to have come.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     the nodes that wait, at most kMostHeld, and how far each thread has been read
+// Owns:     the nodes that wait, at most kMaxDeferred, and how far each thread has been read
 // Promises: what waits keeps its order; everything comes in the end
 // Not here: which forward operator it is (backward_links.cpp)
 #pragma once

@@ -7,7 +7,7 @@
 // Owns:     nothing: what is handed over is borrowed for the length of one call
 // Promises: every format that is written from here holds the same events as the JSON files
 // Not here: the selection itself (prescan.hpp), the formats (NAME_writer.cpp), tables
-// (analysis/report)
+//           (analysis/report)
 #pragma once
 
 #include <cstdint>
@@ -89,7 +89,7 @@ struct ResolvedSample {
   std::span<const StackFormatter::Frame> frames;  // innermost first
 };
 
-/// Receives what is shown, in the order of the spool: within a thread as things ended, innermost
+/// Receives resolved events, in the order of the spool: within a thread as things ended, innermost
 /// first. Override what you want.
 class ResolvedSink {
  public:

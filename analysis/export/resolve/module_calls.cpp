@@ -67,9 +67,9 @@ void ModuleCalls::leave(Scopes& scopes, const EndedOperator& op,
 
 void ModuleCalls::add(const EndedOperator& op) {
   const auto chain = paths_.chain(op.stack);
-  const auto has_module_info = threads_.find(op.tid);
-  if (has_module_info == threads_.end() && chain.empty()) return;
-  Scopes& scopes = has_module_info == threads_.end() ? threads_[op.tid] : has_module_info->second;
+  const auto known = threads_.find(op.tid);
+  if (known == threads_.end() && chain.empty()) return;
+  Scopes& scopes = known == threads_.end() ? threads_[op.tid] : known->second;
   leave(scopes, op, op.is_nested ? chain : chain.first(0));
   if (!op.is_nested || !op.has_module_info) return;
   if (scopes.size() > kMaxScopes) {

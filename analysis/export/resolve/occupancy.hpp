@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How full a kernel can make the multiprocessors of a device.
+// The theoretical occupancy of a kernel on a device.
 //
 // Context:  any
 // Promises: whole blocks by the rules of the CUDA occupancy calculator, warp slots, registers,

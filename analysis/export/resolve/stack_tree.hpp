@@ -3,7 +3,7 @@
 // Distinct stacks as a tree: each node is an entry (a frame, an operator, a kernel) below another.
 //
 // Context:  daemon (export thread) | cli
-// Owns:     entries and nodes, at most kMaxNodes: what finds no component lies in one node
+// Owns:     entries and nodes, at most kMaxNodes: what finds no room lies in one node
 // Promises: equal stacks are one node; entries and nodes have numbers in order of appearance
 // Not here: which stack an event belongs to (weighted_stacks.hpp)
 #pragma once
@@ -24,7 +24,7 @@ class StackTree {
   using Entry = std::uint32_t;
   using Node = IdTrie::Node;
   static constexpr Node kRoot = IdTrie::kRoot;
-  static constexpr Node kOverflow = 1;  // stacks for which there was no component
+  static constexpr Node kOverflow = 1;  // stacks for which there was no room
   static constexpr std::size_t kMaxNodes = 2'000'000;
 
   /// What stands in a stack.

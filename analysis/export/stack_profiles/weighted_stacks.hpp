@@ -47,7 +47,7 @@ class LaunchTable final : public ResolvedSink {
   /// Null: not known.
   const Caller* caller(model::RangeId id) const;
   const Launch* launch(std::uint32_t correlation) const;
-  /// Rows for which there was no component.
+  /// Rows for which there was no room.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
@@ -126,7 +126,7 @@ class WeightedStackSink final : public ResolvedSink {
   const std::vector<model::Step>& steps_;
 };
 
-/// Reads what is shown, twice, and hands over every stretch of time.
+/// Reads the resolved events twice and hands over every stretch of time.
 support::Result<void> collect_weighted_stacks(EventResolver& shown, StackTree& tree,
                                               WeightedStackSink::RootFor top,
                                               WeightedStackSink::Callback take);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables of a SQLite file: what NVIDIA's profiler has as well is named as there.
+// Tables of a SQLite file, named as in Nsight Systems' exports where those have the same.
 //
 // Context:  daemon (export thread) | cli
 // Owns:     numbers of the texts and frames written so far
 // Promises: times are ns since the window's start, TARGET_INFO_SESSION_START_TIME says when that
-// was Not here: rows (sqlite_rows.cpp)
+//           was
+// Not here: rows (sqlite_rows.cpp)
 #pragma once
 
 #include <cstdint>

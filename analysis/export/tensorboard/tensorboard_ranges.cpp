@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges as operators, spans and marks; steps; the fake for a file without either.
+// Ranges as operators, spans and marks; steps; the substitute for a file without either.
 //
 // Context:  daemon (export thread) | cli
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 
 namespace gpuprof::exporter {
 
-/// Errors: as of every format; events beyond XplanePlane::kMaxEvents are left out and told.
+/// Errors: as of every format; events beyond XplanePlane::kMaxEvents are left out and reported.
 support::Result<WrittenFile> write_xplane(const FileRequest& request);
 
 }  // namespace gpuprof::exporter

@@ -29,7 +29,7 @@
 
 namespace gpuprof::importer {
 
-/// Record::process where the file tells none.
+/// ParsedEvent::process where the file tells none.
 inline constexpr std::uint16_t kNoProcess = 0xffff;
 
 /// Threads that are no numbers, or too large ones, get these.
@@ -41,7 +41,7 @@ struct FileContent {
 
   TraceMetadata head;
   Sorter sorter;
-  std::vector<PidTrack> tracks;                                        // by Record::process
+  std::vector<PidTrack> tracks;                                        // by ParsedEvent::process
   std::map<std::pair<std::int64_t, std::int64_t>, bool> null_streams;  // device, stream
   std::int64_t first_ns = 0, last_ns = 0;  // of the records that become events
   ImportStats account;
@@ -88,7 +88,7 @@ class Classifier final : public TraceListener {
   std::optional<FirstPassHints> finish();
 
  private:
-  /// Of an event; `kLater`: finish() knows.
+  /// Of an event; kPending: decided in finish().
   enum class Outcome : std::uint8_t { kImported, kDuplicate, kSkipped, kPending };
   /// What a category is; `guessed`: only by the end of its name, or not at all.
   struct CategoryMatch {

@@ -5,7 +5,7 @@
 // Context:  cli through analysis/commands
 // Owns:     nothing
 // Not here: what events of a kind become (classify_*.cpp); the whole table in words is in
-// docs/reading-traces.md
+//           docs/reading-traces.md
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// inputs_of().
+// encode_inputs().
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/classify/inputs_encoder.hpp"
@@ -165,7 +165,7 @@ void put_input(Words& words, std::span<const ArrayToken> dims, std::string_view 
 }
 
 /// Behind the tensors of record_param_comms stand its number, group, rank, name, two splits, start,
-/// stride, size of the group: texts of these are reported by keys of their own.
+/// stride, size of the group: texts of these have keys of their own.
 void add_texts(const RawEvent& e, std::vector<Words>& inputs) {
   const auto form = [&](std::size_t i) { return inputs[i][0] & 0xff; };
   for (const std::size_t from : {std::size_t{1}, std::size_t{0}}) {

@@ -6,8 +6,7 @@
 // Context:  cli through analysis/commands
 // Owns:     nothing
 // Promises: what is written again from the words (analysis/export/labels/inputs_formatter.hpp) is
-// what was read,
-//           for everything PyTorch's profiler and gpuprof write
+//           what was read, for everything PyTorch's profiler and gpuprof write
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,8 @@
 namespace gpuprof::importer {
 
 /// Does a change fit what is open on its row?
-SampleRebuilder::Outcome SampleRebuilder::check(const ThreadOperators& row, bool begins,
-                                                bool off_cpu, bool without_stack,
-                                                std::uint32_t text) const {
+SampleRebuilder::Outcome SampleRebuilder::check(const Track& row, bool begins, bool off_cpu,
+                                                bool without_stack, std::uint32_t text) const {
   bool fits = false;
   if (off_cpu)
     fits = row.off_cpu != begins;
@@ -26,7 +25,7 @@ SampleRebuilder::Outcome SampleRebuilder::check(const ThreadOperators& row, bool
 SampleRebuilder::Outcome SampleRebuilder::change(std::uint32_t tid, bool begins, bool off_cpu,
                                                  std::string_view name, std::int64_t ts_ns) {
   if (rows_.size() >= kMaxRows && !rows_.contains(tid)) return Outcome::kUnpaired;
-  ThreadOperators& row = rows_[tid];
+  Track& row = rows_[tid];
   const bool without_stack = !off_cpu && name == "(no stack)";
   const std::uint32_t text = off_cpu || without_stack ? 0 : names_.texts.intern(name);
   if (ts_ns < row.since_ns) return Outcome::kOutOfOrder;

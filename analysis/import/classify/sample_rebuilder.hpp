@@ -41,19 +41,19 @@ class SampleRebuilder {
     StackNode node;
     std::uint32_t text;
   };
-  struct ThreadOperators {
+  struct Track {
     std::vector<Open> open;  // outermost first
     std::int64_t since_ns = std::numeric_limits<std::int64_t>::min();
-    bool off_cpu = false, without_stack = false;  // bare: "(no stack)"
+    bool off_cpu = false, without_stack = false;  // without_stack: "(no stack)"
   };
-  Outcome check(const ThreadOperators& row, bool begins, bool off_cpu, bool without_stack,
+  Outcome check(const Track& row, bool begins, bool off_cpu, bool without_stack,
                 std::uint32_t text) const;
 
   static constexpr std::size_t kMaxRows = 100'000, kMaxOpen = 4096;
 
   InternedTables& names_;
   Callback take_;
-  std::unordered_map<std::uint32_t, ThreadOperators> rows_;
+  std::unordered_map<std::uint32_t, Track> rows_;
 };
 
 }  // namespace gpuprof::importer

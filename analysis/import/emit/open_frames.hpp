@@ -5,7 +5,7 @@
 // Context:  cli through analysis/commands
 // Owns:     the open ones
 // Promises: frames and operators nest each for themselves: a range may outlive the frame it began
-// in
+//           in
 #pragma once
 
 #include <algorithm>

@@ -45,10 +45,10 @@ bool is_repeated_by_import(const std::string& message) {
 void SessionProcess::facts_of(const TraceMetadata& head) {
   for (const auto& [key, value] : head.facts)
     if (facts_.insert(key).second) writer_->on(model::Fact{key, value});
-  const bool definitions = std::any_of(head.facts.begin(), head.facts.end(), [](const auto& fact) {
+  const bool is_stated = std::any_of(head.facts.begin(), head.facts.end(), [](const auto& fact) {
     return fact.first.find("simulated") != std::string::npos;
   });
-  if (head.simulated && !definitions && facts_.insert("simulated").second)
+  if (head.simulated && !is_stated && facts_.insert("simulated").second)
     writer_->on(model::Fact{"simulated", "yes"});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One process of the session being made: its spool, and what was reported it already.
+// One process of the session being made: its spool, and what was written to it already.
 //
 // Context:  cli through analysis/commands
 // Owns:     the spool's writer

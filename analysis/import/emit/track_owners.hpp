@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose the rows of a file are: of which of its processes, where it holds several ranks.
+// Which process of a file each of its rows belongs to, where it holds several ranks.
 //
 // Context:  cli through analysis/commands
 // Owns:     votes of rows for processes; at most kMaxCalls launches of the first pass
@@ -22,7 +22,7 @@ class TrackOwners {
  public:
   static constexpr std::size_t kMaxCalls = 1u << 20;
 
-  /// @param rows Host rows of these are the processes; with none, one is added for each label.
+  /// @param content Its host rows are the processes; with none, one is added for each label.
   explicit TrackOwners(FileContent& content);
 
   /// The row of the process that a host row belongs to: itself, or another; kNoProcess: nobody's.

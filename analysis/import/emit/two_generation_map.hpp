@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What came last by its number within a process: numbers repeat between processes.
+// A bounded map of the latest values by process and number.
 //
 // Context:  cli through analysis/commands
 // Owns:     two tables, each of which grows up to a bound

@@ -105,12 +105,12 @@ std::vector<std::string> import_messages(const std::string& path, const ImportSt
                                    format_categories(account.count_skipped(reason))));
     if (reason == SkipReason::kTimeOutlier) messages.back() += " " + far_times;
   }
-  std::vector<std::string> count_repairs;
+  std::vector<std::string> repairs;
   for (const RepairKind mending : kRepairKinds)
     if (const std::uint64_t count = account.count_repairs(mending); count != 0)
-      count_repairs.push_back(phrase_of(mending, count));
-  if (!count_repairs.empty())
-    messages.push_back(fmt::format("mended in {}: {}", path, support::join(count_repairs, ", ")));
+      repairs.push_back(phrase_of(mending, count));
+  if (!repairs.empty())
+    messages.push_back(fmt::format("mended in {}: {}", path, support::join(repairs, ", ")));
   return messages;
 }
 

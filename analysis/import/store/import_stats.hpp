@@ -80,7 +80,7 @@ class ImportStats {
   void count_skipped(SkipReason reason, std::string_view kind, std::uint64_t events = 1) {
     add(skipped_[static_cast<std::size_t>(reason)], kind, events);
   }
-  /// An event that was counted as shown turns out not to be.
+  /// An event that was counted as imported turns out not to be.
   void move_to_skipped(SkipReason reason, std::string_view kind, std::uint64_t events = 1) {
     events = std::min(events, imported_);
     imported_ -= events;

@@ -97,8 +97,7 @@ StackNode StackTrie::child(StackNode parent, const StackFrame& frame) {
 StackNode StackTrie::intern_line(std::string_view line, StringPool& texts) {
   if (line.empty()) return 0;
   const std::uint64_t hash = base::hash_bytes(line.data(), line.size());
-  if (const auto find_by_text = lines_.find(hash); find_by_text != lines_.end())
-    return find_by_text->second;
+  if (const auto known = lines_.find(hash); known != lines_.end()) return known->second;
   if (lines_.size() >= kMaxCachedLines) lines_.clear();
   StackNode node = 0;
   std::string_view rest = line;
@@ -115,8 +114,7 @@ StackNode StackTrie::intern_line(std::string_view line, StringPool& texts) {
 StackNode StackTrie::merge_modules(StackNode frames, StackNode modules, const StringPool& texts) {
   if (modules == 0) return frames;
   const std::uint64_t key = std::uint64_t{frames} << 32 | modules;
-  if (const auto find_by_text = merged_.find(key); find_by_text != merged_.end())
-    return find_by_text->second;
+  if (const auto known = merged_.find(key); known != merged_.end()) return known->second;
   if (merged_.size() >= kMaxCachedLines) merged_.clear();
   std::vector<StackFrame> all, inside;
   for (StackNode at = frames; at != 0; at = parent(at)) all.push_back(frame(at));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts, stacks and modules of the traces being imported, each once, and who has been told them.
+// Texts, stacks and modules of the traces being imported, each once, and to which spools each was
+// written.
 //
 // Context:  cli through analysis/commands
 // Owns:     what is in the tables; bounded, what comes later shares one entry that says so
@@ -44,7 +45,7 @@ using StackNode = std::uint32_t;
 
 /// One frame of a way: a text, or a module of PyTorch.
 struct StackFrame {
-  std::uint32_t text = 0;    // Texts; of a module 0
+  std::uint32_t text = 0;    // in StringPool; of a module 0
   std::uint32_t module = 0;  // TorchModuleId
   bool operator==(const StackFrame&) const = default;
 };
@@ -82,7 +83,7 @@ class ModuleTable {
   model::TorchModuleId find(std::string_view name, std::int64_t object, StringPool& texts);
 
   struct Entry {
-    std::uint32_t class_name = 0;  // Texts
+    std::uint32_t class_name = 0;  // in StringPool
     std::uint64_t type = 0;        // classes of one name are distinguished by it
     std::uint64_t object = 0;
     model::TorchModuleId previous = 0;  // the one of its type with the next lower number
@@ -112,7 +113,7 @@ class InputSets {
  public:
   static constexpr std::size_t kMaxWords = 4u << 20;
 
-  /// 0 for no words, and where there is no component.
+  /// 0 for no words, and where there is no room.
   model::InputsId add(std::span<const std::uint64_t> words, std::uint32_t flags);
   std::span<const std::uint64_t> words(model::InputsId id) const {
     return std::span(words_).subspan(kept_[id].at, kept_[id].count);
@@ -163,8 +164,7 @@ struct InternedTables {
   LaunchShapes shapes;
 };
 
-/// What a process's spool was notified of them; tells what is missing when it is asked for a
-/// number.
+/// Writes definitions to a process's spool, each once, when its number is first asked for.
 class DefinitionWriter {
  public:
   DefinitionWriter(InternedTables& names, model::EventSink& sink) : names_(names), sink_(sink) {}
@@ -181,7 +181,7 @@ class DefinitionWriter {
   InternedTables& names_;
   model::EventSink& sink_;
   std::vector<bool> strings_, inputs_, modules_;
-  std::vector<std::uint32_t> stacks_, codes_;  // by node, by text: the number told, 0: none
+  std::vector<std::uint32_t> stacks_, codes_;  // by node, by text: the number written, 0: none
   std::uint32_t last_stack_ = 0, last_code_ = 0;
   std::vector<model::PythonFrame> frames_;
   std::vector<model::TorchModuleId> unwritten_;

@@ -3,7 +3,7 @@
 // One event of a trace between reading and writing: of one size, so that many can be sorted.
 //
 // Context:  cli through analysis/commands
-// Owns:     nothing; texts and the like are numbers of Names
+// Owns:     nothing; texts and the like are numbers of InternedTables
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct OperatorFields {
   };
   std::int64_t sequence;
   StackNode stack;
-  std::uint32_t inputs;       // of ranges: the domain's Texts
+  std::uint32_t inputs;       // of ranges: the domain, in StringPool
   std::uint32_t forward_tid;  // of ranges: the category
   std::uint32_t end_tid;
   std::uint16_t flags;  // kRange…
@@ -62,10 +62,10 @@ struct OperatorFields {
   std::uint8_t payload_type;
 };
 struct FrameFields {
-  std::uint32_t caller_file;  // Texts; 0: not told
+  std::uint32_t caller_file;  // in StringPool; 0: not told
   std::int32_t caller_line;
   std::uint32_t module;  // TorchModuleId
-  /// Of the file; 0: not told. A parent of `kNoParent` is reported to be none.
+  /// Of the file; 0: not told. A parent of `kNoParent`: the file says that there is none.
   std::uint32_t id, parent;
   /// Drawn around operators by their stacks, not a call that was seen: it has no time of its own.
   bool is_inferred;
@@ -117,7 +117,7 @@ struct OverheadFields {
 struct ParsedEvent {
   std::int64_t start_ns, end_ns;  // on the file's own line
   std::uint32_t sequence;         // in the file
-  std::uint32_t tid, name;        // Texts
+  std::uint32_t tid, name;        // in StringPool
   std::uint16_t process;          // of the file
   ParsedKind kind;
   std::uint8_t is_also_operator;  // 1: also the operator that a step was

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a file: what shares one "pid". Which are processes, which devices, and which belong
-// together where several ranks were put into one file.
+// The rows of a file (what shares one "pid"): which of them are processes, which are devices, and
+// which belong together where several ranks were put into one file.
 //
 // Context:  cli through analysis/commands
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorter: runs of kPart records and a merge of them.
+// Sorter: runs of kRunLength records and a merge of them.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/store/sorter.hpp"

@@ -59,7 +59,7 @@ class Sorter {
     sequence_ = 0;
   }
 
-  /// Begins reading; again only after park(). Errors: the file could not be written.
+  /// Begins reading; again only after spill_all(). Errors: the file could not be written.
   support::Result<void> rewind();
   /// The next record in order; null at the end. Valid until the next call.
   const ParsedEvent* next();

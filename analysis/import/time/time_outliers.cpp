@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TimeSpread; drop_time_outliers() as one more pass over the records, of such files only.
+// TimeHistogram; drop_time_outliers() as one more pass over the records, of such files only.
 //
 // Context:  cli through analysis/commands
 #include "analysis/import/time/time_outliers.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::int64_t kNear0Ns = 60'000'000'000;
 
-/// As Classifier::keep() counts them.
+/// As Classifier::add_current() counts them.
 void count(const ParsedEvent& r, std::vector<PidTrack>& rows) {
   if (r.process == kNoProcess) return;
   PidTrack& row = rows[r.process];

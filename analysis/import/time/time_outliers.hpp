@@ -5,7 +5,8 @@
 //
 // Context:  cli through analysis/commands
 // Owns:     counts of stretches of time; a fixed number of them
-// Promises: what is set aside is counted in the account; the rest is as if it had not been there
+// Promises: what is set aside is counted in the import statistics; the rest is as if it had not
+//           been there
 #pragma once
 
 #include <cstdint>
@@ -74,7 +75,7 @@ class TimeHistogram {
 ///
 /// @param folder  where records are sorted
 /// @return  a sentence's part that says which times belong; empty: all do
-/// Errors: no component, or records that cannot be read back.
+/// Errors: no room, or records that cannot be read back.
 support::Result<std::string> drop_time_outliers(FileContent& content, const std::string& folder);
 
 }  // namespace gpuprof::importer

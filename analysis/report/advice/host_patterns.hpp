@@ -5,7 +5,7 @@
 // Context:  cli
 // Owns:     nothing
 // Promises: functions of the step thread alone; times are those inside of steps
-// Not here: what is worth telling (rules_*.cpp)
+// Not here: what is worth reporting (rules_*.cpp)
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ std::vector<HostGap> find_gaps(const StepThread& step_thread);
 
 /// Operators of one name and equal inputs, one directly after the other in one function.
 struct OpRun {
-  std::size_t first = 0, last = 0;  // of Step thread::ops
+  std::size_t first = 0, last = 0;  // of StepThread::ops
   std::uint64_t start_ns = 0, end_ns = 0;
   FrameId line = 0;  // of the first
   std::uint64_t length() const { return last - first + 1; }
@@ -60,7 +60,7 @@ struct BackwardPass {
   std::uint64_t forward_ns = 0;            // these operators and what lies between them
   std::size_t forward_op = 0;              // the first of them; == first: there are none
   std::int64_t lowest = -1, highest = -1;  // sequence numbers
-  std::size_t first = 0, last = 0;         // of Step thread::ops, on the stepping thread
+  std::size_t first = 0, last = 0;         // of StepThread::ops, on the stepping thread
   FrameId line = 0;                        // that called backward()
   bool graph_retained = false;             // a later pass walks the same graph: it was retained
   bool before_optimizer = false;           // the last one before an optimizer's step

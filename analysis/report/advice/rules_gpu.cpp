@@ -37,11 +37,11 @@ struct LineSum {
 /// The line with the most of something; 0: none known.
 FrameId line_with_most(const std::map<FrameId, LineSum>& lines, double LineSum::*what) {
   FrameId best = 0;
-  double line_with_most = 0;
+  double most = 0;
   for (const auto& [line, sums] : lines) {
-    if (line == 0 || sums.*what <= line_with_most) continue;
+    if (line == 0 || sums.*what <= most) continue;
     best = line;
-    line_with_most = sums.*what;
+    most = sums.*what;
   }
   return best;
 }
@@ -134,7 +134,7 @@ void take_all_time(const Steps& steps, const GpuSummary& gpu, Advice* advice) {
   advice->share = idle;
   advice->share_base = "time from the first to the last step";
   advice->ns_per_step = idle * static_cast<double>(steps.span_ns) /
-                        static_cast<double>(std::max<std::size_t>(1, steps.is_counted));
+                        static_cast<double>(std::max<std::size_t>(1, steps.counted));
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ void launch_bound(const RuleInput& subject, AdviceList* found) {
   double kernels = 0;
   for (const GpuSummary& gpu : analysis.steps.gpus) kernels += static_cast<double>(gpu.kernels);
   const double per_step =
-      kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.is_counted));
+      kernels / static_cast<double>(std::max<std::size_t>(1, analysis.steps.counted));
   const double tiny = static_cast<double>(analysis.gpu.tiny_kernels);
   const double all = static_cast<double>(std::max<std::uint64_t>(1, analysis.gpu.launches));
   double busiest = 0;

@@ -81,7 +81,7 @@ bool is_slow(const StepThread& step_thread, const HostGap& gap, const Place& pla
          without_longest >= kHostShare * steps_ns;
 }
 
-/// A line that is notified of because of single steps; usually nothing much happens there.
+/// A line that is reported because of single steps; usually nothing much happens there.
 bool is_stall(const RuleInput& subject, const HostGap& gap, const Place& place) {
   const auto& stretches = subject.analysis.wall.slow_spots;
   return gap.median_ns < kMedianNs &&

@@ -22,7 +22,7 @@ constexpr std::uint64_t kBetweenNs = 20'000'000;
 /// By samples: a thread that lost its processor leaves none.
 constexpr double kSampledWaiting = 0.25, kSampledRunning = 0.5;
 
-/// Whether what is notified of a stretch is more than where it happened to be.
+/// Whether what is known of a stretch is more than where the thread happened to be.
 bool is_known(const StepThread& step_thread, const HostActivity& reported) {
   if (reported.kind == HostActivityKind::kUnknown || reported.file.empty()) return false;
   if (step_thread.samples.empty() || reported.line_source == "the program's text") return true;

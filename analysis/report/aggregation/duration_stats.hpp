@@ -3,7 +3,7 @@
 // How long things of one kind took: count, sum, extremes and percentiles.
 //
 // Context:  cli
-// Owns:     Durations: 4 bytes a value
+// Owns:     DurationCollector: 4 bytes a value
 // Promises: sums and extremes are exact, percentiles to the 24 bits of a float
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Merged stacks with weights.
+// A flame graph: merged stacks with weights.
 //
 // Context:  cli
 // Owns:     the nodes, at most kMaxNodes of them
@@ -46,7 +46,7 @@ class FlameTree {
   bool empty() const { return nodes_.size() == 1; }
 
  private:
-  static constexpr exporter::IdTrie::Item kOther = ~0u;  // what has no component, below its parent
+  static constexpr exporter::IdTrie::Item kOther = ~0u;  // what has no room, below its parent
 
   exporter::IdTrie tree_{0, kMaxNodes};
   std::vector<FlameNode> nodes_{FlameNode{"all", FlameKind::kRoot, 0, 0, 0, 0, 0, 0, 0}};

@@ -14,9 +14,9 @@ inline constexpr std::uint64_t kMaxLaunchPauseNs = 100'000;
 
 /// Of one window: time in which a GPU was idle, until a kernel began whose launch had not begun
 /// when the GPU became idle; only what of it lies in steps (without any: in the window), and in
-/// which some thread ran operators and calls with no longer pauses between them than kPauseNs. So a
-/// data loader, a sleep, or a wait between batches is not in it. With several GPUs that of the one
-/// that waited longest.
+/// which some thread ran operators and calls with no longer pauses between them than
+/// kMaxLaunchPauseNs. So a data loader, a sleep, or a wait between batches is not in it. With
+/// several GPUs that of the one that waited longest.
 std::uint64_t launch_gap_ns(const Timeline& timeline, const Dictionary& dictionary);
 
 }  // namespace gpuprof::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was recorded, of whom, and what is missing.
+// Metadata of a recording: program, windows, event counts, and what is missing.
 //
 // Context:  cli
 // Owns:     nothing
@@ -32,7 +32,7 @@ struct Meta {
   bool imported = false;  // from a trace file
   std::vector<WindowMeta> windows;
   std::uint64_t start_ns = 0, end_ns = 0;    // of events
-  std::uint64_t recorded_ns = 0;             // the windows together; the sum of Wall's rows
+  std::uint64_t recorded_ns = 0;             // the windows together; the sum of WallTime's rows
   std::map<std::string, std::string> facts;  // versions, environment
   std::vector<std::pair<std::string, std::uint64_t>> events;  // by kind
   std::vector<std::pair<std::string, std::uint64_t>> drops;   // by reason

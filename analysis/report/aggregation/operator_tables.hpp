@@ -46,7 +46,7 @@ struct OperatorRow {
 struct OperatorSteps {
   std::string name;
   OperatorKind kind = OperatorKind::kOperator;
-  std::vector<float> self_cpu_ns, self_device_ns;  // by index in Analysis::steps
+  std::vector<float> self_cpu_ns, self_device_ns;  // by index in ProcessReport::steps
 };
 
 struct Operators {

@@ -214,21 +214,20 @@ void StepAggregator::one_gpu(const Timeline& t, const std::vector<StepRow>& step
     const GpuKey& key = d_.gpu[g.key];
     const bool kernel = key.kind == GpuKind::kKernel || key.kind == GpuKind::kGraph;
     if (!kernel || key.device != gpu.summary.device) continue;
-    const Interval extend_to_gpu_end{std::max(g.start_ns, span.start_ns),
-                                     std::min(g.end_ns, span.end_ns)};
+    const Interval clipped{std::max(g.start_ns, span.start_ns), std::min(g.end_ns, span.end_ns)};
     if (g.owner != kNoIndex && d_.host[t.host[g.owner].key].kind == OperatorKind::kOperator) {
       gpu.attributed_ns += g.length_ns();
       if (key.tensor_core) gpu.tensor_ns += g.length_ns();
     }
-    if (extend_to_gpu_end.end_ns <= extend_to_gpu_end.start_ns) continue;
-    const std::uint64_t length = extend_to_gpu_end.end_ns - extend_to_gpu_end.start_ns;
+    if (clipped.end_ns <= clipped.start_ns) continue;
+    const std::uint64_t length = clipped.end_ns - clipped.start_ns;
     ++gpu.summary.kernels;
     gpu.summary.kernel_ns += length;
     gpu.occupancy_ns += key.occupancy_percent * static_cast<double>(length);
-    kernels.push_back(extend_to_gpu_end);
+    kernels.push_back(clipped);
     if (key.blocks_per_sm <= 0) continue;
-    changes.emplace_back(extend_to_gpu_end.start_ns, key.blocks_per_sm);
-    changes.emplace_back(extend_to_gpu_end.end_ns, -key.blocks_per_sm);
+    changes.emplace_back(clipped.start_ns, key.blocks_per_sm);
+    changes.emplace_back(clipped.end_ns, -key.blocks_per_sm);
   }
   normalize(kernels);
   for (const Interval& busy : kernels) gpu.summary.busy_ns += busy.end_ns - busy.start_ns;
@@ -291,14 +290,14 @@ Steps StepAggregator::take() {
   for (const StepRow& step : all_.steps) {
     if (step.warm_up) ++all_.warm_up;
     if (!step.is_counted) continue;
-    ++all_.is_counted;
+    ++all_.counted;
     lengths.add(step.length_ns());
     all_.counted_ns += step.length_ns();
     for (std::size_t c = 0; c < kCategories; ++c)
       all_.mean_ns[c] += static_cast<double>(step.time[c]);
   }
   for (double& mean : all_.mean_ns)
-    mean /= static_cast<double>(std::max<std::size_t>(all_.is_counted, 1));
+    mean /= static_cast<double>(std::max<std::size_t>(all_.counted, 1));
   all_.length = lengths.stats();
   for (auto& [number, gpu] : gpus_) {
     GpuSummary& s = gpu.summary;

@@ -48,7 +48,7 @@ struct StepRow {
   std::uint64_t lost_records = 0;  // records, at most: of losses told for a time that overlaps it
   bool is_counted = true;          // counts in means
   bool warm_up =
-      false;  // it does not, being slow as the program's first ones are: count_warm_up_steps.hpp
+      false;  // it does not, being slow as the program's first ones are: warm_up_steps.hpp
               // (else it is torn by the recording's end, as the plugin has it)
   bool is_synthetic = false;  // around a window without steps
   std::string where;          // file:line of the loop
@@ -75,11 +75,11 @@ struct GpuSummary {
 
 struct Steps {
   std::vector<StepRow> steps;  // in order of time; all of them
-  std::size_t is_counted = 0;  // of these, counted in mean, length and GPU summary
+  std::size_t counted = 0;     // of these, counted in mean, length and GPU summary
   std::array<double, static_cast<std::size_t>(Category::kCount)> mean_ns{};
   DurationStats length;
   std::vector<GpuSummary> gpus;
-  std::size_t warm_up = 0;       // of these, told apart at the program's begin
+  std::size_t warm_up = 0;       // of these, warm-up steps at the program's begin
   std::uint64_t span_ns = 0;     // what the GPUs' shares are of; sum of all windows
   std::uint64_t counted_ns = 0;  // of it, in kept steps
   bool is_synthetic = false;     // no step was recorded: one around everything

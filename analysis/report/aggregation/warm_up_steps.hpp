@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which steps at a program's begin are distinguished from the others: compilation, lazy loading,
-// choice of algorithms, caches and allocators.
+// Which steps at a program's begin are warm-up steps: compilation, lazy loading, choice of
+// algorithms, caches and allocators.
 //
 // Context:  cli
 // Owns:     nothing
@@ -20,10 +20,10 @@ namespace gpuprof::report {
 /// window the first recorded step is one as any other.
 bool is_first_program_step(const model::Step& step);
 
-/// How many of the steps at the begin stand apart: the first, and those directly after it, as long
-/// as each takes kWarmUpTimes what the later half takes in the middle (kWarmUpFactorFewSteps where
-/// there are few) and more than nine of ten of these. At most a third of all; of two steps the
-/// first.
+/// How many of the steps at the begin are warm-up steps: the first, and those directly after it, as
+/// long as each takes kWarmUpFactor times what the later half takes in the middle
+/// (kWarmUpFactorFewSteps where there are few) and more than nine of ten of these. At most a third
+/// of all; of two steps the first.
 ///
 /// @param lengths Of all steps recorded, in order, the program's first one in front.
 std::size_t count_warm_up_steps(std::span<const std::uint64_t> lengths);

@@ -4,7 +4,7 @@
 //
 // Context:  cli
 // Owns:     nothing
-// Promises: a time holds a condition about its change only if it changed beyond noise
+// Promises: a condition about the change of a time holds only if the change is significant
 // Not here: metrics by step (metrics.hpp)
 #pragma once
 

@@ -18,7 +18,7 @@
 
 namespace gpuprof::report::diff {
 
-/// One of the two, with its processes chosen and its windows settled.
+/// One of the two, with its processes selected and its windows finalised.
 struct DiffInput {
   const spool::SessionView& session;
   const std::vector<model::Window>& windows;

@@ -6,7 +6,8 @@
 // Owns:     nothing
 // Promises: the figures of diff_json.cpp; the size of the page is bounded whatever the number of
 //           names; names of the programs are data in it, never markup
-// Not here: its file (page/page_file.hpp), how it looks (page/web), the figures (diff/diff.hpp)
+// Not here: its file (page/page_file.hpp), how it looks (page/web), the figures
+//           (diff/data/diff.hpp)
 #pragma once
 
 #include <cstdint>

@@ -36,14 +36,14 @@ void write_curve(PageJson& json, const StepProfile& profile) {
   json.end_array().end_object();
 }
 
-/// @param what Of those for which there is no component.
-void write_list(DiffSectionContext& part, const std::vector<CheckResult>& findings,
+/// @param what Of those for which there is no room.
+void write_list(DiffSectionContext& part, const std::vector<Finding>& findings,
                 std::string_view what) {
   PageJson& json = part.json;
   const std::size_t shown = std::min(findings.size(), part.rows);
   json.array();
   for (std::size_t i = 0; i < shown; ++i) {
-    const CheckResult& finding = findings[i];
+    const Finding& finding = findings[i];
     json.object().key("what").text(finding.subject).key("name").text(finding.name);
     json.key("change").text(finding.change).key("more").flag(finding.is_increase);
     json.key("sentence").text(finding.message).key("details").texts(finding.details);

@@ -37,7 +37,7 @@ class Columns {
 
 /// What ran, where, and who says so.
 ///
-/// @param told told(row): a const Told&
+/// @param reported  reported(row): a const HostActivity&
 template <typename Row, typename Get>
 void add_activity_columns(Columns<Row>& c, Get reported) {
   c.add("doing", "Doing", Unit::kText,

@@ -83,11 +83,11 @@ std::string steps(const ProcessReport& a, std::size_t width) {
     text += "Time      no step was recorded: this is the whole recording, " +
             format_time(s.length.mean_ns) + "\n";
   } else {
-    text += fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n",
-                        s.is_counted, s.steps.size(), format_time(s.length.mean_ns),
-                        format_time(s.length.p50_ns), format_time(s.length.p90_ns),
-                        format_time(s.length.p99_ns),
-                        format_time(static_cast<double>(s.length.max_ns)));
+    text +=
+        fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n", s.counted,
+                    s.steps.size(), format_time(s.length.mean_ns), format_time(s.length.p50_ns),
+                    format_time(s.length.p90_ns), format_time(s.length.p99_ns),
+                    format_time(static_cast<double>(s.length.max_ns)));
     text += warm_up_text(s);
   }
   const std::size_t bar = width > 60 ? std::min<std::size_t>(40, width - 50) : 10;
@@ -205,8 +205,8 @@ std::string ranks(const Report& report, std::size_t width) {
     const auto mean = [&](Category c) { return a.steps.mean_ns[static_cast<std::size_t>(c)]; };
     table.rows.push_back(
         {a.meta.rank < 0 ? std::string("-") : std::to_string(a.meta.rank), count_cell(a.meta.pid),
-         count_cell(a.steps.is_counted), a.steps.length.mean_ns, busy,
-         mean(Category::kCommunication), mean(Category::kDataLoader),
+         count_cell(a.steps.counted), a.steps.length.mean_ns, busy, mean(Category::kCommunication),
+         mean(Category::kDataLoader),
          support::escape_control_characters(a.meta.command.empty() ? a.meta.program
                                                                    : a.meta.command)});
   }

@@ -142,7 +142,7 @@ support::Result<void> select_columns(Table& table, const std::vector<std::string
     GPUPROF_TRY(column, find_column(table, key));
     from.push_back(column);
     selected.columns.push_back(table.columns[column]);
-    selected.columns.back().format_cell = true;
+    selected.columns.back().shown = true;
   }
   for (const auto& row : table.rows) {
     auto& made = selected.rows.emplace_back();
@@ -155,7 +155,7 @@ support::Result<void> select_columns(Table& table, const std::vector<std::string
 std::string format_table(const Table& table, std::size_t row_limit, std::size_t width) {
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (table.columns[i].format_cell) columns.push_back(i);
+    if (table.columns[i].shown) columns.push_back(i);
   const std::size_t count = std::min(row_limit, table.rows.size());
   std::vector<std::vector<std::string>> cells(count);
   std::vector<std::size_t> widths;

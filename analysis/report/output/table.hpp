@@ -23,7 +23,7 @@ enum class Unit : std::uint8_t { kText, kCount, kNs, kBytes, kPercent, kNumber }
 struct Column {
   std::string key, title;
   Unit unit = Unit::kText;
-  bool format_cell = true;  // in text, where the person names no columns
+  bool shown = true;  // in text, where the person names no columns
 };
 
 /// The last: not known.

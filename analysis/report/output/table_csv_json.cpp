@@ -85,7 +85,7 @@ void write_meta(support::JsonWriter& json, const Meta& meta) {
 void write_steps(support::JsonWriter& json, const Steps& steps) {
   json.key("step_summary").begin_object();
   json.member("steps", std::uint64_t{steps.steps.size()});
-  json.member("kept", std::uint64_t{steps.is_counted});
+  json.member("kept", std::uint64_t{steps.counted});
   json.member("made_up", steps.is_synthetic);
   json.member("warm_up", std::uint64_t{steps.warm_up});
   json.member("source", std::string_view(steps.source));

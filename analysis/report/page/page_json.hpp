@@ -64,7 +64,7 @@ class PageJson {
   rapidjson::Writer<rapidjson::StringBuffer> writer_{buffer_};
 };
 
-/// Of a table: how a value of a unit is shown is reported in docs/report-page.md.
+/// Of a table: docs/report-page.md describes how a value of each unit is shown.
 struct PageColumn {
   std::string_view key, title, unit;
 };

@@ -115,7 +115,7 @@ void write_steps(SectionContext& part) {
   json.object().key("count").number(
       static_cast<std::uint64_t>(steps.is_synthetic ? 0 : steps.steps.size()));
   json.key("kept")
-      .number(static_cast<std::uint64_t>(steps.is_counted))
+      .number(static_cast<std::uint64_t>(steps.counted))
       .key("made_up")
       .flag(steps.is_synthetic);
   json.key("source").text(steps.source).key("where").text(where_of(steps.steps));

@@ -37,7 +37,7 @@ struct SliceEvent {
   std::int64_t start_ns = 0;  // from the beginning of the slice; earlier: negative
   std::uint64_t length_ns = 0;
   std::uint32_t track = 0, row = 0;
-  std::uint32_t name = 0, detail = 0;  // in Timeline::strings; detail 0: none
+  std::uint32_t name = 0, detail = 0;  // in PageTimeline::strings; detail 0: none
   std::uint32_t flow = 0;              // equal for a call and what it launched; 0: none
   SliceKind kind = SliceKind::kOperator;
 };

@@ -24,7 +24,7 @@ struct StepThreadOp {
   std::uint64_t wait_ns = 0;   // of it, in calls that wait for a GPU
   std::uint32_t wait_ops = 0;  // how many such calls
   std::int64_t sequence = -1;
-  std::uint32_t name = 0, inputs = 0, stack = 0;  // of Step thread; inputs: equal ids, equal inputs
+  std::uint32_t name = 0, inputs = 0, stack = 0;  // of StepThread; inputs: equal ids, equal inputs
   StepThreadOpKind kind = StepThreadOpKind::kPlain;
 };
 
@@ -70,9 +70,9 @@ struct CollectiveSpan {
 struct StepThread {
   std::vector<std::string> names{""};
   StackTable places;               // Python frames only
-  std::vector<TimedStep> steps;    // without those that stand apart
+  std::vector<TimedStep> steps;    // without warm-up steps
   std::vector<TimedStep> warm_up;  // the program's first ones, where they are slow
-                                   // (aggregation/count_warm_up_steps.hpp)
+                                   // (aggregation/warm_up_steps.hpp)
   std::vector<StepThreadOp> ops;
   std::vector<GpuWait> waits;
   std::vector<ThreadSample> samples;

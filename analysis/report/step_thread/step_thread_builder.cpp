@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From shown events to the step thread of the thread that steps.
+// From resolved events to the StepThread of the thread that steps.
 //
 // Context:  cli
 #include "analysis/report/step_thread/step_thread_builder.hpp"

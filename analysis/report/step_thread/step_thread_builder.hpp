@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers a Step thread from what a file shows.
+// Builds a StepThread from resolved events.
 //
 // Context:  cli
-// Owns:     the step thread until finish()
+// Owns:     the StepThread until finish()
 // Promises: memory grows with outermost operators, blocks and samples of one thread, not with
-// events Not here: what rules make of it
+//           events
+// Not here: what rules make of it
 #pragma once
 
 #include <optional>
@@ -39,7 +40,7 @@ class StepThreadBuilder final : public exporter::ResolvedSink {
   void on(const exporter::ResolvedOverhead& e) override;
   void on(const model::Allocation& e) override;
 
-  /// @param warm_up How many steps in front stand apart.
+  /// @param warm_up How many steps in front are warm-up steps.
   StepThread finish(std::size_t warm_up = 0);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who lies in whom, and who launched what.
+// Links the events of a timeline: parents, owners and launches.
 //
 // Context:  cli
 // Owns:     nothing

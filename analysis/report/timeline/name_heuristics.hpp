@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the names of devices' libraries tell (beside gpu_tables.hpp).
+// Classifies kernels, operators and calls by their names (beside gpu_tables.hpp).
 //
 // Context:  any
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hands what is shown to two at once, so that one replay serves both.
+// Hands resolved events to two sinks at once, so that one replay serves both.
 //
 // Context:  cli
 // Owns:     nothing

@@ -160,8 +160,7 @@ struct Timeline {
   std::uint32_t window = 0;
   std::vector<model::Step> steps;
   std::vector<std::string> step_places;
-  std::size_t warm_up =
-      0;  // steps in front that stand apart from the others (aggregation/count_warm_up_steps.hpp)
+  std::size_t warm_up = 0;  // warm-up steps in front (aggregation/warm_up_steps.hpp)
   std::uint64_t first_ns = ~0ULL, last_ns = 0;  // of events
   std::vector<std::uint32_t> threads;           // tids
   std::vector<HostEvent> host;
@@ -178,7 +177,7 @@ struct Timeline {
   /// Of one window; what comes later is counted and said.
   static constexpr std::size_t kMaxEvents = 50'000'000;
 
-  // Of host events, filled by link():
+  // Of host events, filled by link_events():
   /// The innermost stack known: its own, of those around it, or of the operator it is the backward
   /// of.
   std::vector<StackRef> stacks;

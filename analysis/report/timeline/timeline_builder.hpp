@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a timeline of what is shown of a window: the rows of the host and of the GPU.
+// Makes a timeline from the resolved events of a window: the rows of the host and of the GPU.
 //
 // Context:  cli
 // Owns:     the numbers of this window's texts, stacks and keys in the dictionary
@@ -38,7 +38,7 @@ class IdCache {
   std::vector<std::uint32_t> values_;
 };
 
-/// Puts what is shown of one window into a timeline.
+/// Puts the resolved events of one window into a timeline.
 class TimelineBuilder final : public exporter::ResolvedSink {
  public:
   TimelineBuilder(exporter::EventResolver& shown, const ProcessReportOptions& options,

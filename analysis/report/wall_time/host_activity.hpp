@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stack or an operator does: importing, saving, evaluating, …
+// Classifies a stack or an operator by what it does: importing, saving, evaluating, …
 //
 // Context:  cli
 // Owns:     nothing

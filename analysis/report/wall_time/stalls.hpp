@@ -14,7 +14,7 @@
 
 namespace gpuprof::report {
 
-/// Steps beyond the median by as much as that again, by kSpreads times the usual spread and by
+/// Steps beyond the median by as much as that again, by kStallSpreads times the usual spread and by
 /// kMinStallNs. Where more than a third of all is so long there is no usual step, and no stall.
 inline constexpr double kStallSpreads = 6;
 inline constexpr std::uint64_t kMinStallNs = 2'000'000;

@@ -175,7 +175,7 @@ FrameId TimeAttributor::line_of_lock_holder(std::uint64_t start_ns, std::uint64_
 
 /// Time in which the thread waits for the interpreter's lock counts for the line of the thread that
 /// has it.
-bool TimeAttributor::add_lock(Attribution& attribute_interval, std::uint64_t start_ns,
+bool TimeAttributor::add_lock(Attribution& attribution, std::uint64_t start_ns,
                               std::uint64_t end_ns, bool wanted) {
   const FrameId other = line_of_lock_holder(start_ns, end_ns);
   if (!wanted) {
@@ -192,11 +192,11 @@ bool TimeAttributor::add_lock(Attribution& attribute_interval, std::uint64_t sta
   bit.seen = bit.gap = true;
   bit.ns = bit.weight_ns = end_ns - start_ns;
   if (other != 0) bit.chain = chain_id({{other, 0}});
-  attribute_interval.bits.push_back(bit);
+  attribution.bits.push_back(bit);
   return true;
 }
 
-bool TimeAttributor::add_samples(Attribution& attribute_interval, const StepThreadOp* op,
+bool TimeAttributor::add_samples(Attribution& attribution, const StepThreadOp* op,
                                  std::uint64_t since_ns, std::uint64_t start_ns,
                                  std::uint64_t end_ns) {
   auto first = first_from(step_thread_.samples, start_ns);
@@ -212,13 +212,13 @@ bool TimeAttributor::add_samples(Attribution& attribute_interval, const StepThre
     if (first->ts_ns + first->weight_ns < start_ns + (end_ns - start_ns) / 2) return false;
     ++(first->waits_for_gil ? wanted : asleep);
   }
-  if (wanted > asleep && add_lock(attribute_interval, start_ns, end_ns, true)) return true;
-  distribute(attribute_interval, op, std::span(first, last), end_ns - start_ns);
+  if (wanted > asleep && add_lock(attribution, start_ns, end_ns, true)) return true;
+  distribute(attribution, op, std::span(first, last), end_ns - start_ns);
   return true;
 }
 
 /// Deals `ns` out among samples, by what they weigh.
-void TimeAttributor::distribute(Attribution& attribute_interval, const StepThreadOp* op,
+void TimeAttributor::distribute(Attribution& attribution, const StepThreadOp* op,
                                 std::span<const ThreadSample> samples, std::uint64_t ns) {
   double weights = 0;
   const auto weight = [](const ThreadSample& s) {
@@ -247,18 +247,18 @@ void TimeAttributor::distribute(Attribution& attribute_interval, const StepThrea
     bit.ns = i + 1 == samples.size() ? left : std::min(left, share);
     left -= bit.ns;
     bit.weight_ns = samples[i].weight_ns;
-    attribute_interval.bits.push_back(bit);
+    attribution.bits.push_back(bit);
   }
 }
 
-void TimeAttributor::add_op(Attribution& attribute_interval, std::size_t i, std::uint64_t start_ns,
+void TimeAttributor::add_op(Attribution& attribution, std::size_t i, std::uint64_t start_ns,
                             std::uint64_t end_ns) {
   const StepThreadOp& op = step_thread_.ops[i];
   if (end_ns - start_ns >= kSampledOpNs) {
     if (op.wait_ns * 2 < end_ns - start_ns &&
-        add_samples(attribute_interval, &op, op.start_ns, start_ns, end_ns))
+        add_samples(attribution, &op, op.start_ns, start_ns, end_ns))
       return;
-    if (op.wait_ns == 0 && add_lock(attribute_interval, start_ns, end_ns, false)) return;
+    if (op.wait_ns == 0 && add_lock(attribution, start_ns, end_ns, false)) return;
   }
   const StackInfo reported = of(op.stack);
   TimeShare bit;
@@ -272,15 +272,15 @@ void TimeAttributor::add_op(Attribution& attribute_interval, std::size_t i, std:
   bit.sequenced = has_sequence_number(op);
   bit.ns = end_ns - start_ns;
   bit.ops = 1;
-  attribute_interval.bits.push_back(bit);
+  attribution.bits.push_back(bit);
 }
 
-void TimeAttributor::add_gap(Attribution& attribute_interval, std::size_t next,
-                             std::uint64_t start_ns, std::uint64_t end_ns) {
+void TimeAttributor::add_gap(Attribution& attribution, std::size_t next, std::uint64_t start_ns,
+                             std::uint64_t end_ns) {
   if (end_ns - start_ns >= kSampledGapNs) {
     const std::uint64_t since_ns = next == 0 ? 0 : step_thread_.ops[next - 1].end_ns;
-    if (add_samples(attribute_interval, nullptr, since_ns, start_ns, end_ns)) return;
-    if (add_lock(attribute_interval, start_ns, end_ns, false)) return;
+    if (add_samples(attribution, nullptr, since_ns, start_ns, end_ns)) return;
+    if (add_lock(attribution, start_ns, end_ns, false)) return;
   }
   TimeShare bit;
   bit.gap = true;
@@ -297,25 +297,24 @@ void TimeAttributor::add_gap(Attribution& attribute_interval, std::size_t next,
     bit.chain = gap_chain(step_thread_.ops[next - 1].stack, step_thread_.ops[next].stack);
     bit.doing = bit.chain == 0 ? HostActivityKind::kUnknown : HostActivityKind::kUserCode;
   }
-  attribute_interval.bits.push_back(bit);
+  attribution.bits.push_back(bit);
 }
 
 Attribution TimeAttributor::attribute_interval(std::uint64_t start_ns, std::uint64_t end_ns) {
-  Attribution attribute_interval;
-  attribute_interval.ns = end_ns - start_ns;
+  Attribution attribution;
+  attribution.ns = end_ns - start_ns;
   std::uint64_t at = start_ns;
   auto op = first_ending_after(step_thread_.ops, start_ns);
   for (; op != step_thread_.ops.end() && op->start_ns < end_ns; ++op) {
     const auto i = static_cast<std::size_t>(op - step_thread_.ops.begin());
-    if (op->start_ns > at) add_gap(attribute_interval, i, at, op->start_ns);
+    if (op->start_ns > at) add_gap(attribution, i, at, op->start_ns);
     const std::uint64_t from = std::max(at, op->start_ns), until = std::min(op->end_ns, end_ns);
-    if (until > from) add_op(attribute_interval, i, from, until);
+    if (until > from) add_op(attribution, i, from, until);
     at = std::max(at, until);
   }
   if (at < end_ns)
-    add_gap(attribute_interval, static_cast<std::size_t>(op - step_thread_.ops.begin()), at,
-            end_ns);
-  return attribute_interval;
+    add_gap(attribution, static_cast<std::size_t>(op - step_thread_.ops.begin()), at, end_ns);
+  return attribution;
 }
 
 }  // namespace gpuprof::report

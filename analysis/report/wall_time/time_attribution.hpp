@@ -5,7 +5,7 @@
 //
 // Context:  cli
 // Owns:     chains of the program's own frames, each once
-// Promises: what is notified of a stretch adds up to its length
+// Promises: what is reported of a stretch adds up to its length
 // Not here: which stretches are worth it (wall_time.cpp, stalls.cpp)
 #pragma once
 
@@ -33,9 +33,9 @@ using UserFrames = std::vector<LineKey>;
 
 /// A part of a stretch, of one kind at one place.
 struct TimeShare {
-  std::uint32_t chain = 0;  // of Explainer
+  std::uint32_t chain = 0;  // of TimeAttributor
   HostActivityKind doing = HostActivityKind::kUnknown;
-  std::uint32_t name = 0;  // of Step thread: operator, call
+  std::uint32_t name = 0;  // of StepThread: operator, call
   FrameId callee = 0;      // the frame called by the innermost one of the chain; 0: none
   bool seen = false;       // by a sample, or it is an operator
   bool gap = false;        // no operator ran
@@ -74,19 +74,19 @@ class TimeAttributor {
   const StackInfo& of(std::uint32_t stack);
   std::uint32_t chain_id(UserFrames chain);
   std::uint32_t gap_chain(std::uint32_t before, std::uint32_t after);
-  void add_op(Attribution& attribute_interval, std::size_t op, std::uint64_t start_ns,
+  void add_op(Attribution& attribution, std::size_t op, std::uint64_t start_ns,
               std::uint64_t end_ns);
-  void add_gap(Attribution& attribute_interval, std::size_t next_op, std::uint64_t start_ns,
+  void add_gap(Attribution& attribution, std::size_t next_op, std::uint64_t start_ns,
                std::uint64_t end_ns);
   std::size_t loop_index(const UserFrames& chain) const;
-  void distribute(Attribution& attribute_interval, const advice::StepThreadOp* op,
+  void distribute(Attribution& attribution, const advice::StepThreadOp* op,
                   std::span<const advice::ThreadSample> samples, std::uint64_t ns);
   /// Deals a segment out among the samples in it. False: there are none.
   ///
   /// @param since_ns Begin of the operator or gap that the segment is cut from.
-  bool add_samples(Attribution& attribute_interval, const advice::StepThreadOp* op,
-                   std::uint64_t since_ns, std::uint64_t start_ns, std::uint64_t end_ns);
-  bool add_lock(Attribution& attribute_interval, std::uint64_t start_ns, std::uint64_t end_ns,
+  bool add_samples(Attribution& attribution, const advice::StepThreadOp* op, std::uint64_t since_ns,
+                   std::uint64_t start_ns, std::uint64_t end_ns);
+  bool add_lock(Attribution& attribution, std::uint64_t start_ns, std::uint64_t end_ns,
                 bool wanted);
   FrameId line_of_lock_holder(std::uint64_t start_ns, std::uint64_t end_ns) const;
 
@@ -101,15 +101,15 @@ class TimeAttributor {
   std::unordered_map<std::uint64_t, std::uint32_t> gaps_;
 };
 
-/// Adds up looks at stretches, by line.
+/// Adds up attributions of stretches, by line.
 class LineAggregator {
  public:
   LineAggregator(TimeAttributor& explainer, WallPhase part) : e_(explainer), part_(part) {}
 
-  /// All of a look, for the step or pause `label`.
-  void add(const Attribution& attribute_interval, std::uint64_t label);
-  /// Of a look what counts for `home`, `ns` of it.
-  void add(const Attribution& attribute_interval, const LineKey& loop_line, std::uint64_t ns,
+  /// All of an attribution, for the step or pause `label`.
+  void add(const Attribution& attribution, std::uint64_t label);
+  /// The part of an attribution that counts for `loop_line`, `ns` of it.
+  void add(const Attribution& attribution, const LineKey& loop_line, std::uint64_t ns,
            std::uint64_t label);
   /// Time of which nothing is known.
   void add_unknown(std::uint64_t ns, std::uint64_t label);

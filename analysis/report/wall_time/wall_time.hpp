@@ -8,7 +8,7 @@
 // Promises: the rows add up to what was recorded, to the nanosecond; of steps to what the table of
 //           steps holds
 // Not here: how a stretch of time finds its line (time_attribution.hpp), steps that stall
-// (stalls.hpp)
+//           (stalls.hpp)
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class WallPhase : std::uint8_t {
   kStart,               // before the first step
   kWarmUp,              // the program's first steps, which take longer than the others
   kSteps,               // those that count
-  kTruncated,           // the last ones, torn by the recording's end
+  kTruncated,           // the last ones, incomplete at the recording's end
   kBetween,             // steps
   kEnd,                 // after the last step
   kWindowWithoutSteps,  // windows without a step, where others have some

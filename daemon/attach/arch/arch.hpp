@@ -31,7 +31,7 @@ inline constexpr std::uint16_t kElfMachine = EM_AARCH64;
 #error "attach knows x86-64 and aarch64"
 #endif
 
-/// Parts of a microsecond in Block::wait_part.
+/// Parts of a microsecond in StubData::wait_part.
 extern const std::int64_t kWaitPartsPerUs;
 /// Length of a breakpoint of perf's.
 extern const std::uint64_t kBreakpointBytes;
@@ -92,7 +92,7 @@ Frame frame_below(const Saved& saved, const Gadgets& gadgets);
 /// The thread will make one system call and then become what `frame` says.
 bool set_call(pid_t tid, const Saved& saved, const Gadgets& gadgets, const Frame& frame,
               long number, const std::array<std::uint64_t, 6>& arguments);
-/// The thread will run our instructions at `code` with `block` (see block.hpp).
+/// The thread will run our instructions at `code` with `block` (see stub_data.hpp).
 bool set_start(pid_t tid, const Saved& saved, std::uint64_t code, std::uint64_t stack,
                std::uint64_t block);
 

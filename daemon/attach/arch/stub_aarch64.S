@@ -5,7 +5,7 @@
  * Context:  data of ours; code of someone else's thread, all signals but faults blocked
  * Promises: as stub_x86_64.S, whose remarks hold here; never run so far
  *
- * In: x19 = Block (block.hpp names the offsets), sp = 16-aligned top of the scratch stack.
+ * In: x19 = StubData (stub_data.hpp names the offsets), sp = 16-aligned top of the scratch stack.
  */
 #define STATE 0
 #define GO 8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What our instructions in the process work on, written by us before they start.
+// The data of our instructions in the process (stub_*.S), written by us before they start.
 //
 // Context:  daemon | cli
 // Owns:     nothing

@@ -6,7 +6,7 @@
  * Promises: position independent; ends alone, whether or not anybody traces it: everything it
  *           changes is put back by the frame or here (errno)
  *
- * In: rbx = Block (block.hpp names the offsets), rsp = 16-aligned top of the scratch stack.
+ * In: rbx = StubData (stub_data.hpp names the offsets), rsp = 16-aligned top of the scratch stack.
  */
 #define STATE 0
 #define GO 8

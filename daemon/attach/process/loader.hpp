@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far GNU's loader has come in a process: what a program lacks while it works is on its way.
+// Whether GNU's loader is still loading a process's libraries: what is missing may come then.
 //
 // Context:  daemon | cli
 // Owns:     nothing
@@ -24,7 +24,7 @@ struct ProgramFile {
 };
 ProgramFile program_file(pid_t pid);
 
-/// Whether the loader brings libraries right now: those of a program that has just been started, or
+/// Whether the loader loads libraries right now: those of a program that has just been started, or
 /// of a dlopen. True as well where the program asks for it and the kernel has not brought it
 /// completely; false for other loaders.
 bool is_loader_busy(const Maps& maps, const ProgramFile& program, const MemoryReader& reader);

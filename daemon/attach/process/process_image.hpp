@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must be known of a process before one of its threads is stopped.
+// Collects what injection needs to know of a process before one of its threads is stopped.
 //
 // Context:  daemon | cli
 // Owns:     the way into its memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a stopped thread may call dlopen where it stands.
+// Whether a stopped thread may call dlopen at its present program counter.
 //
 // Context:  daemon | cli
 // Owns:     the address ranges that matter, found before anything is stopped

@@ -23,7 +23,7 @@
 namespace gpuprof::attach {
 
 /// True: it has been at `address` a moment ago and stands still. False: it does not get there in
-/// time; it stands still where it is, or cannot be stopped (Tracee::stands). A breakpoint that
+/// time; it stands still where it is, or cannot be stopped (Tracee::is_stopped). A breakpoint that
 /// would end the process after us is taken back first, for which a minute is waited besides.
 bool step_out(Tracee& tracee, std::uint64_t address, std::uint64_t until_ns,
               const std::function<void(Phase)>& passed);

@@ -19,7 +19,7 @@ namespace gpuprof::attach {
 namespace {
 
 constexpr timespec kPause{0, 50'000};  // where there is no timer
-// Nobody is reported that a thread is gone because another one of its process made an exec.
+// Nobody is told that a thread is gone because another one of its process made an exec.
 constexpr std::uint64_t kRepollNs = 50'000'000;
 
 }  // namespace

@@ -3,7 +3,7 @@
 // One thread of another process, traced: seized, interrupted, let run, detached.
 //
 // Context:  daemon | cli; all calls by one thread, whose end releases what it still traces
-// Owns:     the tie of tracer and thread
+// Owns:     the ptrace attachment
 // Promises: no wait without a deadline; the process is never ended with us
 // Not here: registers and frames (arch.hpp)
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace gpuprof::attach {
 
-/// Why a traced thread stands still, or that it does not.
+/// Why a traced thread is stopped, or that it is not.
 enum class StopReason {
   kNone,     // it still runs: the time is over
   kGone,     // it ended

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many nanoseconds of CLOCK_MONOTONIC one tick of another clock is, from readings of both.
+// The rate of another clock in nanoseconds of CLOCK_MONOTONIC per tick, fitted through snapshots.
 //
 // Context:  daemon (ingest thread)
 // Owns:     a few readings of the last seconds

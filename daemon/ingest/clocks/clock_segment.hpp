@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One clock of CUPTI's records for as long as it ran without a step.
+// A period in which the clock of CUPTI's records ran without a step.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the pieces of its conversion
-// Promises: within an clock segment times keep their order but for a few nanoseconds where a piece
-// begins;
-//           a duration is the rate times its ticks; bounded
+// Promises: within a clock segment times keep their order but for a few nanoseconds where a piece
+//           begins; a duration is the rate times its ticks; bounded
 // Not here: which clock segment a record belongs to (clock_tracker.hpp)
 #pragma once
 
@@ -36,7 +35,7 @@ ClockSource classify_clock(const wire::ClockSync& sync);
 
 class ClockSegment {
  public:
-  /// @param place  readings that came before its first.
+  /// @param first_reading  readings that came before its first.
   ClockSegment(ClockSource source, const wire::ClockSync& first, std::uint32_t first_reading);
   /// CLOCK_REALTIME of a process that has not said a reading yet.
   static ClockSegment seeded(std::uint64_t mono_ns, std::uint64_t real_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the clock of CUPTI's records to CLOCK_MONOTONIC, clock segment by clock segment.
+// Converts times of CUPTI's records to CLOCK_MONOTONIC, clock segment by clock segment.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the readings of one process

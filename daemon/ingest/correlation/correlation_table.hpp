@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which thread, range and stack a correlation id stands for.
+// The launches of a process by correlation id: thread, range and stack of each.
 //
 // Context:  daemon (ingest thread)
 // Owns:     a table of the latest launches, allocated in pieces as ids come

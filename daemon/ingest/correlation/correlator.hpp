@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host calls and GPU work meet the launch they belong to.
+// Finds the launch of each host call and each piece of GPU work.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the records that wait
@@ -10,8 +10,7 @@
 //           outer one; a call without a launch belongs to what its thread was in by then; records
 //           with bad times are counted and never go out
 // Not here: the launches (correlation_table.hpp), what threads were in (range_history.hpp), the
-// clocks
-//           (clock_tracker.hpp)
+//           clocks (clock_tracker.hpp)
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What CUPTI was asked for, held against what it gives: launches that callbacks saw, records of
-// their calls, records of what they ran. A source that was switched on and delivers nothing is
+// Compares what CUPTI must deliver with what it delivers: launches seen by callbacks, records of
+// their calls, records of their GPU work. A source that is switched on and delivers nothing is
 // silent.
 //
 // Context:  daemon (ingest thread)
@@ -24,7 +24,7 @@ inline constexpr std::size_t kCuptiSources = 3;
 
 class DeliveryMonitor {
  public:
-  /// Recording went off then: what is launched later begins anew, and may be notified of before
+  /// Recording went off then: what is launched later begins anew, and may be reported before
   /// this.
   void ended(std::uint64_t ts_ns) { ended_ns_ = ts_ns; }
   /// What was launched until then is expected of nobody: another profiler had CUPTI.

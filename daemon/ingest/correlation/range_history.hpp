@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which range or operator each thread was in at a time that is not long ago: for calls that were
-// recorded without a callback of ours at their begin.
+// The range or operator that each thread was in at a recent time: the owner of calls that were
+// recorded without a callback.
 //
 // Context:  daemon (ingest thread)
 // Owns:     up to kMaxOfAll turns of all threads (8 MiB, and as much again that is reserved),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What follows the body of a PyCodeDef.
+// Parses the strings behind the body of a PyCodeDef record: file, name and line table.
 //
 // Context:  daemon (ingest thread); pure
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is not the program's own work, told by the Python code that runs it.
+// Recognizes Python code that is not the program's own work: data loader and compiler workers, FX.
 //
 // Context:  daemon (ingest thread); pure
 // Owns:     nothing

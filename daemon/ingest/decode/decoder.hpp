@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the ring buffers of one segment: bytes nobody vouches for in, typed records out.
+// Reads the ring buffers of one segment: untrusted bytes in, typed records out.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the read positions of all ring buffers and one scratch frame
 // Promises: one call of drain() takes at most what was published when it looked at a ring buffer,
-// so a
-//           target that never stops writing cannot hold the daemon; a ring buffer whose bytes make
-//           no sense is given up and counted, the others go on
+//           so a target that never stops writing cannot hold the daemon; a ring buffer whose bytes
+//           make no sense is given up and counted, the others go on
 // Not here: what records mean (assembler.hpp)
 #pragma once
 
@@ -44,9 +43,9 @@ class Decoder {
  public:
   explicit Decoder(const SharedSegment& segment);
 
-  /// Takes everything published, calls `sink.on(ring buffer, record, tail)` for each record in the
-  /// order of its ring buffer, and frees retired ring buffers that are empty, where the sink has it
-  /// after `sink.on_ring_retired(ring buffer, dropped)`.
+  /// Takes everything published, calls `sink.on(ring, record, tail)` for each record in the order
+  /// of its ring buffer, and frees retired ring buffers that are empty, after calling
+  /// `sink.on_ring_retired(ring, dropped)` where the sink has that.
   ///
   /// @return Records taken.
   template <typename Sink>
@@ -63,8 +62,8 @@ class Decoder {
   /// How full the fullest ring buffer was when the last drain came to it, 0 to 100.
   std::uint64_t fullest_percent() const { return fullest_percent_; }
 
-  /// Calls `sink.on_ring_dropped(ring buffer, count)` with what each ring buffer in use says it
-  /// dropped, ever.
+  /// Calls `sink.on_ring_dropped(ring, count)` with what each ring buffer in use says it dropped,
+  /// ever.
   template <typename Sink>
   void report_drops(Sink& sink) const {
     for (const Slot& slot : rings_)

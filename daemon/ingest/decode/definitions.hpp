@@ -5,9 +5,9 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     a dictionary each
-// Promises: a definition reaches the sink before the first event that needs it, if that event
-//           asks settle() first
-// Not here: waiting for a late definition (pinned_module.hpp)
+// Promises: a definition reaches the sink before the first event that needs it, if resolve_string()
+//           etc. are called for that event first
+// Not here: waiting for a late definition (ranges/pending_events.hpp)
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 // Owns:     the map and one state byte per id
 // Promises: a dense id is given at the first mention and kept; bounded: beyond `most` every new
 //           id is answered with one common id, whose definition says so
-// Not here: what a definition holds (names.hpp)
+// Not here: what a definition holds (definitions.hpp)
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Dictionary {
     return known != 0 ? known : add(wire_id, State::kReferenced);
   }
 
-  /// Dense id to define now, or 0: it is defined already, or there is no component.
+  /// Dense id to define now, or 0: it is defined already, or there is no room.
   std::uint32_t define(std::uint64_t wire_id) {
     if (wire_id == 0) return 0;
     const std::uint32_t known = ids_.find(wire_id);

@@ -46,7 +46,7 @@ class LossCounters {
     totals_[reason] += count;
   }
 
-  /// Writes and forgets; times that no round() has bounded become `now_ns`.
+  /// Writes and forgets; times that no begin_round() has bounded become `now_ns`.
   void write(model::EventSink& sink, std::uint64_t now_ns) {
     for (const auto& [key, tally] : tallies_)
       sink.on(model::Loss{static_cast<std::uint32_t>(key.first), key.second, tally.count,

@@ -7,7 +7,7 @@
 // Promises: the memfd can neither grow nor shrink; no address or size is ever read back from the
 //           shared bytes: ring buffers are found by the layout alone
 // Not here: what the bytes mean (include/gpuprof/wire/segment.hpp), reading ring buffers
-// (decoder.hpp)
+//           (decoder.hpp)
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>

@@ -3,7 +3,7 @@
 // The target's own counters: what they say is lost, and what goes into the trace's metadata.
 //
 // Context:  daemon (ingest thread)
-// Owns:     the values of the last look; after keep() a copy of all
+// Owns:     the values of the last look; after take_snapshot() a copy of all
 // Promises: each counted loss is reported once; counters that go back are ignored
 // Not here: the counters (wire/segment.hpp)
 #pragma once
@@ -28,7 +28,7 @@ class StatsPoller {
   void take_snapshot();
   const wire::Stats& stats() const { return *stats_; }
 
-  /// Adds what was counted since the last call; call once in each of the book's rounds.
+  /// Adds what was counted since the last call; call once in each round of `losses`.
   void poll(LossCounters& losses);
 
   /// Every counter and state as facts "stats.NAME".

@@ -3,7 +3,7 @@
 // Where in the program a loop stands.
 //
 // Context:  daemon (ingest thread)
-// Owns:     what was notified of code objects, as far as kMaxBytes
+// Owns:     what the target sent of code objects, up to kMaxBytes
 // Promises: bounded
 #pragma once
 

@@ -275,7 +275,7 @@ void LoopRegistry::add_graph_replays(const RingInfo& ring, std::uint64_t ts_ns,
   replays_ += count;
   if (owner.enclosing_loops == nullptr) return;
   for (Loop* one : *owner.enclosing_loops) {
-    one->add_graph_replays += count;
+    one->graph_replays += count;
     one->last_op_ns = std::max(one->last_op_ns, ts_ns);
   }
 }

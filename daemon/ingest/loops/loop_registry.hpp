@@ -29,7 +29,7 @@ struct Iteration {
 };
 inline constexpr std::uint32_t kIterationWorked = 1u << 16;  // more than the loader's __next__
 inline constexpr std::uint32_t kIterationExited = 1u << 17;  // the loop was left after it
-inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator was notified of
+inline constexpr std::uint32_t kIterationSeen = 1u << 18;    // some operator in it was reported
 
 /// In LoopDef::flags: what runs inside is no work of the program.
 inline constexpr std::uint32_t kLoopIsSetup = 1u << 16;
@@ -50,7 +50,7 @@ struct Loop {
   std::uint64_t op_ns_after = 0;            // … at its newest operator
   std::uint64_t last_op_ns = 0;
   std::uint64_t backward = 0;            // nodes of autograd inside
-  std::uint64_t add_graph_replays = 0;   // launches of CUDA graphs inside
+  std::uint64_t graph_replays = 0;       // launches of CUDA graphs inside
   std::uint64_t optimizers = 0;          // that ran inside
   std::uint64_t outside_optimizers = 0;  // … outside, in a thread that had run the loop
   std::uint64_t capture_ns = 0;  // of the newest CUDA graph captured outside, in such a thread
@@ -84,7 +84,7 @@ class LoopRegistry {
 
   // Records, in the order of their ring buffer.
   void define(const wire::LoopDef& def);
-  /// Loops of this code object, told of before or after, have these flags besides their own.
+  /// Loops of this code object, reported before or after, have these flags besides their own.
   void add_code_flags(std::uint64_t code_id, std::uint32_t flags);
   void define(const RingInfo& ring, const wire::StackLoops& stack, const Tail& tail);
   void mark(const RingInfo& ring, const wire::LoopMark& mark);
@@ -96,8 +96,7 @@ class LoopRegistry {
   /// An Optimizer.step range, at the top or below. Before begins() of the same.
   void on_optimizer_step(const RingInfo& ring, const wire::OpBegin& op);
   void on_ring_lost(const RingInfo& ring);
-  /// No operators are notified of while steps are only counted: the thread is where StackLoops
-  /// said.
+  /// No operators are reported while steps are only counted: the thread is where StackLoops said.
   void set_position(const RingInfo& ring);
   /// The thread has launched so many CUDA graphs by then.
   void add_graph_replays(const RingInfo& ring, std::uint64_t ts_ns, std::uint64_t count);
@@ -112,7 +111,7 @@ class LoopRegistry {
     on_graph_captured(thread(ring), ts_ns);
   }
   bool is_capturing(const RingInfo& ring) { return thread(ring).capturing; }
-  /// No operator was notified of since the capture began. Where the thread is, the first one says.
+  /// No operator was reported since the capture began. Where the thread is, the first one says.
   bool capture_begins(const RingInfo& ring) { return thread(ring).capture_begins; }
   void captured_optimizer() { ++captured_optimizers_; }
 
@@ -129,7 +128,7 @@ class LoopRegistry {
   const std::vector<OptimizerEnd>& optimizer_ends() const { return optimizer_ends_; }
   std::uint64_t optimizers() const { return optimizers_; }
   /// Launches of CUDA graphs: all, and when the first of them was.
-  std::uint64_t add_graph_replays() const { return replays_; }
+  std::uint64_t graph_replays() const { return replays_; }
   std::uint64_t first_replay_ns() const { return first_replay_ns_; }
   /// Optimizers that ran into a graph.
   std::uint64_t captured_optimizers() const { return captured_optimizers_; }
@@ -142,7 +141,7 @@ class LoopRegistry {
   /// The newest of those in a loop.
   const Backward& last_backward() const { return last_backward_; }
   std::uint64_t operator_ns() const { return op_ns_; }
-  /// When the first operator or iteration was notified of; 0: none was.
+  /// When the first operator or iteration was reported; 0: none was.
   std::uint64_t first_ns() const { return first_ns_; }
   /// Grows with everything that could change a choice.
   std::uint64_t revision() const { return news_; }
@@ -177,7 +176,7 @@ class LoopRegistry {
   /// By stack, or by hash of the loops where no stacks are recorded.
   std::unordered_map<std::uint64_t, std::vector<Loop*>> stacks_;
   std::vector<Thread> threads_;      // by ring buffer
-  std::uint32_t main_ring_ = 0;      // the newest that told of an iteration
+  std::uint32_t main_ring_ = 0;      // the newest that reported an iteration
   std::uint32_t training_ring_ = 0;  // the ring buffer with most optimizers
   std::vector<OptimizerEnd> optimizer_ends_;
   std::uint64_t kept_ = 0;

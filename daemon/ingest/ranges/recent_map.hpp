@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     its entries
-// Promises: of the keys set last at least kMost are known, never more than twice as many
+// Promises: of the keys set last at least kMax are known, never more than twice as many
 #pragma once
 
 #include <cstddef>

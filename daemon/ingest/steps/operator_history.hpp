@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first top-level operators of a process, one after another: what steps are found by where no
-// loop tells of them.
+// The first top-level operators of a process, in order: steps are found by their repetition where
+// no loop is known.
 //
 // Context:  daemon (ingest thread)
-// Owns:     up to kMost operators
+// Owns:     up to kMaxOperators operators
 // Promises: bounded
 #pragma once
 

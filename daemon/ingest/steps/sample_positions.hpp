@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     Python frames of stacks, the newest samples of each thread
-// Promises: bounded; what cannot be reported is said to be unknown
+// Promises: bounded; what cannot be determined is reported as unknown
 // Not here: what follows for steps (step_boundaries.hpp)
 #pragma once
 

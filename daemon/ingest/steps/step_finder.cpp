@@ -48,7 +48,7 @@ void StepFinder::define(const wire::PyCodeDef& def, const Tail& tail) {
   const std::string_view file = file_of(def, tail);
   if (is_compiler_code(file)) registry_.add_code_flags(def.id, kLoopIsSetup);
   if (is_fx_interpreter_code(file)) registry_.add_code_flags(def.id, wire::kLoopInModule);
-  // A loop chosen while only counting: its code is notified of with the first stack recorded.
+  // A loop chosen while only counting: its code is sent with the first stack recorded.
   if (chose_loop() && !placed_ && def.id == selected_.loop->def.code_id) place(selected_);
 }
 

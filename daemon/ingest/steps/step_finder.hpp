@@ -6,7 +6,7 @@
 // Context:  daemon (ingest thread)
 // Owns:     what is known of loops, optimizers and operators until a choice is made
 // Promises: nothing is chosen before there is reason to; what was chosen is said; bounded
-// Not here: the rules (step_rules.hpp), numbers and ends (steps.hpp)
+// Not here: the rules (step_rules.hpp), numbers and ends (step_tracker.hpp)
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace gpuprof::ingest {
 
 class StepFinder {
  public:
-  /// Operators are recorded this long before less must do for a choice.
+  /// Operators are recorded this long before a choice is made from less evidence.
   static constexpr std::uint64_t kSearchNs = 5'000'000'000;
 
   StepFinder(StepTracker& steps, Definitions& names, model::EventSink& sink, StepListener* listener)
@@ -53,7 +53,7 @@ class StepFinder {
   void range_ended(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns) {
     if (chose_loop() && tid == tid_) steps_.spans().extend_by_range(begin_ns, end_ns);
   }
-  /// A step the target counted. Before Steps::add().
+  /// A step the target counted. Before StepTracker::add().
   void on_target_step(const RingInfo& ring, const wire::StepMark& mark);
   void ring_lost(const RingInfo& ring);
 
@@ -133,7 +133,7 @@ class StepFinder {
   OperatorHistory history_;
   std::unordered_map<std::uint64_t, NamedOperator> special_;  // names that mean something
 
-  StepChoice selected_;  // its `loop` is in book_
+  StepChoice selected_;  // its `loop` is in registry_
   bool placed_ = false;  // where that is is known
   std::string before_;   // what steps were before the choice
   wire::StepRule rule_ = wire::StepRule::kNone;

@@ -259,7 +259,7 @@ void StepFinder::choose_next(std::uint64_t now_ns, SearchPhase timeout) {
   const bool ended = timeout == SearchPhase::kEnded, same = selected_.with_optimizer;
   // Replays are short, and so may be what is left of the program; other trainings wait their turn.
   const SearchPhase of_updates =
-      ended && registry_.add_graph_replays() != 0 ? timeout : SearchPhase::kEarly;
+      ended && registry_.graph_replays() != 0 ? timeout : SearchPhase::kEarly;
   StepChoice choice;
   if (registry_.captured_optimizers() != 0 || !same) choice = loop_with_graphs(registry_, timeout);
   if (!choice) choice = loop_with_optimizer(registry_, of_updates);

@@ -157,7 +157,7 @@ StepChoice loop_with_optimizer(const LoopRegistry& registry, SearchPhase timeout
 }
 
 StepChoice loop_with_graphs(const LoopRegistry& registry, SearchPhase timeout) {
-  if (registry.add_graph_replays() < kMinIterations) return {};
+  if (registry.graph_replays() < kMinIterations) return {};
   const bool trains = registry.captured_optimizers() != 0;
   // Warm-up iterations, which a capture needs, come before the first replay. Where graphs hold no
   // optimizer they are a part of the step, or an inference behind a training.
@@ -166,7 +166,7 @@ StepChoice loop_with_graphs(const LoopRegistry& registry, SearchPhase timeout) {
   const Loop* selected = nullptr;
   for (const auto& [id, loop] : registry.loops()) {
     if (loop.in_module() || loop.count() < 2 ||
-        loop.add_graph_replays * 10 < registry.add_graph_replays() * 9)
+        loop.graph_replays * 10 < registry.graph_replays() * 9)
       continue;
     if (selected == nullptr || registry.is_inside(&loop, selected)) selected = &loop;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process's steps are looked for among.
+// Where a process's steps are searched: the step source and the loop that it names.
 //
 // Context:  daemon
 // Owns:     nothing

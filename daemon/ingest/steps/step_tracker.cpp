@@ -97,7 +97,7 @@ void StepTracker::apply(const Mark& mark) {
     return;
   }
   const std::uint64_t begin_ns = close_before(mark);
-  const bool add_found = mark.source == mark_source_;
+  const bool is_found = mark.source == mark_source_;
   const bool own = mark.source == static_cast<std::uint32_t>(wire::StepSource::kUser);
   report_gap(mark);
   open_ = true;
@@ -109,9 +109,9 @@ void StepTracker::apply(const Mark& mark) {
                          mark.number,
                          own ? mark.label : mark.number + 1,
                          mark.tid,
-                         add_found ? source_ : mark.source,
-                         add_found ? confidence_ : 100,
-                         add_found ? where_ : 0};
+                         is_found ? source_ : mark.source,
+                         is_found ? confidence_ : 100,
+                         is_found ? where_ : 0};
   if (listener_ != nullptr) listener_->step_began(mark.number, begin_ns, current_.label);
 }
 
@@ -128,7 +128,7 @@ std::uint64_t StepTracker::close_before(const Mark& mark) {
   return boundary.begin_ns;
 }
 
-// The target counts each step, also one whose mark found no component.
+// The target counts each step, also one whose mark found no room.
 void StepTracker::report_gap(const Mark& mark) {
   if (mark.number <= next_) return;
   constexpr std::uint64_t kMax = 1'000'000;  // more is no count of anything

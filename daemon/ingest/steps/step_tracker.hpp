@@ -72,7 +72,7 @@ class StepTracker {
   }
   /// A step that the target did not count itself. Marks that came before it come first.
   void add_found(const FoundStep& step);
-  /// Steps that were found too late to be notified of one by one keep their numbers.
+  /// Steps that were found too late to be reported one by one keep their numbers.
   void skip(std::uint64_t count) {
     offset_ += count;
     next_ += count;

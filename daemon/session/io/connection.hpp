@@ -5,8 +5,7 @@
 // Context:  daemon (ingest thread)
 // Owns:     the socket and what could not be sent yet
 // Promises: no call but flush_blocking blocks; a peer that does not read is given up after
-// kMaxQueued
-//           messages; a packet that does not parse is reported, never acted on
+//           kMaxQueued messages; a packet that does not parse is reported, never acted on
 // Not here: what messages mean (server.cpp, target.cpp, session.cpp)
 #pragma once
 

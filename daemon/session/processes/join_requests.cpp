@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kJoinTimeoutNs = 3'000'000'000;
 constexpr std::uint64_t kRetryPeriodNs = 4'000'000;
 
-/// The process that listens there is the one meant, and its user may be notified of us.
+/// The process that listens there is the one meant, and its user may learn of us.
 bool is(const Credentials& who, std::uint32_t pid) {
   const bool user = who.uid == ::getuid() || ::getuid() == 0;
   // 0: of a pid namespace that we do not see into.

@@ -27,7 +27,7 @@ class JoinRequests {
 
   JoinRequests(EventLoop& loop, Joined joined, Failed failed);
 
-  /// @param control socket    Path of its socket, or `@NAME`.
+  /// @param control_socket  Path of its socket, or `@NAME`.
   /// @param program support::exec_fingerprint() of the one that is meant; 0: what runs there now.
   /// @param address What forked children of it are to connect to.
   void begin(std::uint32_t pid, const std::string& control_socket, std::uint32_t flags,
@@ -36,7 +36,7 @@ class JoinRequests {
   /// Gives up what has not answered. Removes what is done.
   void tick(std::uint64_t now_ns);
 
-  /// Nobody else will be asked for.
+  /// No more processes will be named.
   void complete() { complete_ = true; }
   bool is_complete() const { return complete_; }
   bool pending() const { return !waiting_.empty(); }

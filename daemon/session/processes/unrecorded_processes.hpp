@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processes below the program that work and never said hello: told with the reason, as far as their
-// files and environments say it.
+// Descendants of the program that use CPU time and have not connected: reported with the reason, as
+// far as their files and environments tell it.
 //
 // Context:  daemon (ingest thread)
 // Owns:     nothing but what it saw

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When to record: a pure machine. Time and step marks in, a plan for the agents and closed
-// windows out.
+// When to record: a state machine without side effects. Time and step marks in, a plan for the
+// agents and closed windows out.
 //
 // Context:  daemon (ingest thread); no clock, no descriptor, no thread of its own
 // Owns:     nothing outside itself
-// Promises: the plan names borders as step numbers ahead of time; windows hold whole steps
+// Promises: the plan names boundaries as step numbers ahead of time; windows hold whole steps
 //           wherever steps are known; whatever differs from what was asked becomes a remark
 // Not here: telling agents, flushing, cutting files (session.hpp, schedule_steps.cpp)
 #pragma once
@@ -99,7 +99,7 @@ class Schedule {
   struct Interval {
     std::uint64_t on_ns, off_ns;
   };
-  /// One turn of the schedule, in steps or ns from its zero.
+  /// One cycle of the schedule, in steps or ns from its zero.
   struct Cycle {
     std::uint64_t on, active, end;  // warm-up begins; window begins; window ends
   };

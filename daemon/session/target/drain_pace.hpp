@@ -5,9 +5,8 @@
 // Context:  daemon (ingest thread)
 // Owns:     one number
 // Promises: at the rate of the last drain no ring buffer holds more than an eighth by the next
-// (small
-//           operators one after another are three records a microsecond, a ring buffer in 5 ms),
-//           unless that is nearer than 1 ms; a quiet target costs a drain each 3 ms
+//           (small operators one after another are three records a microsecond, a ring buffer in 5
+//           ms), unless that is nearer than 1 ms; a quiet target costs a drain each 3 ms
 #pragma once
 
 #include <algorithm>

@@ -5,9 +5,8 @@
 // Context:  daemon (ingest thread)
 // Owns:     the last second of each thread of one process
 // Promises: only ever leaves out more; one reduction at a time, each judged anew by what came after
-// it;
-//           figures that no thread can have are cut to the time that passed
-// Not here: where the figures come from and who hears of a reduction (overhead_monitor.hpp)
+//           it; figures that no thread can have are cut to the time that passed
+// Not here: where the figures come from and to whom a reduction is reported (overhead_monitor.hpp)
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ namespace gpuprof::session {
 /// What leaving something out takes away, and from where its cost comes.
 struct Reduction {
   enum class Saves { kAnywhere, kSamples, kCallbacks };
-  std::uint32_t reduced;  // of wire::kLess…: all that is left out from here on
+  std::uint32_t reduced;  // wire::kThrottle… bits: all that is left out from here on
   Saves saves;
   std::string what;  // the begin of a sentence: "stacks of … are no longer taken"
 };
@@ -66,7 +65,7 @@ class Governor {
   std::optional<Decision> check(std::uint64_t now_ns, bool recording, const ThreadCosts& costs,
                                 const CpuTime& cpu_time);
 
-  /// All that is left out: wire::kLess….
+  /// All that is left out: wire::kThrottle… bits.
   std::uint32_t reduced() const { return less_; }
   /// The largest share of any thread in any full second, and in the present one.
   std::uint64_t highest_ppm() const { return highest_ppm_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What recording one process costs it, as its threads measure it, held against --max-overhead.
+// The overhead of recording one process, as its threads measure it, compared with --max-overhead.
 //
 // Context:  daemon (ingest thread)
 // Owns:     the last values of the ring buffers' counters
@@ -41,7 +41,7 @@ class OverheadMonitor {
   std::uint32_t pid_;
   Governor governor_;
   std::uint64_t looked_ns_ = 0, own_ns_ = 0;
-  std::vector<std::uint64_t> last_;  // RingHeader::own_ns, by ring buffer
+  std::vector<std::uint64_t> last_;  // RingHeader::overhead_ns, by ring buffer
 };
 
 /// "5.2 %".

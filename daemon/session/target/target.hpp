@@ -111,8 +111,8 @@ class Target final : private ingest::StepListener {
   std::uint64_t drain_due_ns() const { return last_drain_ns_ + pace_.period_ns(); }
   /// Behind a drain: joins what has waited a round.
   void end_round(std::uint64_t now_ns);
-  /// Tells of sources of CUPTI's that deliver nothing although they are switched on, and of their
-  /// coming back.
+  /// Reports sources of CUPTI's records that deliver nothing although they are switched on, and
+  /// that they deliver again.
   /// @param last  A forced flush has ended, and nothing more is expected.
   void check_delivery(std::uint64_t now_ns, bool last = false);
   /// The next rounds wait for no clock reading.
@@ -126,7 +126,8 @@ class Target final : private ingest::StepListener {
     return answered_token_ < token && token <= requested_token_;
   }
   /// A file is about to be written that ends at `end_ns`, for which that flush was asked. Says so
-  /// if what CUPTI held may not be in it. Before settle() or finish().
+  /// if what CUPTI held may not be in it. Before
+  /// complete_window() or finish().
   /// @param what  Of the process goes to that file: "window 3".
   void check_flush(std::uint64_t token, const std::string& what, std::uint64_t end_ns);
   void stop();
@@ -140,7 +141,7 @@ class Target final : private ingest::StepListener {
   std::uint64_t disconnected_ns() const { return disconnected_ns_; }
   bool process_gone() const;
   bool sent_bye() const;
-  /// The agent has released this session; the process lives on.
+  /// The agent has left this session; the process lives on.
   bool has_detached() const { return detaches_; }
   /// Its worker is parked for a fork: the connection is closed, the agent is not.
   bool parked() const;
@@ -150,7 +151,7 @@ class Target final : private ingest::StepListener {
     std::uint64_t ts_ns;
     bool on;
   };
-  /// It was reported to record, or says that it does.
+  /// It was told to record, or says that it does.
   bool records() const {
     return !finished_ &&
            (mode_ == wire::AgentState::kRecording || (!recorded_.empty() && recorded_.back().on));
@@ -215,7 +216,7 @@ class Target final : private ingest::StepListener {
   void report_decoder_losses();
   void release_ingest();
   void release_process();
-  /// The begin of what it was reported to record, or all of it, was missed by that much.
+  /// The begin of what it was told to record, or all of it, was missed by that much.
   void report_late_start(std::uint64_t missed_ns, bool began, std::uint64_t now_ns);
   void report_missed_flush(std::uint64_t now_ns);
   void report_late_switch(std::uint64_t now_ns);
@@ -269,7 +270,7 @@ class Target final : private ingest::StepListener {
   End end_ = End::kAlive;
   ingest::DecoderCounts reported_;
   TextLimiter text_limiter_;
-  bool names_reported_ = false, notices_reported_ = false;  // that some found no component
+  bool names_reported_ = false, notices_reported_ = false;  // that some found no room
   model::NoticeLog notices_;
   std::vector<Interval> recorded_;
   std::uint64_t record_requested_ns_ = 0;  // for the first time

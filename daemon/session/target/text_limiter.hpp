@@ -4,7 +4,7 @@
 //
 // Context:  daemon (ingest thread)
 // Owns:     what was written last of each thread, domain and fact; the newest sentences that found
-//           no component
+//           no room
 // Promises: bounded whatever a process sends; what is unchanged is not written again; names and
 //           sentences do not take each other's room; of too many sentences those that close
 //           another and the newest come through, and the rest are counted

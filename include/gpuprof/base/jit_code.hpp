@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module is called that is no file.
+// The module path that stands for code generated at run time, which has no file.
 //
 // Context:  any
 // Owns:     nothing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often the loader's list has changed: whoever walked it once need not before that.
+// How often the loader's list of modules has changed, so that it is walked again only after that.
 //
 // Context:  boundary (takes the loader's lock)
 // Owns:     nothing
@@ -20,7 +20,7 @@ struct LoaderCounts {
   bool operator==(const LoaderCounts&) const = default;
 };
 
-/// @param size  what the callback was notified of `info`'s size. @return zeros if the C library has
+/// @param size  the size of `info` that the callback was given. @return zeros if the C library has
 /// none.
 inline LoaderCounts loader_counts(const dl_phdr_info& info, std::size_t size) {
   if (size < offsetof(dl_phdr_info, dlpi_subs) + sizeof info.dlpi_subs) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codes of notices that belong together: one says what goes on, a later one what it came to.
+// Codes of notices: which notice a later one replaces.
 //
 // Context:  any
 // Owns:     nothing
@@ -12,15 +12,15 @@
 
 namespace gpuprof::base {
 
-/// The sentence holds until one of the same feature and subject with kNoticeFinal comes, which
-/// then stands in its place.
+/// The notice is valid until one of the same feature and subject with kNoticeFinal arrives, which
+/// replaces it.
 inline constexpr std::uint32_t kNoticeProvisional = 1u << 31;
 inline constexpr std::uint32_t kNoticeFinal = 1u << 30;
 
-/// Code of the sentence that the process was met and never began to record.
+/// Code of the notice that the process connected and never began to record.
 inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
-/// Code of the sentence that after too many records of graph nodes these, or all GPU work, are not
+/// Code of the notice that after too many records of graph nodes these, or all GPU work, are not
 /// recorded until the window ends.
 inline constexpr std::uint32_t kNoticeGraphNodesStopped = 1u << 28;
 
@@ -28,12 +28,12 @@ inline constexpr std::uint32_t kNoticeGraphNodesStopped = 1u << 28;
 inline constexpr std::uint32_t kNoticeCuptiYielded = 1;
 /// There are no callbacks for launches, as the slot is the program's.
 inline constexpr std::uint32_t kNoticeNoSubscriber = 16;
-/// Marks of steps found no component.
+/// Marks of steps found no room.
 inline constexpr std::uint32_t kNoticeLostStepMarks = 17;
 /// Names, or sentences, of the process found no room in its spool.
 inline constexpr std::uint32_t kNoticeLostNames = 18;
 inline constexpr std::uint32_t kNoticeLostNotices = 19;
-/// The first of as many as there are sources of CUPTI's (ingest::Source).
+/// The first of as many as there are sources of CUPTI's (ingest::CuptiSource).
 inline constexpr std::uint32_t kNoticeSourceSilent = 2;
 
 /// Whether a notice with the code `later` takes the place of one with the code `earlier`.

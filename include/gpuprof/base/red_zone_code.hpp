@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files whose presence means code that nobody may write below the stack pointer of.
+// Libraries whose code keeps data below the stack pointer, where nobody else may write then.
 //
 // Context:  any
 // Owns:     nothing
 //
 // Why: oneDNN generates matrix kernels that keep data there, or something else than a stack in the
 // stack pointer (seen in TensorFlow 2.21 and jaxlib 0.7.1). What a signal or an injection puts
-// there is found later as a heap that is not whole.
+// there shows later as a corrupted heap.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How one record becomes bytes in a ring buffer, and how bytes are distinguished again.
+// How one record becomes bytes in a ring buffer, and how it is read back from them.
 //
 // Context:  any (signal-safe)
 // Owns:     nothing

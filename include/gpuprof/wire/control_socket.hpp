@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket of a process: the socket where it is found, and what can be asked there.
+// The control socket of a process: where it is found, and the requests it accepts.
 //
 // Context:  any (plain structs and names)
 // Owns:     nothing
-// Promises: a control socket is a SOCK_SEQPACKET socket named `PID-NONCE.control socket` in a
-// folder of mode 0700 that
-//           belongs to the process's user, or an abstract one named `@gpuprof-control
-//           socket-UID-PID-NONCE` where no folder can be written. PID is the process's id as it
-//           sees itself. One request a connection
+// Promises: a control socket is a SOCK_SEQPACKET socket named `PID-NONCE.door` in a folder of mode
+//           0700 that belongs to the process's user, or an abstract one named
+//           `@gpuprof-door-UID-PID-NONCE` where no folder can be written. PID is the process's id
+//           as it sees itself. One request a connection
 // Not here: opening it (inject/agent/socket/control_socket), finding it (daemon/control)
 #pragma once
 
@@ -27,7 +26,7 @@ inline constexpr ControlSocketFolder kControlSocketFolders[] = {
 /// Within the folder: process id, then a random number.
 inline constexpr char kControlSocketName[] = "%u-%016llx.door";
 inline constexpr char kControlSocketSuffix[] = ".door";
-/// Behind the name until somebody answers there: what does not answer is swept away.
+/// Suffix of the name until the process listens there: sockets on which nobody listens are removed.
 inline constexpr char kNotListeningSuffix[] = ".new";
 /// user id, process id, random number; the first byte is a NUL for the kernel.
 inline constexpr char kAbstractSocketName[] = "@gpuprof-door-%u-%u-%016llx";
@@ -39,9 +38,9 @@ struct StatusRequest {
   std::uint64_t reserved;
 };
 
-/// Releases everything when the session ends, however it ends.
+/// Detaches when the session ends, however it ends.
 inline constexpr std::uint32_t kJoinThenDetach = 1;
-/// For the daemon: somebody named this very process, so that it gets a file whatever it does.
+/// For the daemon: the user named this process, so that it gets a file whatever it does.
 inline constexpr std::uint32_t kJoinNamed = 2;
 
 /// The connection becomes the agent's connection to a daemon: answered with Hello, or Refused with
@@ -70,7 +69,7 @@ struct DetachRequest {
 struct StatusReply {
   static constexpr MessageType kType = MessageType::kStatusReply;
   std::uint32_t state;  // AgentState
-  std::uint32_t woke;   // kWoke…
+  std::uint32_t woke;   // kWake…
   std::uint32_t in_session;
   std::uint32_t text_bytes;
   std::uint64_t daemon_pid;  // 0: no session

@@ -21,10 +21,9 @@ namespace gpuprof::wire {
 
 inline constexpr std::uint32_t kMessageMagic = 0x4c544347;  // "GCTL"
 /// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
-/// path, `@NAME` for an abstract socket, or `armed`: nobody is there yet, wait at the control
+/// path, `@NAME` for an abstract socket, or `armed`: there is no daemon yet, wait at the control
 /// socket (wire/control_socket.hpp). pid is the process started as the command (absent: none), name
-/// what
-/// --name said.
+/// is the value of --name.
 inline constexpr char kSocketVariable[] = "GPUPROF_SOCKET";
 inline constexpr char kArmedAddress[] = "armed";
 
@@ -98,7 +97,7 @@ inline constexpr std::uint32_t kWakeCpuTime = 64;  // a thread of it used some C
 struct Hello {
   static constexpr MessageType kType = MessageType::kHello;
   std::uint16_t major, minor;
-  std::uint32_t wake_reasons;  // kWoke…
+  std::uint32_t wake_reasons;  // kWake…
   std::uint32_t pid, ppid;
   std::uint64_t mono_ns, real_ns;
   std::uint64_t process_start_ticks;  // /proc/PID/stat field 22: tells a reused pid apart
@@ -238,7 +237,7 @@ struct Config {
   std::uint32_t blocked_threads;  // 0 off, 1 on
   std::uint32_t cupti_buffer_bytes, cupti_buffer_count;
   std::uint32_t torch_detail;      // kTorch…
-  std::uint32_t measure_overhead;  // 1: RingHeader::own_ns is kept
+  std::uint32_t measure_overhead;  // 1: RingHeader::overhead_ns is kept
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;
 };
@@ -259,8 +258,8 @@ struct Flush {
   std::uint64_t token;
   std::uint64_t forced;
 };
-/// The session is over for this process. It waits at its control socket again, or releases
-/// everything if its Join said so.
+/// The session is over for this process. It waits at its control socket again, or detaches if its
+/// JoinRequest said so (kJoinThenDetach).
 struct Stop {
   static constexpr MessageType kType = MessageType::kStop;
   std::uint64_t reason;
@@ -286,8 +285,7 @@ struct SessionReady {
   std::uint32_t address_bytes;
 };
 /// A running process is to be recorded, too: the daemon joins it at its control socket. Tail: the
-/// control socket's path as the daemon sees it, or `@NAME`. pid 0 and no tail: nobody else will be
-/// asked for.
+/// control socket's path as the daemon sees it, or `@NAME`. pid 0 and no tail: no more will follow.
 struct Capture {
   static constexpr MessageType kType = MessageType::kCapture;
   std::uint32_t pid;

@@ -34,7 +34,7 @@ struct Lost {
 
 /// Text behind an id. id = base::hash_bytes of the full text, also of one that is sent cut: texts
 /// that differ behind the cut have different ids. Tail: the bytes, no NUL.
-/// Sent at first sight in a ring buffer and again after any drop in that ring buffer.
+/// Sent before its first use in a ring buffer and again after any drop in that ring buffer.
 struct StringDef {
   static constexpr Kind kKind = Kind::kStringDef;
   std::uint64_t id;
@@ -58,7 +58,7 @@ inline constexpr std::uint32_t kPyModule = 4;
 
 /// Frames behind a stack id. Tail: native_count return addresses (u64, innermost first, the
 /// first one is the program counter itself), then python_count PyFrame.
-/// id = hash over the tail. Sent at first sight in a ring buffer and again after any drop in it.
+/// id = hash over the tail. Sent before its first use in a ring buffer and after any drop in it.
 struct StackDef {
   static constexpr Kind kKind = Kind::kStackDef;
   std::uint64_t id;
@@ -99,7 +99,7 @@ struct Sample {
 };
 enum class SampleState : std::uint32_t { kRunning = 0, kBlocked = 1, kBlockedRepeat = 2 };
 
-/// A step border seen by the agent's own counter.
+/// A step boundary, as counted by the agent.
 struct StepMark {
   static constexpr Kind kKind = Kind::kStepMark;
   std::uint64_t ts_ns;
@@ -118,7 +118,7 @@ struct UnmatchedLaunch {
   std::uint64_t ts_ns;
   std::uint64_t name_id;
 };
-/// kernel:REGEX: the worker's answer for one name; numbers its earlier KernelMarks.
+/// kernel:REGEX: the worker's answer for one name; numbers its earlier UnmatchedLaunch records.
 struct KernelNameMatch {
   static constexpr Kind kKind = Kind::kKernelNameMatch;
   std::uint64_t name_id;
@@ -130,7 +130,7 @@ struct RangePush {
   static constexpr Kind kKind = Kind::kRangePush;
   std::uint64_t ts_ns;
   std::uint64_t message_id;
-  std::uint32_t domain;  // index of a DomainName control message; 0 = default domain
+  std::uint32_t domain;  // index of a DomainName message; 0 = default domain
   std::uint32_t category;
   std::uint32_t color;         // ARGB, 0 = none
   std::uint32_t payload_type;  // NVTX payload type, 0 = none

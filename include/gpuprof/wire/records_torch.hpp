@@ -44,7 +44,7 @@ struct OpEnd {
 inline constexpr std::uint32_t kOpUnknown = ~0U;
 
 /// Inputs behind an id: `words` 64-bit words as gpuprof/wire/operator_inputs.hpp describes them.
-/// id = hash over the tail. Sent at first sight in a ring buffer and again after any drop in it.
+/// id = hash over the tail. Sent before its first use in a ring buffer and after any drop in it.
 struct InputsDef {
   static constexpr Kind kKind = Kind::kInputsDef;
   std::uint64_t id;
@@ -102,17 +102,17 @@ struct StackLoops {
 struct LoopMark {
   static constexpr Kind kKind = Kind::kLoopMark;
   std::uint64_t ts_ns;
-  std::uint64_t loop_id;  // 0: of what is notified of CUDA graphs
+  std::uint64_t loop_id;  // 0: the mark is about CUDA graphs
   std::uint32_t flags;    // kMark…
   std::uint32_t count;    // of launches (kMarkGraphReplays); else 0
 };
 inline constexpr std::uint32_t kMarkLoopEntry = 1;  // the loop was entered
 inline constexpr std::uint32_t kMarkInferred = 2;   // its own instruction did not move
 /// No iteration: an Optimizer.step range begins inside of it. One for each loop around it,
-/// innermost first, the first of them with kMarkFirst. Sent while operators are not recorded.
+/// innermost first, the first of them with kMarkLoopEntry. Sent while operators are not recorded.
 inline constexpr std::uint32_t kMarkOptimizer = 4;
-/// No iteration, and sent while neither operators nor launches are recorded; where in the program
-/// that is, the last StackLoops of operators that follow (stack_id 0) says.
+/// No iteration, and sent while neither operators nor launches are recorded; the last StackLoops
+/// with stack_id 0 says where in the program that is.
 /// The thread launched CUDA graphs since its operator before.
 inline constexpr std::uint32_t kMarkGraphReplays = 8;
 /// What the thread launches goes into a CUDA graph: its first operator there. With kMarkOptimizer:

@@ -5,9 +5,8 @@
 // Context:  RingWriter: signal | callback | worker (its owner only); RingReader: daemon
 // Owns:     nothing: both ends borrow the mapping
 // Promises: push never waits, locks or allocates; a frame is in the ring buffer whole or not at
-// all;
-//           push_reserved finds room where push finds none; the reader copies before it checks and
-//           survives any bytes a hostile writer leaves
+//           all; push_reserved finds room where push finds none; the reader copies before it checks
+//           and survives any bytes a hostile writer leaves
 // Not here: who may own a ring buffer (segment.hpp)
 #pragma once
 
@@ -85,8 +84,8 @@ class RingWriter {
     return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
   }
 
-  /// For the few records that others are distinguished by: a share of the ring buffer is kept for
-  /// them, and for nothing else. What was lost before one of them may be reported after it.
+  /// For the few records by which others are distinguished (step marks): a share of the ring buffer
+  /// is reserved for them. What was lost before one of them may be reported after it.
   template <typename R>
   bool push_reserved(const R& record, std::uint64_t ts_ns) {
     if (lost_count_ != 0) push_lost();
@@ -122,7 +121,7 @@ class RingWriter {
     return true;
   }
 
-  /// Adds to RingHeader::own_ns. Of a valid ring buffer.
+  /// Adds to RingHeader::overhead_ns. Of a valid ring buffer.
   void add_overhead_ns(std::uint64_t ns) {
     header_->overhead_ns.store(header_->overhead_ns.load(std::memory_order_relaxed) + ns,
                                std::memory_order_relaxed);
@@ -205,7 +204,7 @@ class RingWriter {
   RingHeader* header_ = nullptr;
   std::byte* data_ = nullptr;
   std::uint64_t capacity_ = 0;             // power of two
-  std::uint64_t unreserved_capacity_ = 0;  // of it, for records that are not vital
+  std::uint64_t unreserved_capacity_ = 0;  // of it, for records pushed without the reserve
   std::uint64_t head_ = 0;
   std::uint64_t cached_tail_ = 0;
   std::uint64_t lost_count_ = 0, lost_first_ns_ = 0, lost_last_ns_ = 0;
@@ -234,7 +233,7 @@ class RingReader {
 
   /// Copies the next frame out, then checks it.
   ///
-  /// @param limit   A value of published().
+  /// @param limit   A value of head_position().
   /// @param scratch At least kMaxFrameBytes, 8-aligned.
   /// @return kCorrupt: the ring buffer can no longer be followed; skip_to(limit) gives up on its
   /// content.

@@ -68,14 +68,14 @@ enum class Counter : std::uint32_t {
   kSamplesBlocked,
   kSamplesWhileOff,     // signals that arrived while not sampling
   kSamplesNoStackRoom,  // skipped: too little stack left on the thread
-  kUnwindFaults,        // fault guard had to leave an unwind
+  kUnwindFaults,        // unwinds that ended in a fault
   kUnwindTruncated,
   kPythonFaults,
   kPythonPartial,
   kStackTableFull,
   kThreadsBlockingSignal,  // threads that block the sampling signal
   kThreadsNoTrigger,       // threads for which no trigger could be made
-  kBlockedTorn,            // blocked-thread walks thrown away: the thread moved meanwhile
+  kBlockedTorn,            // samples of blocked threads discarded: the thread resumed meanwhile
   kCuptiDropped,           // cuptiActivityGetNumDroppedRecords
   kCuptiBadTimestamp,      // records with zero or reversed times
   kCuptiIncomplete,        // end == 0 on a forced flush
@@ -105,7 +105,7 @@ enum class Counter : std::uint32_t {
 inline constexpr std::uint32_t kCounterSlots = 64;
 static_assert(static_cast<std::uint32_t>(Counter::kCount) <= kCounterSlots);
 
-/// Record kinds told apart in Stats::dropped_of_kind; all of today's are below.
+/// Record kinds counted separately in Stats::dropped_of_kind; all of today's are below.
 inline constexpr std::uint32_t kKindSlots = 64;
 
 struct Stats {
@@ -140,7 +140,7 @@ enum class StepRule : std::uint32_t {
   kOpEnd = 3,         // the end of each top-level operator of one name
 };
 
-/// The daemon's will, read by the agent at each step and each tick.
+/// What the daemon wants the agent to do; the agent reads it at each step and each tick.
 struct Plan {
   std::atomic<std::uint32_t> mode;      // AgentState wanted outside step windows
   std::atomic<std::uint32_t> sequence;  // grows with each change
@@ -150,14 +150,14 @@ struct Plan {
   /// Shared futex word the worker sleeps on: whoever has news for it adds one and wakes it
   /// (wake_agent). Written by both sides.
   std::atomic<std::uint32_t> wake;
-  /// What the agent counts as a step where it was reported to find out (StepSource kAuto, kLoop or
+  /// What the agent counts as a step where that has to be found out (StepSource kAuto, kLoop or
   /// kOptimizer): the daemon's choice, once it has seen enough. step_key is written first.
   std::atomic<std::uint32_t> step_rule;  // StepRule
   std::atomic<std::uint64_t> step_key;   // LoopDef::id, or StringDef::id of an operator's name
   /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
   /// that runs the loop in its place.
   std::atomic<std::uint32_t> step_tid;
-  /// What is left out of all that Config asks for, to cost less: kLess… (throttle.hpp). It only
+  /// What is left out of all that Config asks for, to cost less: kThrottle… (throttle.hpp). It only
   /// grows. Written before `sequence`.
   std::atomic<std::uint32_t> throttle;
   std::uint64_t reserved;
@@ -198,7 +198,7 @@ constexpr std::uint32_t delivery_rings(std::uint32_t large_rings) {
   constexpr std::uint32_t kForDelivery = 3;
   return large_rings <= 2 * kForDelivery ? 0 : kForDelivery;
 }
-/// Capacity of a ring buffer's ring.
+/// Capacity of a ring buffer, in bytes.
 constexpr std::uint64_t ring_bytes(std::uint32_t ring, std::uint32_t large_rings) {
   if (ring >= large_rings) return kSmallRingBytes;
   return ring < delivery_rings(large_rings) ? kDeliveryRingBytes : kLargeRingBytes;

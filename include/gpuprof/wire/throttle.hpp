@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is left out of a recording that costs more than --max-overhead: bits of Plan::less.
+// What is left out of a recording that costs more than --max-overhead: bits of Plan::throttle.
 //
 // Context:  any
 // Not here: who decides (daemon/session/target/governor.hpp)

@@ -2,7 +2,7 @@
 //
 // fork: the worker stands still or is gone while it happens, the child starts with nothing.
 //
-// Context:  boundary (resume_hook: signal)
+// Context:  boundary (resume_from_signal: signal)
 // Promises: the prepare handler waits 200 ms at most (50 us as a rule), and 10 s more for a thread
 //           of ours that gets no processor or is inside the kernel, where the interpreter would
 //           warn of it; the child does nothing until it has used some CPU time, or CUDA or NVTX

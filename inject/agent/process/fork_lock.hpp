@@ -5,7 +5,7 @@
 //
 // Context:  boundary
 // Owns:     a word that says whose turn it is, and how many forks are under way
-// Promises: no thread waits longer than the one before it may take (Patience), nor for one that
+// Promises: no thread waits longer than the one before it may take (Deadline), nor for one that
 //           has ended or for itself, interrupted by a signal whose handler forks
 //
 // Why: since its release 2.36 the C library holds no lock while handlers of forks run.

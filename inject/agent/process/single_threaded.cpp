@@ -5,8 +5,7 @@
 // Context:  boundary; unhook_fork_exit: worker
 // Owns:     the slots of the program's modules through which it calls them, where we came later
 // Promises: nothing but a look at two words where the program has threads; the worker thread stands
-// still
-//           before the C library is notified of one thread, and until it is notified of two
+//           still before the C library is notified of one thread, and until it is notified of two
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>

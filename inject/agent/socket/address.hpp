@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What GPUPROF_SOCKET says.
+// Parses GPUPROF_SOCKET, the daemon's address.
 //
 // Context:  boundary
 // Owns:     nothing

@@ -112,7 +112,7 @@ ReceiveResult Connection::receive(wire::Packet* packet, base::UniqueFd* received
   // An empty packet may carry descriptors, too: they are looked at first.
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    // The component that alignment leaves holds one more.
+    // The room that alignment leaves holds one more.
     for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= c->cmsg_len; at += sizeof(int)) {
       int fd;
       memcpy(&fd, CMSG_DATA(c) + at, sizeof fd);

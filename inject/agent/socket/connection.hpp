@@ -27,7 +27,7 @@ struct CheckedFd {
   int fd = -1;
   std::uint64_t device = 0, inode = 0;
 
-  /// Moves `raw` to the top of the range and remembers it. False: no component.
+  /// Moves `raw` to the top of the range and remembers it. False: no number is free there.
   bool adopt(base::UniqueFd raw);
   /// Still the thing we made?
   bool is_intact() const;

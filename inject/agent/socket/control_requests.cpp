@@ -80,7 +80,7 @@ void reply_busy() {
 }
 
 // The address of the daemon is for our forked children, and for us after a fork.
-NextAction handle_join(const wire::JoinRequest& handle_join, const wire::Packet& packet) {
+NextAction handle_join(const wire::JoinRequest& request, const wire::Packet& packet) {
   char text[256] = {};
   Address address;
   if (is_session_active()) return reply_busy(), NextAction::kContinue;
@@ -92,8 +92,8 @@ NextAction handle_join(const wire::JoinRequest& handle_join, const wire::Packet&
   memcpy(address.name, g_agent.address.name, sizeof address.name);
   address.nonce = g_agent.address.nonce;
   g_agent.address = address;
-  g_agent.address.session = handle_join.session;
-  g_agent.detach_after_session = (handle_join.flags & wire::kJoinThenDetach) != 0;
+  g_agent.address.session = request.session;
+  g_agent.detach_after_session = (request.flags & wire::kJoinThenDetach) != 0;
   g_agent.join_ns = base::mono_ns();
   return NextAction::kServeJoined;
 }

@@ -19,7 +19,7 @@ namespace gpuprof::agent {
 class ControlSocket {
  public:
   /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
-  /// that is 0 a random one, the same each time: whoever was reported this name finds a control
+  /// that is 0 a random one, the same each time: whoever was told this name finds a control
   /// socket that was made anew. False: nowhere.
   bool open(std::uint64_t nonce);
   bool is_open() const { return socket_.fd >= 0; }

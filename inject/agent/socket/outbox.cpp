@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The component' control socket to the socket.
+// What the components send to the daemon, over the session socket.
 //
 // Context:  worker
 #include "inject/hot/outbox.hpp"

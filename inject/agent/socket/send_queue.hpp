@@ -4,10 +4,10 @@
 //
 // Context:  worker (clear also: boundary, in a forked child)
 // Owns:     room for what waits; its pages are touched only while something does
-// Promises: add() and push() never wait; nothing overtakes what waits; Counter::kMessagesUnsent is
-//           at all times what waits and what is lost
+// Promises: enqueue() and flush() never wait; nothing overtakes what waits;
+//           Counter::kMessagesUnsent is at all times what waits and what is lost
 // Not here: greetings, good-byes and answers at the control socket, which wait for a deadline
-// (connection.hpp)
+//           (connection.hpp)
 #pragma once
 
 #include <cstddef>

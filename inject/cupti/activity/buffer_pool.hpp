@@ -2,10 +2,10 @@
 //
 // The pool of activity buffers: their memory, two lock-free lists, one buffer to throw away into.
 //
-// Context:  map: worker | boundary, from the heap: worker; take, give_back, owns, owns_or_discard,
-//           has_outstanding: callback; clean, unmap: worker
+// Context:  map: worker | boundary, from the heap: worker; acquire, release, owns, owns_or_discard,
+//           has_outstanding: callback; zero_used, unmap: worker
 // Owns:     the memory, until unmap() finds that CUPTI has given every buffer back
-// Promises: take never returns null; what take returns is zeroed unless it is the discard buffer
+// Promises: acquire never returns null; what it returns is zeroed unless it is the discard buffer
 // Not here: what is in a buffer (buffer_callbacks.cpp)
 #pragma once
 
@@ -62,7 +62,7 @@ class BufferPool {
 
   /// True for a buffer of the pool, false for the discard buffer and strangers.
   bool owns(const std::uint8_t* buffer) const;
-  /// True for the discard buffer, too: what take() has returned.
+  /// True for the discard buffer, too: what acquire() has returned.
   bool owns_or_discard(const std::uint8_t* buffer) const;
 
   /// Zeroes what came back used, so that the application's threads need not.
@@ -83,7 +83,7 @@ class BufferPool {
   std::atomic<bool> mapped_{false};
   std::uint8_t* mapping_ = nullptr;  // null: from the heap
   std::atomic<std::uint8_t*> at_[kMaxBuffers] = {};
-  std::atomic<std::uint32_t> inside_{0};  // threads in take() or give_back()
+  std::atomic<std::uint32_t> inside_{0};  // threads in acquire() or release()
   std::atomic<bool> closed_{false};       // nothing is handed out
   std::uint32_t bytes_ = 0;
   std::uint32_t count_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Readings of CUPTI's clock beside ours, from which the daemon converts record times.
+// Clock snapshots: CUPTI's clock and ours, from which the daemon converts record times.
 //
 // Context:  worker | our flush thread
 // Owns:     nothing

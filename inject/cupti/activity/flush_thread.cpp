@@ -126,7 +126,7 @@ void* run(void*) {
   hot::adjust_counted_threads(-1);
   hot::g_state.flush_thread_tid.store(static_cast<std::uint32_t>(syscall(SYS_gettid)),
                                       std::memory_order_relaxed);
-  // release; pairs with the acquire in see() of sample/threads.cpp
+  // release; pairs with the acquire in sample/threads/threads.cpp
   hot::g_state.flush_thread_starting.store(false, std::memory_order_release);
   for (;;) {
     // acquire; first: an end that is asked for after the look at the phase is news to the wait

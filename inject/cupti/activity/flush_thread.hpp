@@ -4,8 +4,8 @@
 // neither the worker nor the program's exit; where nobody else can, it makes all our calls of
 // CUPTI.
 //
-// Context:  start, stop, ask, wait, keep, run: worker | boundary; hurry: callback; wait_for_room:
-//           callback, on that thread only
+// Context:  worker | boundary; request_flush_soon: callback; wait_for_ring_space: callback, on that
+//           thread only
 // Owns:     the thread, while records are expected or it is kept
 // Promises: every wait has a deadline; a hung flush is reported, and then nothing more is asked
 // Not here: when to flush (cupti_state.cpp)

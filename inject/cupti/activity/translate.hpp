@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: reads only [record, record + bytes); a field beyond `bytes` reads as 0; any bytes are
 //           accepted; names are handed out as pointers, never followed here
-// Not here: the loop over a buffer (buffer_callbacks.cpp), name ids (names.hpp)
+// Not here: the loop over a buffer (buffer_callbacks.cpp), name ids (name_ids.hpp)
 #pragma once
 
 #include <cstddef>

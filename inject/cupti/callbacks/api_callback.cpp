@@ -26,7 +26,7 @@ namespace {
 thread_local std::uint32_t t_last_correlation = 0;
 
 constexpr std::uint32_t kCalls = hot::kOnCuda | hot::kOnKernelSteps;
-// Where no call is wanted, only those on graphs are switched on (Wanted::kGraphSteps).
+// Where no call is wanted, only those on graphs are switched on (Mode::kGraphSteps).
 constexpr std::uint32_t kAnyUse = kCalls | hot::kOnOpSteps;
 
 bool launches_device_work(CallClass call_class) {

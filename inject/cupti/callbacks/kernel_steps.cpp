@@ -30,7 +30,7 @@ StepName* find_or_add(StepTable& table, std::uint64_t id) {
   return nullptr;
 }
 
-// Leaves the text for the worker; false: no component now, the next launch asks again.
+// Leaves the text for the worker; false: no room now, the next launch tries again.
 bool request_match(StepTable& table, StepName* entry, const char* name, std::uint32_t bytes) {
   for (PendingName& waiting : table.waiting) {
     std::uint32_t free = 0;

@@ -25,7 +25,7 @@ enum class MatchState : std::uint32_t { kNew = 0, kPending = 1, kNoMatch = 2, kM
 
 struct StepName {
   std::atomic<std::uint64_t> id;       // of the string; 0: free
-  std::atomic<std::uint32_t> verdict;  // Verdict
+  std::atomic<std::uint32_t> verdict;  // MatchState
   std::uint32_t reserved;
 };
 /// A name on its way to the worker.

@@ -6,8 +6,7 @@
 // Context:  boundary (application threads)
 // Owns:     nothing
 // Promises: arguments and results unchanged, but for buffer callbacks (buffer_forwarding.hpp); our
-// own calls
-//           never come here (they go through the table of api.hpp)
+//           own calls never come here (they go through the table of api.hpp)
 // Not here: why each is wrapped (exports.txt)
 #include "inject/cupti/interpose/buffer_forwarding.hpp"
 #include "inject/cupti/interpose/late_attach.hpp"

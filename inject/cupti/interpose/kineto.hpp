@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether PyTorch's profiler (Kineto) records at this moment: a session of it takes no slot at
+// Detects whether PyTorch's profiler (Kineto) is recording: its session subscribes to nothing in
 // CUPTI, and below 13.2 CUPTI itself cannot be asked.
 //
 // Context:  worker

@@ -26,7 +26,7 @@ void hook_cupti_callers();
 void unhook_cupti_callers();
 
 /// Before we take the slot: whether a session of the program runs, which may have taken none.
-/// True: it is in room.other now, and nothing may be switched.
+/// True: it is in room.program now, and nothing may be switched.
 bool detect_running_session(CuptiState& room, std::uint64_t now_ns);
 
 /// Notices the end of one that was joined. Under the component's lock.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stepping aside when the program itself uses CUPTI (torch.profiler, JAX, …), and back after.
+// Yields CUPTI when the program itself uses it (torch.profiler, JAX, …), and takes it up again.
 //
 // Context:  boundary (application threads, inside a call of theirs)
-// Owns:     nothing: the state is ProgramProfiler in Room
+// Owns:     nothing: the state is ProgramProfiler in CuptiState
 // Promises: our kinds are off and our slot is free before the program's call reaches CUPTI; the
 //           program's calls and results are passed on unchanged; waiting is bounded
 // Not here: taking up again (cupti_state.cpp, tick)
@@ -23,7 +23,7 @@ enum class SubscribeVersion : std::uint8_t { kNone, kV1, kV2 };
 /// What the program is about to do.
 enum class ProgramCall : std::uint8_t { kSubscribe, kActivity };
 
-/// Before a call of the program: steps aside if we have to.
+/// Before a call of the program: yields CUPTI if we have to.
 void yield_cupti(ProgramCall call);
 
 /// After the call, with its result.

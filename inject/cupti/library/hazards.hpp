@@ -5,7 +5,7 @@
 // Context:  any (pure)
 // Owns:     nothing
 // Promises: every version-dependent decision of this component asks this table
-// Not here: features that a missing symbol or a record size tells (api.hpp, layout.hpp)
+// Not here: features that a missing symbol or a record size tells (api.hpp, record_sizes.hpp)
 #pragma once
 
 #include <cstddef>

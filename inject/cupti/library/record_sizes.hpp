@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long each kind of record is in the library that was opened, found by asking its iterator.
+// The size of each kind of activity record in the opened CUPTI, measured with its own iterator.
 //
-// Context:  probe_record_sizes: worker | boundary; Layout: any
+// Context:  probe_record_sizes: worker | boundary; RecordSizes: any
 // Owns:     nothing
 // Promises: a kind whose record is shorter than the fields we need counts as unknown
 // Not here: what the fields mean (translate.hpp)

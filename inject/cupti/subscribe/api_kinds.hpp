@@ -8,8 +8,7 @@
 // Promises: off while callbacks come: a whole kind costs every call of the program a quarter of a
 //           microsecond, of functions nobody asked for, too
 // Not here: which functions are of interest (callbacks/cbids.hpp); what stays missing is reported
-// by
-//           the daemon, which sees what arrives
+//           by the daemon, which sees what arrives
 #pragma once
 
 #include "inject/cupti/subscribe/cupti_state.hpp"

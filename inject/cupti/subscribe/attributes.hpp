@@ -3,10 +3,10 @@
 // Switches of CUPTI that are one for the whole process, as we need them, and as they were.
 //
 // Context:  worker | boundary, under the component's lock
-// Owns:     nothing: the state is Switches in Room
-// Promises: none of ours is left when the program's own profiler goes on, or when we detached; what
+// Owns:     nothing: the state is SavedAttributes in CuptiState
+// Promises: none of ours is left when the program's own profiler goes on, or when we detach; what
 //           the program has set meanwhile stays
-// Not here: kinds and callbacks (kinds.hpp)
+// Not here: kinds and callbacks (activity_kinds.hpp)
 #pragma once
 
 namespace gpuprof::cupti {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control socket's functions: one reconciling step, one periodic turn, exit and fork.
+// The component's main functions: one reconciling step, one periodic turn, exit and fork.
 //
 // Context:  worker | boundary
-// Owns:     the component
+// Owns:     g_cupti
 #include "inject/cupti/subscribe/cupti_state.hpp"
 
 #include <time.h>

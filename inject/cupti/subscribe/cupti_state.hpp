@@ -5,7 +5,7 @@
 // Context:  worker | boundary
 // Owns:     the subscriber slot, which kinds are on, who else uses CUPTI
 // Promises: no callback takes the lock; a boundary waits for it with a deadline
-// Not here: the control socket (cupti.hpp), what callbacks see (callback_state.hpp)
+// Not here: the interface (cupti.hpp), what callbacks see (callback_state.hpp)
 #pragma once
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ struct CuptiState {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
   Mode mode = Mode::kOff;
-  std::atomic<bool> applied{true};  // apply() has looked at it; read without the lock
+  std::atomic<bool> applied{true};  // apply_mode() has looked at it; read without the lock
   // The process in which buffers of ours came into CUPTI; 0: in none. Read without the lock.
   std::atomic<pid_t> buffers_pid{0};
 
@@ -80,7 +80,7 @@ struct CuptiState {
   SubscriberState subscriber_state = SubscriberState::kFree;
   std::uint64_t retry_at_ns = 0;
   std::uint32_t not_ready_retries = 0;
-  bool registered = false;  // our buffer callbacks are in force, and settle() need not be called
+  bool registered = false;  // attributes are set and our buffer callbacks are in force
   bool callbacks_in_force =
       false;                // they are, also where somebody may have come since, as far as we saw
   bool replaced = false;    // someone put theirs in our place without asking
@@ -96,7 +96,7 @@ struct CuptiState {
   std::uint64_t next_flush_ns = 0;
   std::uint64_t next_look_ns = 0;
   ReplacementWatch replacement;
-  std::uint32_t sent_notices = 0;  // kSaid… sentences are sent once a session
+  std::uint32_t sent_notices = 0;  // kReported… notices are sent once a session
   ProgramProfiler program;
   bool exiting = false;
   bool dead = false;  // forked from a process that had CUPTI open
@@ -148,7 +148,7 @@ constexpr std::uint64_t kind_bit(std::uint32_t kind) {
 // subscribe.cpp
 /// Finds and opens a copy, once. Says why not.
 bool open_cupti(CuptiState& room, std::uint64_t now_ns);
-/// Becomes the subscriber; settles attributes and buffer callbacks. Says why not.
+/// Becomes the subscriber; sets attributes and buffer callbacks. Says why not.
 /// True without the slot, too, where the program keeps it and does nothing with CUPTI: records need
 /// none, callbacks do.
 bool acquire_subscriber(CuptiState& room, std::uint64_t now_ns);
@@ -175,7 +175,7 @@ void begin_program_share(CuptiState& room, std::uint64_t now_ns);
 void end_program_share(CuptiState& room, std::uint64_t now_ns);
 
 // set_mode.cpp
-/// The component was released: nothing is on, nothing is late.
+/// CUPTI was released: nothing is on, nothing is late.
 void reset_mode();
 /// The program ends: what was late until now is counted.
 void count_mode_delay_at_exit();

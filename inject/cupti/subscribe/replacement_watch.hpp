@@ -8,7 +8,7 @@
 // Promises: not for a program that is quiet, allocates, or waits for one long kernel: what it did
 //           must leave records, several times over five seconds
 // Not here: single sources of records that are silent
-// (daemon/ingest/correlation/delivery_monitor.hpp)
+//           (daemon/ingest/correlation/delivery_monitor.hpp)
 #pragma once
 
 #include <cstdint>

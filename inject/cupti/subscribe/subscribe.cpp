@@ -3,7 +3,7 @@
 // Opening CUPTI and taking its one slot; every refusal has its sentence.
 //
 // Context:  worker | boundary, under the component's lock
-// Owns:     the subscriber handle (in Room)
+// Owns:     the subscriber handle (in CuptiState)
 #include <unistd.h>
 
 #include <cstring>

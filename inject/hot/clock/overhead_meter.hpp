@@ -6,7 +6,8 @@
 // Owns:     nothing
 // Promises: while it is off, one branch an entry; no entry is timed at a fixed distance, which a
 //           program that repeats itself could fall in step with
-// Not here: who adds it up (wire::RingHeader::own_ns) and what follows from it (daemon/session)
+// Not here: who adds it up (wire::RingHeader::overhead_ns) and what follows from it
+//           (daemon/session)
 #pragma once
 
 #include <cstdint>

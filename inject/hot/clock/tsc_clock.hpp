@@ -51,7 +51,7 @@ class TscClock {
 
   std::uint64_t ticks_, ns_;  // the last comparison
   std::uint64_t slope_;       // 2^32 ns a tick; 0: not known
-  std::uint64_t floor_;       // nothing later was ever told
+  std::uint64_t floor_;       // nothing later was ever returned
 };
 
 #else

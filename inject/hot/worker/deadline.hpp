@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a thread of the program waits for ours.
+// The deadline up to which a thread of the program waits for the worker.
 //
 // Context:  boundary
 // Owns:     nothing
 // Promises: a machine that gives the worker thread no processor is not taken for a thread that does
-// not
-//           answer
+//           not answer
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kStarvationLimitMs = 10'000;
 
 /// Asks the worker to park and waits until the kernel thread is gone. Until
 /// worker_allow_resume() nothing resumes it, whatever signal still arrives.
-/// @param starved_ms  So long besides, while the thread is at work (Patience): for what must not go
+/// @param starved_ms  So long besides, while the thread is at work (Deadline): for what must not go
 ///                    on beside it.
 /// @return false if it did not within `deadline_ms`; it goes on running then.
 bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);

@@ -2,10 +2,10 @@
 //
 // Wakes the worker where it waits for descriptors rather than for the plan's futex word.
 //
-// Context:  ring: signal | callback | boundary; the rest: worker
+// Context:  signal_wakeup: signal | callback | boundary; the rest: worker
 // Owns:     nothing
-// Promises: a ring after seen() ends the wait that follows; ringing while nobody waits costs no
-//           system call
+// Promises: a signal_wakeup() after wakeup_count() ends the wait that follows; one while nobody
+//           waits costs no system call
 //
 // Why a signal: the worker has a table of descriptors of its own, so no thread of the program can
 // write to one of its. SIGURG is ignored by default, so that one sent too late harms nobody.
@@ -22,10 +22,10 @@ inline constexpr int kWakeupSignal = SIGURG;
 /// Makes a wait for a wakeup that is going on, or about to begin, return. Keeps errno.
 void signal_wakeup();
 
-/// How often it was reduction; read before looking at what it may have been reduction for.
+/// How often signal_wakeup() was called; read before looking at what it may have been called for.
 std::uint32_t wakeup_count();
 
-/// Marks the worker as waiting. False: it was reduction since `seen`, do not wait.
+/// Marks the worker as waiting. False: signal_wakeup() was called since `seen`, do not wait.
 bool begin_wakeup_wait(std::uint32_t seen);
 void end_wakeup_wait();
 

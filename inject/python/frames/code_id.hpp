@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tells code objects apart that lie at one address one after the other.
+// The id of a code object, which tells it from later ones at the same address.
 //
 // Context:  signal | callback | worker
 // Owns:     nothing
@@ -94,7 +94,7 @@ class ContentHash {
 };
 
 /// PyCodeDef::id. Addresses are used again after a code object is freed, those of its names and of
-/// its line table, too: what is notified of it is what the id is made of.
+/// its line table, too: the id is made of what is sent of it.
 ///
 /// @param code What lies at `address`: as many bytes as Runtime::code_bytes.
 template <typename Memory>

@@ -7,8 +7,7 @@
 // Promises: plain loads; the first stacks of a process are read only where the kernel says that one
 //           can, and nothing is read after one of them made no sense; unknown versions: nothing
 // Not here: comparing frames with those of the operator before (frame_compare.hpp), other threads
-// and
-//           signals (frames.hpp), loops of code objects (code_loops.hpp)
+//           and signals (frames.hpp), loops of code objects (code_loops.hpp)
 #pragma once
 
 #include <cstdint>

@@ -2,10 +2,12 @@
 //
 // Python frames of one thread, read from the interpreter's own structures without the GIL.
 //
-// Context:  find: worker; read_own: signal | callback; read_remote_frames: worker
+// Context:  find_runtime: worker; read_current_frames: signal | callback; read_remote_frames:
+//           worker
 // Owns:     nothing: borrows the interpreter's memory for the length of one read
-// Promises: plain loads only in read_own (the fault guard of inject/sample is around it);
-//           sends each code object once per ring buffer epoch; an unknown version reads nothing
+// Promises: plain loads only in read_current_frames (the fault guard of inject/sample is around
+//           it); sends each code object once per ring buffer epoch; an unknown version reads
+//           nothing
 // Not here: merging with native frames and line numbers (analysis/symbols)
 #pragma once
 
@@ -50,7 +52,7 @@ ReadResult read_remote_frames(const hot::Guard& guard, pid_t tid, wire::PyFrame*
 
 /// Forgets the interpreter and every code object, whose addresses may be others' when a session
 /// comes again; unmaps the table of loops. find_runtime() looks, and tells, anew. After
-/// hot::withdraw(); while somebody is inside, what it may look at stays. Worker.
+/// hot::unpublish_segment(); while somebody is inside, what it may look at stays. Worker.
 void release();
 
 /// Forgets which thread has which state. Worker.

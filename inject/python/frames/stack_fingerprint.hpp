@@ -19,14 +19,14 @@ struct StackFingerprint {
   std::uint32_t count = 0;  // frames
 };
 
-/// False: they cannot be reported yet, or not at all.
+/// False: they cannot be read yet, or not at all.
 bool fingerprint_stack(StackFingerprint* look);
 
 /// Lets a stack of this thread prove that such can be read. For as long as fingerprint_stack()
 /// says no.
 void validate_stack(std::uint32_t tid);
 
-/// Whether read_own() reads the frames of this state. Under a fault guard.
+/// Whether read_current_frames() reads the frames of this state. Under a fault guard.
 bool can_read_state(std::uint64_t state, std::uint32_t tid);
 
 }  // namespace gpuprof::python

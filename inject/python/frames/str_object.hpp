@@ -4,7 +4,8 @@
 //
 // Context:  any (signal-safe)
 // Owns:     nothing
-// Promises: never writes past the component; cuts at a character border; the result is valid UTF-8
+// Promises: never writes past the room it is given; cuts at a character boundary; the result is
+//           valid UTF-8
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a frame ran since one last looked: its local variables and the iterators of its loops.
+// Fingerprints of a frame (local variables, loop iterators) that show whether it ran in between.
 //
 // Context:  callback (the frame is one of the calling thread's own and stands still)
 // Owns:     nothing
 // Promises: plain loads; of objects only as much as their type says they have
-// Not here: what a change means (torch/iterations.hpp)
+// Not here: what a change means (torch/loops/iterations.hpp)
 #pragma once
 
 #include <cstdint>

@@ -213,7 +213,7 @@ void publish(const RuntimeCandidate& found, const Offsets& at) {
   // Resolves the interpreter's own lazy binding here and not in a handler. It is loaded and held.
   if (runtime->this_state != nullptr) runtime->this_state();
   g_minor.store(static_cast<int>(at.minor), std::memory_order_relaxed);
-  g_runtime.store(runtime, std::memory_order_release);  // pairs with read_own
+  g_runtime.store(runtime, std::memory_order_release);  // pairs with read_current_frames
 }
 
 /// What is looked for again although no module came: one whose load was not over, or that the

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kDeadlineMs = 20;
 constexpr std::uint64_t kPauseNs = 100'000;
-// From the kernel to keep() it is a few microseconds. Who left its read by longjmp stays in its
+// From the kernel to defer() it is a few microseconds. Who left its read by longjmp stays in its
 // place, and may compute for ever.
 constexpr std::uint64_t kMaxCpuNs = 5'000'000;
 

@@ -22,7 +22,7 @@ constinit FaultLayers g_fault_layers;
 
 namespace {
 
-// The innermost Protection, and in the lowest bit that faults of this thread reach nobody.
+// The innermost FaultScope, and in the lowest bit that faults of this thread reach nobody.
 constexpr std::uintptr_t kForeignScope = 1;
 thread_local std::uintptr_t t_protection = 0;
 

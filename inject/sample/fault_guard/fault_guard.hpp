@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads of memory that may vanish: a fault inside guarded() ends it, any other fault is the
+// Reads of memory that may vanish: a fault inside call_guarded() ends it, any other fault is the
 // program's.
 //
-// Context:  signal | callback (guarded, is_guard_active), worker (the rest)
+// Context:  signal | callback (call_guarded, is_guard_active), worker (the rest)
 // Owns:     the dispositions of SIGSEGV and SIGBUS while armed
 // Promises: a fault of the program's own finds the program's disposition, bit for bit, and
 //           repeats under it; a signal sent by someone is sent again unchanged
@@ -65,7 +65,7 @@ std::uint32_t deferred_fault_count(std::uint64_t signals);
 
 /// Whether more than `before` were kept. A thread that waits for such a signal may be woken by it
 /// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at
-/// the most, and besides as long as that one gets no processor (hot::kStarvedMs). Boundary.
+/// the most, and besides as long as that one gets no processor (hot::kStarvationLimitMs). Boundary.
 bool deferred_since(std::uint64_t signals, std::uint32_t before);
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where no handler of ours may stand in front of the program's for faults.
+// Decides in which programs we must not install a fault handler in front of the program's own.
 //
 // Context:  worker
 // Owns:     nothing

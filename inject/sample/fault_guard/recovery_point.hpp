@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where to go on after a fault: callee-saved registers, kept by the guarded call.
+// Where a guarded call continues after a fault: its callee-saved registers (as by setjmp).
 //
 // Context:  signal | callback
 // Owns:     nothing
-// Not here: when to land (fault_guard.cpp), what a Landing is and land(): machine_*.hpp
+// Not here: when to go there (fault_guard.cpp), RecoveryPoint and resume_at(): unwind/arch_*.hpp
 //
 // recovery_point_x86_64.S, recovery_point_aarch64.S.
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace gpuprof::sample {
 
-/// Returns 0, and a second time 1 after land(landing, context), which makes the return from the
-/// fault handler that got `context` a return from here. glibc's setjmp would mangle the pointers,
-/// and its longjmp would leave the fault handler with the fault's signal mask.
+/// Returns 0, and a second time 1 after resume_at(recovery_point, context), which makes the return
+/// from the fault handler that got `context` a return from here. glibc's setjmp would mangle the
+/// pointers, and its longjmp would leave the fault handler with the fault's signal mask.
 extern "C" __attribute__((returns_twice, visibility("hidden"))) int gpuprof_set_recovery_point(
     RecoveryPoint* recovery_point);
 

@@ -3,10 +3,12 @@
 // Which modules are mapped where: immutable copies that handlers read without a lock.
 //
 // Context:  signal | callback (SnapshotReader, find_module, iterate_snapshot_phdr), worker (the
-// rest) Owns:     the published snapshot and those that a handler may still be reading Promises: a
-// snapshot stays whole while any SnapshotReader that could see it lives; program headers
-//           are copies, for dlclose unmaps the module's own
-// Not here: how one is made (snapshot_build.hpp), what the daemon is reported (module_report.hpp)
+//           rest)
+// Owns:     the published snapshot and those that a handler may still be reading
+// Promises: a snapshot stays whole while any SnapshotReader that could see it lives; program
+//           headers are copies, for dlclose unmaps the module's own
+// Not here: how one is made (snapshot_build.hpp), what is reported to the daemon
+//           (module_report.hpp)
 #pragma once
 
 #include <link.h>

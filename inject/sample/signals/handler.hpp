@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// the sampling signal and what it does.
+// The sampling signal and its handler.
 //
 // Context:  signal (the handler), worker (the rest)
 // Owns:     the disposition of one realtime signal, from install_handler to remove_handler

@@ -4,7 +4,7 @@
 // signal: the kernel would put a frame of 3 to 12 KiB over theirs, and ends the program where it
 // does not fit.
 //
-// Context:  boundary (shield, unveil), worker (the rest)
+// Context:  boundary (mask_own_signal, unmask_own_signal), worker (the rest)
 // Owns:     which bits of ours are in the masks of such handlers
 // Promises: the program is shown its own masks where it asks the C library
 // Not here: a handler that the program sets by a bare system call: it is met a second later
@@ -18,14 +18,14 @@ namespace gpuprof::sample {
 /// Boundary, also in signal handlers.
 void mask_own_signal(int signal, struct sigaction* action);
 
-/// What the program was notified of that signal's action, without what we added to it. To be called
+/// What the program learns of that signal's action, without what we added to it. To be called
 /// before record_masked_handler of the same call. Boundary.
 void unmask_own_signal(int signal, struct sigaction* action);
 
 /// After the call. Of another action than a handler with SA_ONSTACK nothing is noted: in a vfork
 /// child, which sets none, the memory is the parent's and the dispositions are not.
 /// @param asked     What the program set.
-/// @param shielded  What shield() made of it.
+/// @param shielded  What mask_own_signal() made of it.
 void record_masked_handler(int signal, const struct sigaction& asked,
                            const struct sigaction& shielded);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks for the sampling signal handler, one a ring buffer, and what the handler remembers between
-// samples.
+// Stacks for the handler of the sampling signal, one for each ring buffer, and what it remembers
+// between samples.
 //
 // Context:  signal (handler_stack_of), worker (the rest)
 // Owns:     one mapping; pages are touched at first use

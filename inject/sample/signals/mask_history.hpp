@@ -39,7 +39,7 @@ class MaskHistory {
     open_looks_ = opened + 1;
     if (open_looks_ >= (swaps_ ? kOpenLooks : 1)) masked_ = false;
   }
-  /// the sampling signal has reached the thread through the mask of a waiting call.
+  /// The sampling signal has reached the thread through the mask of a waiting call.
   void forbid() { masked_ = forbidden_ = true; }
 
   /// It is to have no trigger.

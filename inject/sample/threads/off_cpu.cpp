@@ -139,7 +139,7 @@ void emit(const OffCpuPass& turn, const ThreadEntry& entry, wire::SampleState st
   hot::count(wire::Counter::kSamplesBlocked);
 }
 
-// As it was before a definition was sent: another number once anything found no component.
+// As it was before a definition was sent: another number once anything found no room.
 std::uint64_t ring_mark_of(const hot::Guard& guard) {
   const wire::RingWriter& ring = guard.producer().ring;
   return std::uint64_t{ring.epoch()} << 32 | ring.drop_count();
@@ -230,8 +230,8 @@ void probe(OffCpuPass& turn, ThreadEntry& entry) {
   }
 }
 
-// Steps are distinguished by where their thread is now: told at once, for what it did not run since
-// the last look.
+// Steps are distinguished by where their thread is now: the wait is reported at once, for the time
+// it has not run since the last look.
 void report_wait_so_far(OffCpuPass& turn, ThreadEntry& entry) {
   OffCpuState& memory = entry.off_cpu;
   if (!may_walk(turn) || take(turn, entry) != CaptureResult::kYes) return;

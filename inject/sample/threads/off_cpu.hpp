@@ -25,7 +25,7 @@ std::uint64_t sample_off_cpu_threads(const StackParts& parts, std::uint64_t peri
                                      std::uint64_t now_ns, bool last = false);
 
 /// Looks at those that make steps, and have begun no operator since the last call. Where much time
-/// passes between two operators this tells on which side of a step's border it does.
+/// passes between two operators this tells on which side of a step's boundary it does.
 /// @param some_step  Whether any thread makes steps.
 bool sample_idle_step_threads(const StackParts& parts, std::uint64_t period_ns,
                               std::uint64_t now_ns, bool* some_step);

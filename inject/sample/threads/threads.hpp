@@ -5,9 +5,8 @@
 // Context:  worker
 // Owns:     the entries, their triggers, one kept-open descriptor of the task directory
 // Promises: a thread that blocks the sampling signal, is traced or came under a seccomp filter has
-// no
-//           trigger; a dead one leaves the list and gives
-//           its ring buffers back; our worker is never in it
+//           no trigger; a dead one leaves the list and gives its ring buffers back; our worker is
+//           never in it
 #pragma once
 
 #include <sys/types.h>

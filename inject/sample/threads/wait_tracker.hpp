@@ -5,10 +5,9 @@
 // Context:  worker
 // Owns:     nothing
 // Promises: a wait of two looks or more is reported from its begin to its end, exactly where the
-// thread
-//           ran before and after it, otherwise within half the time between two looks at each
-//           side; of shorter ones every so often one stands for all time since the last such look,
-//           so that their sum is right on average
+//           thread ran before and after it, otherwise within half the time between two looks at
+//           each side; of shorter ones every so often one stands for all time since the last such
+//           look, so that their sum is right on average
 // Not here: stacks (off_cpu.cpp)
 //
 // A thread that used no CPU time between two looks has waited all that time. One that used some

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which descriptors are perf events of ours: the handler asks before it believes a signal.
+// The table of our perf event descriptors, by which the handler recognizes our signals.
 //
-// Context:  signal (answer), worker (add, remove, take_signal_count), boundary (clear in a forked
-// child) Owns:     nothing: the descriptors belong to the perf trigger
+// Context:  signal (on_signal), worker (add, remove, take_signal_count), boundary (clear in a
+//           forked child)
+// Owns:     nothing: the descriptors belong to the perf trigger
 #pragma once
 
 #include <sys/types.h>

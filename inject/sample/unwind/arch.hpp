@@ -10,13 +10,13 @@
 //   Registers                        those that a walk starts from
 //   registers_of(context, to)        of what a signal interrupted
 //   registers_at(pc, sp, fp)         nothing else is known
-//   current_registers(to)                of the caller, enough to walk from it
+//   current_registers(to)            of the caller, enough to walk from it
 //   program_counter(registers)       addresses; fp is 0 where it is not known
 //   stack_pointer(…), frame_pointer(…), also of a context
-//   leaf_return_address(context)             where a function returns to that has not touched its
-//   stack return_address(word)             a saved return address without its signature Landing,
-//   land(landing, context)  see recovery_point.hpp kNeedsRestorer                   whether the
-//   kernel wants to be reported how handlers return
+//   leaf_return_address(context)     where a function returns to that has not touched its stack
+//   strip_pointer_auth(word)         a saved return address without its signature
+//   RecoveryPoint, resume_at(recovery_point, context)  see recovery_point.hpp
+//   kNeedsRestorer                   whether the kernel must be told how handlers return
 #pragma once
 
 #if defined(__x86_64__)

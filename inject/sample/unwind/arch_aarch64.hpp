@@ -65,8 +65,8 @@ struct RecoveryPoint {
   std::uint64_t d8_to_d15[8];
 };
 
-/// Loads every register of the landing, also the vector registers, which would be harder to find
-/// in the signal frame.
+/// Loads every register of the recovery point, also the vector registers, which would be harder to
+/// find in the signal frame.
 extern "C" __attribute__((noreturn, visibility("hidden"))) void gpuprof_resume_at_recovery_point(
     const RecoveryPoint* recovery_point);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all walks have learned about return addresses.
+// A process-wide cache of unwind results, keyed by return address.
 //
 // Context:  signal | callback, worker (set up)
 // Owns:     512 KiB of address space, touched as addresses are seen

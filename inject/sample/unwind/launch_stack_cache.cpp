@@ -89,17 +89,17 @@ class LaunchStackCache {
 
   void remember(const LaunchSite& place, const python::StackFingerprint& look, std::uint64_t id) {
     if (taken_generation != unwind_generation()) return;
-    if (generation_ != taken_generation || used_ + taken.history.count > kCells) forget();
+    if (generation_ != taken_generation || used_ + taken.footprint.count > kCells) forget();
     const std::uint64_t sp = stack_pointer(place.start), key = key_of(place, look);
     Entry& entry = entries_[key % kEntries];
     entry.id = 0;
     std::uint32_t outer = 0;
-    for (std::uint32_t i = taken.history.count; i-- > 0;) {
-      const FootprintWord& word = taken.history.words[i];
+    for (std::uint32_t i = taken.footprint.count; i-- > 0;) {
+      const FootprintWord& word = taken.footprint.words[i];
       if (word.at >> 35 != sp >> 35 || word.at % 8 != 0) return;
       outer = cell_of({word.value, static_cast<std::uint32_t>(word.at >> 3), outer});
     }
-    entry = Entry{key, sp, frame_pointer(place.start), id, outer, taken.history.needs_fp};
+    entry = Entry{key, sp, frame_pointer(place.start), id, outer, taken.footprint.needs_fp};
   }
 
  private:
@@ -178,8 +178,8 @@ std::uint64_t find_cached_stack(const LaunchStackCache& cache, const LaunchSite&
 }
 
 CapturedStack& capture_buffer(LaunchStackCache& cache) {
-  cache.taken.history.count = 0;
-  cache.taken.history.whole = false;
+  cache.taken.footprint.count = 0;
+  cache.taken.footprint.whole = false;
   cache.taken_generation = unwind_generation();
   return cache.taken;
 }
@@ -187,7 +187,7 @@ CapturedStack& capture_buffer(LaunchStackCache& cache) {
 void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
                  std::uint32_t tid) {
   const CapturedStack& taken = cache.taken;
-  if (id == 0 || !place.parts.native || !taken.history.whole) return;
+  if (id == 0 || !place.parts.native || !taken.footprint.whole) return;
   python::StackFingerprint look;
   if (place.parts.python) {
     if (!python::fingerprint_stack(&look)) {

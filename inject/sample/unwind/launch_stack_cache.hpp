@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stacks of launches that a thread has taken before, known again by the words that the walk went
-// by.
+// Launch stacks that a thread has taken before, recognised by the words of its stack that the walk
+// has read.
 //
-// Context:  callback (its own thread only); map, unmap: worker; forget: boundary
+// Context:  callback (its own thread only); map_…, unmap_…: worker; reset_…: boundary
 // Owns:     a mapping with a place for each of the first threads that launch
 // Promises: nothing is read but the thread's own living stack (each word lies where the ones
 //           compared before it say that a frame is) and its Python frames (stack_fingerprint.hpp);
-//           a stack is known again only if all of them hold what they held
+//           a stack is recognised only if all of them hold what they held
 // Not here: the walk (unwind.hpp), the id (stack_capture.hpp)
 //
 // A training launches the same kernels from the same places in each step.

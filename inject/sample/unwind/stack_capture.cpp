@@ -35,9 +35,9 @@ wire::PyFrame* python_frames(const Job& job) {
 void walk_native(void* argument) {
   Job& job = *static_cast<Job*>(argument);
   const StackRequest& request = *job.request;
-  job.walk =
-      unwind(request.start, request.interrupted, request.copy, job.tail->native,
-             wire::kMaxNativeFrames, request.taken != nullptr ? &request.taken->history : nullptr);
+  job.walk = unwind(request.start, request.interrupted, request.copy, job.tail->native,
+                    wire::kMaxNativeFrames,
+                    request.taken != nullptr ? &request.taken->footprint : nullptr);
 }
 
 void read_python(void* argument) {
@@ -95,8 +95,7 @@ std::uint64_t capture_stack(const hot::Guard& guard, const StackRequest& request
   const wire::StackDef def{id_of(job.tail, bytes, flags),
                            static_cast<std::uint16_t>(job.walk.count),
                            static_cast<std::uint16_t>(job.python.count), flags};
-  // A stack is reported once: it waits for the next sample where one of its code objects found no
-  // component.
+  // A stack is sent once: it waits for the next sample where one of its code objects found no room.
   if (guard.producer().ring.drop_count() == drops)
     hot::send_stack_def(guard, def, job.tail, bytes, ts_ns);
   return def.id;

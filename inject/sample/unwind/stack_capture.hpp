@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One mixed stack: native walk and Python frames, hashed, defined at first sight.
+// One mixed stack: native walk and Python frames, hashed, its definition sent before first use.
 //
 // Context:  signal | callback (of the calling thread), worker (of a blocked one)
 // Owns:     nothing: frames are built in the producer's scratch room
@@ -29,7 +29,7 @@ using ReadPython = python::ReadResult (*)(const hot::Guard& guard, pid_t tid, wi
 
 /// What a stack was taken by, for who wants to know it again (launch_stack_cache.hpp).
 struct CapturedStack {
-  StackFootprint history;
+  StackFootprint footprint;
   std::uint32_t python_count = 0;
   bool python_whole = false;
 };
@@ -39,7 +39,7 @@ struct StackRequest {
   bool interrupted = false;          // by a signal
   StackCopy copy;                    // of a blocked thread
   pid_t blocked_tid = 0;             // 0: the calling thread
-  ReadPython read_python = nullptr;  // null: python::read_own
+  ReadPython read_python = nullptr;  // null: python::read_current_frames
   std::uint32_t flags = 0;           // wire::kStack… to add
   StackParts parts;
   CapturedStack* taken = nullptr;  // filled in; null: nobody asks

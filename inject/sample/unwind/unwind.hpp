@@ -5,7 +5,7 @@
 // Context:  signal | callback (the walks), worker (unwind_prepare, unwind_invalidate)
 // Owns:     the cache of frame recipes
 // Promises: module tables come from the caller's snapshot, never from the loader; the walks must
-//           run inside guarded() (fault_guard.hpp): a module may be unmapped under them
+//           run inside call_guarded() (fault_guard.hpp): a module may be unmapped under them
 #pragma once
 
 #include <cstddef>
@@ -57,8 +57,8 @@ void unwind_invalidate();
 std::uint64_t unwind_generation();
 
 /// Walks from `start`. @param interrupted the program counter is about to run (a signal), not a
-/// return address. @param trail where what it goes by is left; null: nobody asks.
+/// return address. @param footprint where what it goes by is left; null: nobody asks.
 UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
-                    std::uint64_t* frames, std::uint32_t room, StackFootprint* history = nullptr);
+                    std::uint64_t* frames, std::uint32_t room, StackFootprint* footprint = nullptr);
 
 }  // namespace gpuprof::sample

@@ -115,10 +115,10 @@ std::uint64_t unwind_generation() {
 static_assert(sizeof(FootprintWord) == sizeof(gpuprof_trail_word));
 
 UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
-                    std::uint64_t* frames, std::uint32_t room, StackFootprint* history) {
+                    std::uint64_t* frames, std::uint32_t room, StackFootprint* footprint) {
   gpuprof_trail left{};
-  if (history != nullptr) {
-    left.words = reinterpret_cast<gpuprof_trail_word*>(history->words);
+  if (footprint != nullptr) {
+    left.words = reinterpret_cast<gpuprof_trail_word*>(footprint->words);
     left.capacity = StackFootprint::kMaxWords;
   }
   gpuprof_walk_context context;
@@ -126,7 +126,7 @@ UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& c
   context.copy_begin = copy.begin;
   context.copy_bytes = copy.bytes;
   context.copy = copy.data;
-  context.trail = history != nullptr ? &left : nullptr;
+  context.trail = footprint != nullptr ? &left : nullptr;
   int count = 0;
   const int end = gpuprof_walk(&context, interrupted ? 1 : 0, &g_frame_cache,
                                reinterpret_cast<void**>(frames), static_cast<int>(room), &count);
@@ -134,10 +134,11 @@ UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& c
   walk.count = static_cast<std::uint32_t>(count);
   if (end == GPUPROF_WALK_LOST) walk.flags |= wire::kStackNativeTruncated;
   if (end == GPUPROF_WALK_FULL) walk.flags |= wire::kStackNativeDeep;
-  if (history != nullptr) {
-    history->count = static_cast<std::uint32_t>(left.count);
-    history->whole = left.whole != 0 && end == GPUPROF_WALK_COMPLETE && left.count <= left.capacity;
-    history->needs_fp = left.needs_fp != 0;
+  if (footprint != nullptr) {
+    footprint->count = static_cast<std::uint32_t>(left.count);
+    footprint->whole =
+        left.whole != 0 && end == GPUPROF_WALK_COMPLETE && left.count <= left.capacity;
+    footprint->needs_fp = left.needs_fp != 0;
   }
   return walk;
 }

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: no lock, no allocation; looks only into code objects of the frames it is given
 // Not here: what is sent or counted (loop_steps.cpp), the loops of a code object
-// (loops/code_loops.hpp)
+//           (python/loops/code_loops.hpp)
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 //
 // Tells the daemon of loops and their iterations, or counts them once it has chosen one.
 //
-// Context:  callback (look_for_steps: worker; reset_loops_after_fork: boundary)
-// Owns:     a mapping with one place a thread, until unmap_loops()
+// Context:  callback (set_step_source, unmap_thread_loops: worker; reset_loops_after_fork:
+//           boundary)
+// Owns:     a mapping with one place a thread, until unmap_thread_loops()
 #include "inject/torch/loops/loop_steps.hpp"
 
 #include <sys/mman.h>
@@ -86,7 +87,7 @@ SelectedRule selected_rule() {
   return {rule, plan->step_key.load(std::memory_order_relaxed)};
 }
 
-/// False: something found no component.
+/// False: something found no room.
 bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
             const ActiveLoop& loop, std::uint64_t id) {
   const wire::RingWriter& ring = guard.producer().ring;
@@ -102,7 +103,7 @@ bool define(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
   return true;
 }
 
-/// False: something found no component.
+/// False: something found no room.
 bool report_loops(const hot::Guard& guard, ThreadLoops& mine, const TopLevelOp& op,
                   const ActiveLoop* loops, std::uint32_t count) {
   std::uint64_t ids[kMaxLoops];
@@ -210,11 +211,11 @@ bool is_inside(const ThreadLoops& mine, std::uint64_t loop_id) {
 /// Whether this thread is the one whose iterations are steps: others may run the loop beside it,
 /// and one may follow when it has ended.
 bool is_counting_thread(std::uint32_t tid) {
-  std::atomic<std::uint32_t>& selected_rule = hot::g_state.plan->step_tid;
-  std::uint32_t counting = selected_rule.load(std::memory_order_relaxed);
+  std::atomic<std::uint32_t>& step_tid = hot::g_state.plan->step_tid;
+  std::uint32_t counting = step_tid.load(std::memory_order_relaxed);
   if (counting == 0 || counting == tid) return true;
   return hot::thread_exited(counting) &&
-         selected_rule.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
+         step_tid.compare_exchange_strong(counting, tid, std::memory_order_relaxed);
 }
 
 /// Whether an iteration of the chosen loop begins, and the loop is entered with it.

@@ -36,7 +36,7 @@ bool cpu_memory_requested();
 /// did not ask it to know of.
 bool cpu_memory_ever_requested();
 
-/// Whether it was settled that PyTorch's CPU allocator is not to report.
+/// Whether it was decided that PyTorch's CPU allocator is not to report.
 bool cpu_memory_refused();
 
 /// The settings are known. Once told no, it stays so: blocks were missed. Worker.

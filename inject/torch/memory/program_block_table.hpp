@@ -19,7 +19,7 @@ namespace gpuprof::torch {
 
 /// A block was taken (bytes > 0) or given back while the program's own profiler listened.
 ///
-/// @param allocated Set to the total its profiler would be reported.
+/// @param allocated Set to the total that its profiler would be told.
 /// @return          False: the profiler would not have been told, the block is older than it.
 bool is_known_to_program(const void* address, std::int64_t* bytes, std::size_t* allocated);
 

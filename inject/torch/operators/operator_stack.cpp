@@ -118,7 +118,7 @@ void OperatorStack::capture(std::uint32_t tid, std::uint32_t around) {
   if (!taken) capture_checked(tid);
 }
 
-// False: something found no component, so what refers to it must not count as sent.
+// False: something found no room, so what refers to it must not count as sent.
 bool OperatorStack::send_parts(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns) {
   hot::RingProducer& producer = guard.producer();
   const std::uint32_t drops = producer.ring.drop_count();

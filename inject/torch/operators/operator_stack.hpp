@@ -34,14 +34,14 @@ class OperatorStack {
   /// @param around version() when an operator began that has not returned to Python since; 0: there
   ///               is none.
   void capture(std::uint32_t tid, std::uint32_t around);
-  /// Another number whenever take() found other frames; never 0 afterwards.
+  /// Another number whenever capture() found other frames; never 0 afterwards.
   std::uint32_t version() const { return version_; }
 
   /// Id of the stack as `detail` (wire::kTorchStack, kTorchModules) wants it, its definition sent
   /// if this ring buffer has not seen it. 0: there are no frames.
   std::uint64_t define(const hot::Guard& guard, std::uint32_t detail, std::uint64_t ts_ns);
 
-  /// What take() read, innermost first.
+  /// What capture() read, innermost first.
   const python::FastFrame* frames() const { return raw_ + (kMaxStackLevels - count_); }
   std::uint32_t frame_count() const { return count_; }
   /// Level (0 outermost) of the outermost module call; kNoModule: none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the observer keeps for each thread: the operators open on it.
+// The observer's state of each thread: its open operators.
 //
 // Context:  callback (its own thread only), worker (map)
 // Owns:     one mapping, from map_thread_states() to unmap_thread_states()
@@ -20,7 +20,7 @@ struct OpenOp {
   std::uint64_t name_id;  // of a top-level one, else 0
   std::uint64_t step;     // K of a ProfilerStep#K
   std::uint32_t op_id;
-  std::uint32_t stack;  // Stack::version as it began; 0: Python may go on while it is open
+  std::uint32_t stack;  // OperatorStack::version as it began; 0: Python may go on while it is open
   bool top_level;
   bool encloses;  // what begins inside it is not top-level
   bool is_step;   // ProfilerStep#K

@@ -96,7 +96,7 @@ def sessions(checks, folder, place):
 
 
 def limits(checks, place, spool):
-    """A session's own spool needs no component but the output's."""
+    """A session's own spool needs no room but the output's."""
     def no_files_grow():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     for name in FORMATS:

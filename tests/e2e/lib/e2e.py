@@ -152,7 +152,7 @@ def load(path):
 PATIENCE_S = 600
 # Set for the tests under label long, each of which is run again where only this failed (repeat.py).
 JUDGES_TIME = os.environ.get("GPUPROF_TEST_TIME") == "1"
-# Exit status of a test of which nothing failed but what Checks.in_time() was reported.
+# Exit status of a test of which nothing failed but what Checks.in_time() was told.
 TOO_SLOW = 75
 
 

@@ -23,7 +23,7 @@ import torch_python  # noqa: E402
 PROGRAM = os.path.join(HERE, "programs", "stalls.py")
 RECORDINGS = os.path.join(HERE, "recordings")
 SPOTS = ("head", "loader", "middle", "tail", "gil", "evaluate", "checkpoint", "epochs")
-# What it is reported to be; more than one where two are right.
+# What it is told to be; more than one where two are right.
 DOING = {"gil": {"gil"}, "evaluate": {"evaluation"}, "checkpoint": {"saving"}, "epochs": {"evaluation"}}
 RULES = ("step-stalls", "between-steps")
 

@@ -92,7 +92,7 @@ def held(checks, _folder):
         host, port = program.address.rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=e2e.PATIENCE_S):
             checks.equal(program.let_end()[0], 7, "its status")
-            # Whoever was reported to end may still want for a processor.
+            # Whoever was told to end may still want for a processor.
             live.wait_for(lambda: not any(live.states(pid) - {"Z"} for pid in children), live.LETS_GO_S)
             checks.equal([pid for pid in children if live.states(pid) - {"Z"}], [], "nobody is left behind")
 
@@ -142,7 +142,7 @@ def stopped_in_time(client, helper, pid):
         call = client.begin(duration_ms=600000)
         capture = live.wait_for(lambda: served.capture_of(helper))
         os.kill(capture, signal.SIGSTOP)
-        # Answered by the process after whatever it was reported before.
+        # Answered by the process after whatever it was told before.
         if live.status().get(pid, {}).get("state") == "armed":
             return call, capture
         os.kill(capture, signal.SIGCONT)

@@ -64,7 +64,7 @@ def check(checks, name, mode, done, folder):
     results = {"crossing": differences.without_crossing(theirs, ours),
                "operators": differences.operators(theirs, ours), "numbers": differences.follows(ours),
                "memory": differences.memory(theirs, ours)}
-    # Without nanoseconds (PyTorch 2.1) what encloses what cannot be reported from torch.profiler's trace.
+    # Without nanoseconds (PyTorch 2.1) what encloses what cannot be told from torch.profiler's trace.
     if mode == "stack" and not results["operators"] and theirs.exact:
         results["modules"] = differences.modules(theirs, ours)
     for what, wrong in results.items():

@@ -123,7 +123,7 @@ class Script {
     const std::array<model::PythonFrame, 4> in_module = {
         {{3, -1, 0}, {1, -1, model::kPyModule}, {2, -1, 0}, {1, -1, model::kPyEntry}}};
     sink_.on(model::StackDef{kInModule, 0, {}, in_module});
-    // Two tensors of floats, as wire/inputs.hpp codes them, a list of two and a number.
+    // Two tensors of floats, as wire/operator_inputs.hpp codes them, a list of two and a number.
     const std::array<std::uint64_t, 13> words = {1 | 6 << 8 | 2 << 16,
                                                  64,
                                                  256,

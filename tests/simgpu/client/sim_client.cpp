@@ -6,8 +6,8 @@
 // Context:  test program
 // Owns:     its buffers
 // Promises: every record delivered is one line on stdout; results of CUPTI calls are printed where
-// tests need them Not here: the work it traces (workload.cpp), the comparison with the truth
-// (scenario_test.cpp)
+//           tests need them
+// Not here: the work it traces (workload.cpp), the comparison with the truth (scenario_test.cpp)
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

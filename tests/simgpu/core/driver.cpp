@@ -5,7 +5,8 @@
 // Context:  application threads
 // Owns:     one leaked Driver; the string table
 // Promises: the injection library's InitializeInjection runs exactly once, before any context
-// exists Not here: API entry points (cuda/)
+//           exists
+// Not here: API entry points (cuda/)
 #include "core/driver.hpp"
 
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 // Context:  application threads
 // Owns:     graphs and their nodes until the process ends
 // Promises: every launch gives each node its own operation with the launch's correlation id and a
-// distinct node id
+//           distinct node id
 // Not here: single operations (timeline.hpp)
 #pragma once
 

@@ -5,7 +5,8 @@
 // Context:  application threads
 // Owns:     the mappings until they are freed
 // Promises: a device allocation costs only the pages that are copied or set; the device's size is
-// respected Not here: the time a copy takes (timeline.cpp)
+//           respected
+// Not here: the time a copy takes (timeline.cpp)
 #pragma once
 
 #include <cstddef>

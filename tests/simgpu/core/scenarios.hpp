@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one list of awkward behaviours the simulated GPU can be reported to show, with their
+// The one list of awkward behaviours the simulated GPU can be told to show, with their
 // defaults.
 //
 // Context:  any
 // Owns:     nothing
 // Promises: every row has a name usable in GPUSIM_SCENARIO, a default argument and a sentence for
-// --help Not here: the behaviours themselves (cupti/scenario.cpp, cupti/delivery.cpp)
+//           --help
+// Not here: the behaviours themselves (cupti/scenario.cpp, cupti/delivery.cpp)
 #pragma once
 
 #include <cstddef>

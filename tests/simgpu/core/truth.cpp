@@ -5,7 +5,8 @@
 // Context:  any
 // Owns:     one leaked LineLog
 // Promises: one JSON object per line; times in CLOCK_MONOTONIC ns, the header line gives the
-// REALTIME offset Not here: file handling (line_log.cpp)
+//           REALTIME offset
+// Not here: file handling (line_log.cpp)
 #include "core/truth.hpp"
 
 #include <unistd.h>

@@ -5,7 +5,8 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: context ids are process-unique, creation and destruction are reported to the attached
-// tool Not here: streams (stream_api.cpp)
+//           tool
+// Not here: streams (stream_api.cpp)
 #include "core/timeline.hpp"
 #include "cuda/api.hpp"
 

@@ -6,7 +6,8 @@
 // Context:  static constructors and destructors of the program, application threads
 // Owns:     one leaked table
 // Promises: registering only appends to a list; images are read at the first use of a kernel in
-// them Not here: entry points (register_api.cpp)
+//           them
+// Not here: entry points (register_api.cpp)
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // Context:  any
 // Owns:     nothing
 // Promises: works without a subscriber; enabling a whole kind erases its per-call filters
-// Not here: attributes (attribute_api.cpp), reading buffers (iterator_api.cpp)
+// Not here: attributes (attribute_api.cpp), reading buffers (query_api.cpp)
 #include <unistd.h>
 
 #include "core/config.hpp"

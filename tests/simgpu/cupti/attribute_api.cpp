@@ -5,7 +5,8 @@
 // Context:  any
 // Owns:     nothing
 // Promises: attributes read back what was written; switches without effect here are accepted as the
-// real ones are Not here: kinds (activity_api.cpp)
+//           real ones are
+// Not here: kinds (activity_api.cpp)
 #include <cstring>
 
 #include "core/config.hpp"

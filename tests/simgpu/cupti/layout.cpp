@@ -5,8 +5,8 @@
 // Context:  any
 // Owns:     nothing
 // Promises: the 13.0 column equals the toolkit headers, checked at compile time; the 13.2 column
-// was
-//           compared with the headers of PyTorch's 13.2 (compare_layout.cpp, at compile time too)
+//           was compared with the headers of PyTorch's 13.2 (compare_layout.cpp, at compile time
+//           too)
 // Not here: what is written into a record
 #include "cupti/layout.hpp"
 

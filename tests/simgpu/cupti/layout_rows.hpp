@@ -4,9 +4,8 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: 13.0 is checked against the headers by layout.cpp, 13.2 by
-// compare_layout.cpp; 11.8, 12.4
-//           and 12.9 come from the release notes; `future` is made up
+// Promises: 13.0 is checked against the headers by layout.cpp, 13.2 by compare_layout.cpp; 11.8,
+//           12.4 and 12.9 come from the release notes; `future` is made up
 // Not here: what is written into a record (records.cpp)
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An ordinary program that uses each family of cuBLAS and cuBLASLt and prints what it was reported.
+// An ordinary program that uses each family of cuBLAS and cuBLASLt and prints what it was told.
 //
 //   blas_app              every family once: lines `call NAME STATUS`
 //   blas_app refused FILE calls every GPUSIM_REFUSE(name) of a file: lines `refused NAME STATUS`

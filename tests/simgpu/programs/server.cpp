@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A server without Python that nobody prepared: threads that answer requests on streams of their
-// own until the process is reported to stop, for what is brought into it while it runs.
+// own until the process is told to stop, for what is brought into it while it runs.
 //
 //   sim_server [--threads N] [--pause-us N]
 //

@@ -5,8 +5,7 @@
 // Context:  tools
 // Owns:     nothing
 // Promises: what LD_LIBRARY_PATH and LD_PRELOAD held before is still there; exit codes 125, 126,
-// 127
-//           as env(1) has them, else the program's own
+//           127 as env(1) has them, else the program's own
 // Not here: options (run_options.cpp), the folder of libraries (library_folder.cpp)
 #include <unistd.h>
 

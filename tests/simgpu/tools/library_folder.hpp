@@ -4,8 +4,7 @@
 //
 // Context:  tools
 // Owns:     folders below gpusim-UID in the temporary folder, one for each combination of
-// libraries,
-//           reused
+//           libraries, reused
 // Promises: concurrent starts never see half a folder; the files behind the links keep names that
 //           begin with gpusim_
 // Not here: the variables that lead there (gpusim_run.cpp)

@@ -5,8 +5,7 @@
 // Context:  tools
 // Owns:     nothing
 // Promises: a value out of range or not understood ends the launcher with a sentence that names
-// what
-//           is allowed
+//           what is allowed
 // Not here: the list of options (run_options.cpp)
 #pragma once
 

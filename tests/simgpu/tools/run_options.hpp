@@ -5,7 +5,8 @@
 // Context:  tools
 // Owns:     nothing
 // Promises: every option that only sets a variable is one row of one table, from which --help is
-// made Not here: what the values may be (option_values.hpp), folders and starting the program
+//           made
+// Not here: what the values may be (option_values.hpp), folders and starting the program
 #pragma once
 
 #include <string>

@@ -5,7 +5,8 @@
 // Context:  main thread
 // Owns:     worker threads and helper processes until the end of main
 // Promises: stdout is the same for the same options, except with --progress; every fact is one
-// `result` line Not here: the step loop (worker.cpp)
+//           `result` line
+// Not here: the step loop (worker.cpp)
 #include <sys/wait.h>
 #include <unistd.h>
 

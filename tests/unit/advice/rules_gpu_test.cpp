@@ -29,7 +29,7 @@ class GpuRules : public test::StepThreadTest {
     gpu.memory_bytes = 80'000'000'000;
     gpu.peak_allocated_bytes = 40'000'000'000;
     analysis.steps.gpus.push_back(gpu);
-    analysis.steps.is_counted = 10;
+    analysis.steps.counted = 10;
   }
   KernelRow& kernel(const std::string& text, const std::string& owner, std::uint64_t count,
                     std::uint64_t total_ns) {
@@ -78,7 +78,7 @@ TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
   const std::vector<Advice> busy = run_rule(gpu_idle);
   ASSERT_THAT(busy, ElementsAre(Share(0.82)));
   EXPECT_EQ(busy[0].share_base, "time from the first to the last step");
-  EXPECT_DOUBLE_EQ(busy[0].ns_per_step * static_cast<double>(analysis.steps.is_counted), 410 * kMs);
+  EXPECT_DOUBLE_EQ(busy[0].ns_per_step * static_cast<double>(analysis.steps.counted), 410 * kMs);
   EXPECT_THAT(run_rules(std::vector{RuleInput{analysis, step_thread}})[0].finding,
               AllOf(HasSubstr("kernels in 90.0 % of a step."), HasSubstr("busy for 18.0 %")));
   analysis.steps.counted_ns = 450 * kMs;  // what is idle for half of them is still worth saying

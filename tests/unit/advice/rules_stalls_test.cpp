@@ -75,7 +75,7 @@ class StallTest : public test::StepThreadTest {
     return found;
   }
 
-  /// What is notified of three savings of 60 ms that were sampled so often.
+  /// What is reported of three savings of 60 ms that were sampled so often.
   auto reported_of_saving(std::uint64_t every_ns) {
     const std::uint32_t saving = inside("/site-packages/torch/serialization.py", "save", 17);
     at_stall_ = [=, this](std::uint64_t from, std::uint64_t to) {

@@ -61,7 +61,7 @@ class SimSwitches : public SimTest {
     in_cupti<decltype(&::cuptiGetThreadIdType)>("cuptiGetThreadIdType")(&type);
     return type;
   }
-  // Nobody can ask CUPTI: the last that it was reported. Empty: nothing.
+  // Nobody can ask CUPTI: the last that it was told. Empty: nothing.
   static std::string waits_asked_for() {
     std::ifstream log(log_path());
     std::string last;

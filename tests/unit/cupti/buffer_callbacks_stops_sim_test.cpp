@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPU work that stops coming amid a window, and what is notified of it. Each case names, in
+// GPU work that stops coming amid a window, and what is reported of it. Each case names, in
 // CMakeLists.txt, the switches of gpusim-run it needs.
 //
 // Context:  tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the simulator tests share: a segment, the component's control socket, the worker's turns.
+// What the simulator tests share: a segment, the component's interface, the worker's turns.
 //
 // Context:  tests
 #pragma once

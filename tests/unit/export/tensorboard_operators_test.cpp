@@ -16,7 +16,7 @@ namespace {
 
 using Value = rapidjson::Value;
 
-/// A head word of wire/inputs.hpp.
+/// A head word of wire/operator_inputs.hpp.
 constexpr std::uint64_t head(std::uint64_t form, std::uint64_t dtype = 0, std::uint64_t count = 0,
                              std::uint64_t total = 0) {
   return form | dtype << 8 | count << 16 | total << 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// XPlane files: memory, samples, what is notified of GPUs and of the file.
+// XPlane files: memory, samples, what is said of GPUs and of the file.
 #include <array>
 
 #include "tests/unit/export/xplane_fixture.hpp"

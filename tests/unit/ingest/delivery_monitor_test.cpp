@@ -243,7 +243,7 @@ TEST_F(AnswersTest, TheLastFlushIsEnoughAtTheEnd) {
 TEST_F(AnswersTest, WhatWasBeforeTheRecordingSaysNothing) {
   work(1, kSecond + 1000, false, false);
   assembler_->recording_stopped(kSecond + 2000);
-  runs(2, 2 * kSecond);  // the next recording, whose begin is notified of later
+  runs(2, 2 * kSecond);  // the next recording, whose begin is reported later
   api(2, 2 * kSecond, 2 * kSecond + 5000);
   api(1, kSecond + 1000, kSecond + 6000);
   flush(2 * kSecond + 10'000);

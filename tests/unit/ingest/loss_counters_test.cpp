@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When something was lost: what windows are reported by.
+// When something was lost: what windows are told by.
 #include <gmock/gmock.h>
 
 #include "tests/unit/ingest/ingest_fixture.hpp"

@@ -28,7 +28,7 @@ class RingDropsTest : public AssemblerTest {
     host_.entry(kRing).state.store(static_cast<std::uint32_t>(now));
   }
   bool push(wire::RingWriter& ring) { return ring.push(wire::RangePop{ts_, 0, 0}, ts_); }
-  /// Until the ring is full and `count` records found no component.
+  /// Until the ring is full and `count` records found no room.
   void drop(wire::RingWriter& ring, int count) {
     while (push(ring)) {
     }

@@ -30,7 +30,7 @@ namespace {
 constexpr char kName[] = "libmodules_arriving.so";
 const std::string kPath = std::string(MODULES_FOLDER) + "/" + kName;
 
-/// The library, opened by another thread that stays in its constructor until detached.
+/// The library, opened by another thread that stays in its constructor until it is released.
 class Arriving {
  public:
   Arriving() {

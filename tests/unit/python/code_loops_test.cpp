@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is remembered of code objects, and what becomes of those for which there is no component. A
+// What is remembered of code objects, and what becomes of those for which there is no room. A
 // program of its own: the table is the process's, and full at its end.
 #include "inject/python/loops/code_loops.hpp"
 

@@ -77,7 +77,7 @@ TEST_F(StepsTest, CategoriesAreThePlugins) {
   record_example();
   const ProcessReport a = analysis();
   ASSERT_EQ(2u, a.steps.steps.size());
-  EXPECT_EQ(2u, a.steps.is_counted);
+  EXPECT_EQ(2u, a.steps.counted);
   EXPECT_THAT(a.steps.steps[0].time,
               ElementsAre(80 * kUs, 0, 0, 85 * kUs, 10 * kUs, 35 * kUs, 30 * kUs, 150 * kUs));
   EXPECT_THAT(a.steps.steps[1].time,
@@ -143,7 +143,7 @@ TEST_F(StepsTest, ATornLastStepIsNotCounted) {
     }
   });
   const ProcessReport a = analysis();
-  EXPECT_EQ(2u, a.steps.is_counted);
+  EXPECT_EQ(2u, a.steps.counted);
   EXPECT_FALSE(a.steps.steps[2].is_counted);
   EXPECT_DOUBLE_EQ(100'000, a.steps.length.mean_ns);
 }

@@ -63,7 +63,7 @@ TEST_F(WallTest, RowsAddUpToTheWindow) {
 TEST_F(WallTest, TheFirstStepIsInNoMean) {
   record_training(9);
   const ProcessReport a = analysis();
-  EXPECT_EQ(9u, a.steps.is_counted);
+  EXPECT_EQ(9u, a.steps.counted);
   EXPECT_EQ(1u, a.steps.warm_up);
   EXPECT_TRUE(a.steps.steps[0].warm_up);
   EXPECT_DOUBLE_EQ(20'000, a.steps.length.mean_ns);
@@ -74,7 +74,7 @@ TEST_F(WallTest, TheFirstStepIsInNoMean) {
 TEST_F(WallTest, TheFirstStepOfALaterWindowIsOneOfThem) {
   record_training(9, 50);
   const ProcessReport a = analysis();
-  EXPECT_EQ(10u, a.steps.is_counted);
+  EXPECT_EQ(10u, a.steps.counted);
   EXPECT_EQ(0u, a.steps.warm_up);
   EXPECT_DOUBLE_EQ(48'000, a.steps.length.mean_ns);
 }

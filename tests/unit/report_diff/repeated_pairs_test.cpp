@@ -71,7 +71,7 @@ TEST(Repeats, ThreePairsClaimWhatAllOfThemShow) {
   EXPECT_THAT(text, HasSubstr("3 pairs of recordings: "));
   EXPECT_THAT(text, HasSubstr("of the step, shown by 3 of 3 pairs\n"));
   EXPECT_THAT(text, HasSubstr("\n* op2 "));
-  const std::vector<CheckResult> findings = significant_findings(diff.processes[0], diff.pairs());
+  const std::vector<Finding> findings = significant_findings(diff.processes[0], diff.pairs());
   EXPECT_THAT(findings.back().evidence, Contains(HasSubstr("shown by 3 of 3 pairs")));
   EXPECT_THAT(diff_json(diff), HasSubstr("\"shown_by\""));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module snapshots: what they hold, when they are freed, what the daemon is reported.
+// Module snapshots: what they hold, when they are freed, what the daemon is told.
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>

@@ -90,7 +90,7 @@ class ScheduledProgram {
   std::uint64_t on_since() const { return on_since_; }
   std::uint64_t times_on() const { return times_on_; }
 
-  /// What a step is is not known yet: they are notified of once this is false.
+  /// What a step is is not known yet: they are reported once this is false.
   bool hidden = false;
   std::vector<model::Window> windows;
   std::vector<Remark> remarks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps that are notified of late: many at once, of times long past.
+// Steps that are reported late: many at once, of times long past.
 #include <gmock/gmock.h>
 
 #include "tests/unit/session/schedule_fixture.hpp"

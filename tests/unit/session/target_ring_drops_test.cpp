@@ -42,7 +42,7 @@ class WindowLosses : public DaemonTest {
     const std::uint64_t now = base::mono_ns();
     return ring.push(wire::NvtxMark{now, 0, 0, 0, 0, 0, 0}, now);
   }
-  /// Until a record finds no component and none follows that could tell of it.
+  /// Until a record finds no room and none follows that could tell of it.
   void overflow(wire::RingWriter& ring) {
     for (int i = 0; i < 16; ++i) {
       while (push(ring)) {

@@ -10,7 +10,7 @@
 
 namespace gpuprof::fakes {
 
-/// What the program's own profiler was reported.
+/// What the program's own profiler was told.
 struct Heard {
   std::uint64_t address;
   std::int64_t bytes;

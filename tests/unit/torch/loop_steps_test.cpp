@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is notified of loops before the daemon has chosen one, and what is counted afterwards.
+// What is reported of loops before the daemon has chosen one, and what is counted afterwards.
 #include "inject/torch/loops/loop_steps.hpp"
 
 #include <gtest/gtest.h>

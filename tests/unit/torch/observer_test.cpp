@@ -24,7 +24,7 @@ class EachCopy : public testing::TestWithParam<const char*> {
 };
 INSTANTIATE_TEST_SUITE_P(All, EachCopy, testing::Values("torch-2.1", "torch-2.7", "torch-2.15"));
 
-// What a launch on this thread would be reported.
+// What a launch on this thread would be told.
 std::uint32_t open_op() {
   const hot::Guard guard(hot::RingRole::kCallback);
   return guard ? guard.block().open_op : 0;
@@ -81,7 +81,7 @@ TEST_P(EachCopy, NestsDeeperThanIsRemembered) {
   constexpr std::size_t kMax = 192, kDeep = kMax + 8;
   std::vector<std::array<std::byte, 1024>> objects(kDeep);
   for (auto& nested : objects) copy.torch().begin(nested.data(), {"deep"});
-  std::vector<std::uint32_t> open;  // as launches were reported
+  std::vector<std::uint32_t> open;  // as launches were told
   for (auto at = objects.rbegin(); at != objects.rend(); ++at) {
     copy.torch().end(at->data());
     open.push_back(open_op());

@@ -88,7 +88,7 @@ struct MemoryDiff {
 /// What all operators, or all kernels, have in common between two processes.
 struct CommonShift {
   double factor = 1;      // times as long
-  std::size_t names = 0;  // that it was reported from
+  std::size_t names = 0;  // of which it was computed
   double spread_deviation = 0;   // of these from it, in units of their own spreads
   double scatter = 0;     // from it, of half of their time; a logarithm
   double spread = 0;      // of half of their time, from step to step, on the side with more

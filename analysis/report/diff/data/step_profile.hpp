@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One of the two things compared: what a process did in each of its steps.
+// Baseline or candidate of a comparison: what a process did in each of its steps.
 //
 // Context:  cli
 // Owns:     at most kMaxCells sums for each of at most kMaxNames names and one "(other)" a kind
-// Promises: made from what files show (analysis/export/prescan.hpp); GPU work counts to the step of its
+// Promises: made from what files show (analysis/export/prescan); GPU work counts to the step of its
 //           launch, host work to the step it began in
 // Not here: what a difference means (compare.hpp)
 #pragma once

@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t kMinNameWidth = 30, kMaxNameWidth = 60;
 constexpr std::size_t kFigures = 54;  // columns of a table after the name
 
-std::string listed(const std::vector<CheckResult>& findings) {
+std::string listed(const std::vector<Finding>& findings) {
   std::string text;
-  for (const CheckResult& finding : findings) {
+  for (const Finding& finding : findings) {
     text += fmt::format("  {}{}{}: {}\n", finding.subject, finding.name.empty() ? "" : " ",
                         finding.name, finding.message);
     for (const std::string& detail : finding.details) text += fmt::format("      {}\n", detail);

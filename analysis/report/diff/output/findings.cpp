@@ -75,9 +75,9 @@ std::vector<std::string> evidence_of(const Change& change) {
   return lines;
 }
 
-CheckResult claim_of(const NameDiff& row, bool by_step) {
+Finding claim_of(const NameDiff& row, bool by_step) {
   const Change& change = row.primary_change();
-  CheckResult finding;
+  Finding finding;
   finding.subject = name_of(row.kind);
   finding.name = row.name;
   finding.change = format_change(change.before, change.after);
@@ -93,11 +93,11 @@ CheckResult claim_of(const NameDiff& row, bool by_step) {
   return finding;
 }
 
-CheckResult claim_of(const MetricDiff& row, bool by_step) {
+Finding claim_of(const MetricDiff& row, bool by_step) {
   const auto known = std::find_if(step_metrics().begin(), step_metrics().end(),
                                   [&](const StepMetric& one) { return one.name == row.name; });
   const Change& change = row.change;
-  CheckResult finding;
+  Finding finding;
   finding.subject = known->title;
   finding.change = format_change(change.before, change.after);
   finding.message = fmt::format("{} → {} {}, {}", format_value(change.before, known->unit),
@@ -108,10 +108,10 @@ CheckResult claim_of(const MetricDiff& row, bool by_step) {
   return finding;
 }
 
-CheckResult claim_of(const MemoryDiff& row) {
+Finding claim_of(const MemoryDiff& row) {
   const auto before = static_cast<double>(row.before.peak_allocated_bytes);
   const auto after = static_cast<double>(row.after.peak_allocated_bytes);
-  CheckResult finding;
+  Finding finding;
   finding.subject = memory_name(row.device) + ", peak";
   finding.change = format_change(before, after);
   finding.message = fmt::format("{} → {}, {}", format_value(before, Unit::kBytes),
@@ -122,7 +122,7 @@ CheckResult claim_of(const MemoryDiff& row) {
 }
 
 /// With how many of several pairs show it.
-CheckResult counted(CheckResult finding, std::size_t shown_by, std::size_t pairs) {
+Finding counted(Finding finding, std::size_t shown_by, std::size_t pairs) {
   if (pairs == 1) return finding;
   const std::string shown = fmt::format("shown by {} of {} pairs", shown_by, pairs);
   finding.message += ", " + shown;
@@ -131,8 +131,8 @@ CheckResult counted(CheckResult finding, std::size_t shown_by, std::size_t pairs
 }
 
 template <typename Is>
-std::vector<CheckResult> selected(const ProcessDiff& process, std::size_t pairs, const Is& is) {
-  std::vector<CheckResult> findings;
+std::vector<Finding> selected(const ProcessDiff& process, std::size_t pairs, const Is& is) {
+  std::vector<Finding> findings;
   for (const MetricDiff& row : process.metrics)
     if (is(row.change))
       findings.push_back(
@@ -147,11 +147,11 @@ std::vector<CheckResult> selected(const ProcessDiff& process, std::size_t pairs,
 
 }  // namespace
 
-std::vector<CheckResult> significant_findings(const ProcessDiff& process, std::size_t pairs) {
+std::vector<Finding> significant_findings(const ProcessDiff& process, std::size_t pairs) {
   return selected(process, pairs, [](const auto& one) { return one.significant; });
 }
 
-std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs) {
+std::vector<Finding> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs) {
   return selected(process, pairs, [](const auto& one) { return one.is_unconfirmed; });
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is claimed of a comparison, in words: the same ones in the terminal and in the page.
+// The findings of a comparison in words: the same in the terminal and in the page.
 //
 // Context:  cli
 // Owns:     nothing
 // Promises: one entry for each change that is significant or seen once, none for any other
 // Not here: whether it is (significance.hpp), how it is laid out (diff_text.hpp,
-// diff_page/diff_page.hpp)
+//           diff_page/diff_page.hpp)
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@
 namespace gpuprof::report::diff {
 
 /// One change that is significant, or seen once.
-struct CheckResult {
+struct Finding {
   std::string subject;                // `operator`, `step time`, `GPU 0 memory, peak`
   std::string name;                   // of an operator, range, kernel or copy; empty for the rest
   std::string change;                 // `+10.7 %`, `new`, `gone`
@@ -31,16 +31,16 @@ struct CheckResult {
 /// What is significant: the step first, then memory, then names in their order.
 ///
 /// @param pairs Of recordings (Diff::pairs).
-std::vector<CheckResult> significant_findings(const ProcessDiff& process, std::size_t pairs);
+std::vector<Finding> significant_findings(const ProcessDiff& process, std::size_t pairs);
 /// In the same order what is only seen once, and what that means.
-std::vector<CheckResult> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs);
+std::vector<Finding> unconfirmed_findings(const ProcessDiff& process, std::size_t pairs);
 std::string unconfirmed_title(std::size_t pairs);
 std::string unconfirmed_explanation(std::size_t pairs);
 
 /// What is the same of all operators or kernels, and how small a change of one can be reported;
 /// none where it is not known.
 ///
-/// @param what  `operators`, `kernels and copies`
+/// @param subject  `operators`, `kernels and copies`
 std::vector<std::string> common_shift_messages(const CommonShift& common, std::string_view subject,
                                                const Limits& limits);
 /// No change of such names could be claimed, however large.

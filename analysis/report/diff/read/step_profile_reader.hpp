@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the spool of one process to a Side.
+// From the spool of one process to a StepProfile.
 //
 // Context:  cli
 // Owns:     nothing

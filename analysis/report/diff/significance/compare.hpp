@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From two Sides to what changed.
+// From two StepProfiles to what changed.
 //
 // Context:  cli
 // Owns:     nothing

@@ -15,7 +15,7 @@ void compare_memory(const StepProfile& before, const StepProfile& after, const L
                     ProcessDiff& diff);
 /// Shapes of inputs, where they were recorded on both sides, are few, and differ.
 void compare_shapes(const NameRow& before, const NameRow& after, NameDiff& row);
-/// Sentences for `diff.doubts` and `diff.remarks`: steps, versions, devices, programs, what was
+/// Sentences for `diff.caveats` and `diff.notes`: steps, versions, devices, programs, what was
 /// recorded.
 void compare_context(const StepProfile& before, const StepProfile& after, ProcessDiff& diff);
 

@@ -4,7 +4,7 @@
 // in what.
 //
 // Context:  cli
-// Owns:     nothing: the sides must outlive it
+// Owns:     nothing: the profiles must outlive it
 #pragma once
 
 #include <cstdint>

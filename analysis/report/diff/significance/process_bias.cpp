@@ -20,8 +20,8 @@ void mark_unconfirmed(Change& change) {
 
 namespace {
 
-/// Beyond what could be notified of it. Where too few ranks show that of the operator, it is in the
-/// step all the same.
+/// Beyond what noise explains. Where too few ranks show that for the operator, it is in the step
+/// all the same.
 bool differs(const NameDiff& row) {
   const Change& change = row.self;
   if (row.program_changed() || change.significant || !change.measured) return false;

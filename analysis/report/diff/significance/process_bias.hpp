@@ -4,7 +4,7 @@
 //
 // Context:  cli
 // Owns:     nothing
-// Promises: only takes claims back, and marks what it took (Change::seen_once)
+// Promises: only takes findings back, and marks what it took (Change::is_unconfirmed)
 // Not here: what several pairs of recordings show (repeated_pairs.hpp)
 //
 // Where memory comes to lie, other than in another process, makes the same operator take up to

@@ -19,7 +19,7 @@ namespace gpuprof::report::diff {
 /// From so many pairs on, a change of time that all of them show is claimed: fewer agree by chance.
 inline constexpr std::size_t kEnoughPairs = 3;
 
-/// The first pair, with what it claims settled by all of them; the others go to `repeats`.
+/// The first pair, with its findings decided by all of them; the others go to `other_pairs`.
 ///
 /// @param pairs At least one, in the order they were made.
 /// Errors: a simulated GPU in one pair and a real one in another.

@@ -27,7 +27,7 @@ std::vector<std::size_t> double_ranks(const Values& all) {
   return ranks;
 }
 
-/// In how many ways `chosen` of the ranks add up to each sum.
+/// In how many ways `selected` of the ranks add up to each sum.
 std::vector<double> ways(const std::vector<std::size_t>& ranks, std::size_t selected,
                          std::size_t sum) {
   const std::size_t row = sum + 1;

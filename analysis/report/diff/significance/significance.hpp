@@ -5,7 +5,7 @@
 // Context:  cli
 // Owns:     nothing
 // Promises: claims only what is large enough, stands out from what the others did, and from its own
-//           steps; all three are reported (Change::limit, Change::p)
+//           steps; all three are reported (Change::threshold, Change::p_value)
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct PairedValues {
   std::uint32_t id = 0;  // of what it is
   Values before, after;  // by step or slice, without warm-up
   double share_before = 0, share_after = 0;
-  // Of the values, by settle(): each pair is held against all others.
+  // Of the values, by derive(): each pair is compared with all others.
   double log_ratio = 0;
   double spread = 0;  // relative, at least kMinSpread
   double share = 0;

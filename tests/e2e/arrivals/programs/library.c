@@ -95,7 +95,7 @@ __attribute__((constructor)) static void begin(void) {
   atomic_store(&loaded, 1);
 }
 
-// CPython 3.11, with something where its first interpreter is reported.
+// CPython 3.11, with something else where its first interpreter is named.
 EXPORT const unsigned long Py_Version = 0x030b07f0;
 EXPORT unsigned long _PyRuntime[20000] = {[5] = 16};
 EXPORT unsigned long PyCode_Type[64] = {1};

@@ -39,7 +39,7 @@ class Writer {
   unsigned char* at_;
 };
 
-// lea, since what makes and what leaves the frame must be reported by the table alone.
+// lea, since what makes and what leaves the frame must be known from the table alone.
 // long outer(long (*inner)(long), long rounds): a frame of kFrame bytes
 unsigned char* write_outer(unsigned char* at) {
   Writer code(at);
