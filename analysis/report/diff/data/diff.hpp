@@ -30,11 +30,11 @@ struct Change {
   double share_before = 0, share_after = 0;    // of the step
   double relative = 0;                         // after / before - 1
   double adjusted = 0;                         // the same without what is common to all
-  double threshold = 0;                            // less than this would not be claimed
+  double threshold = 0;                            // a smaller change would not be significant
   double p_value = 1;        // by rank, of blocks of steps, what is common taken out
   bool is_separated = false;  // by rank, as measured
   bool significant = false;
-  bool is_unconfirmed = false;    // shown, but one process may do this by itself: not claimed
+  bool is_unconfirmed = false;    // reported, but one process may differ so by itself
   std::size_t confirming_pairs = 0;  // pairs of recordings, where there are several
 
   bool is_reported() const { return significant || is_unconfirmed; }
