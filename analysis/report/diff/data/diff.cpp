@@ -42,7 +42,8 @@ bool NameDiff::program_changed() const {
 void NameDiff::summarize() {
   if (presence != Presence::kBoth) return;
   significant = self.significant || total.significant || device.significant;
-  is_unconfirmed = !significant && (self.is_unconfirmed || total.is_unconfirmed || device.is_unconfirmed);
+  is_unconfirmed =
+      !significant && (self.is_unconfirmed || total.is_unconfirmed || device.is_unconfirmed);
   confirming_pairs = primary_change().confirming_pairs;
 }
 

@@ -30,11 +30,11 @@ struct Change {
   double share_before = 0, share_after = 0;    // of the step
   double relative = 0;                         // after / before - 1
   double adjusted = 0;                         // the same without what is common to all
-  double threshold = 0;                            // a smaller change would not be significant
-  double p_value = 1;        // by rank, of blocks of steps, what is common taken out
+  double threshold = 0;                        // a smaller change would not be significant
+  double p_value = 1;         // by rank, of blocks of steps, what is common taken out
   bool is_separated = false;  // by rank, as measured
   bool significant = false;
-  bool is_unconfirmed = false;    // reported, but one process may differ so by itself
+  bool is_unconfirmed = false;       // reported, but one process may differ so by itself
   std::size_t confirming_pairs = 0;  // pairs of recordings, where there are several
 
   bool is_reported() const { return significant || is_unconfirmed; }
@@ -56,7 +56,7 @@ struct NameDiff {
   /// Calls in it whose number changed for certain: `aten::mm 20 → 22`.
   std::vector<std::string> inner_calls;
   bool significant = false;
-  bool is_unconfirmed = false;    // and not significant
+  bool is_unconfirmed = false;       // and not significant
   std::size_t confirming_pairs = 0;  // as in Change
 
   /// The one of the three that tells most.
@@ -79,7 +79,7 @@ struct MemoryDiff {
   std::int32_t device = -1;  // -1: the host
   DeviceMemoryProfile before, after;
   bool significant = false;
-  bool is_unconfirmed = false;    // by some pairs only
+  bool is_unconfirmed = false;       // by some pairs only
   std::size_t confirming_pairs = 0;  // as in Change
 
   bool is_reported() const { return significant || is_unconfirmed; }
@@ -87,12 +87,13 @@ struct MemoryDiff {
 
 /// What all operators, or all kernels, have in common between two processes.
 struct CommonShift {
-  double factor = 1;      // times as long
-  std::size_t names = 0;  // of which it was computed
-  double spread_deviation = 0;   // of these from it, in units of their own spreads
-  double scatter = 0;     // from it, of half of their time; a logarithm
-  double spread = 0;      // of half of their time, from step to step, on the side with more
-  double detectable_change = 0;   // relative change of one of them that could just be claimed, middle one
+  double factor = 1;            // times as long
+  std::size_t names = 0;        // of which it was computed
+  double spread_deviation = 0;  // of these from it, in units of their own spreads
+  double scatter = 0;           // from it, of half of their time; a logarithm
+  double spread = 0;            // of half of their time, from step to step, on the side with more
+  double detectable_change =
+      0;  // relative change of one of them that could just be claimed, middle one
   bool known = false;
 };
 
@@ -126,7 +127,7 @@ struct Diff {
   std::vector<ProcessDiff> processes;
   std::vector<std::string> notes;
   ImportSummary before_reading, after_reading;  // of trace files
-  std::vector<Diff> other_pairs;              // the pairs after the first, each as it is by itself
+  std::vector<Diff> other_pairs;  // the pairs after the first, each as it is by itself
 
   std::size_t pairs() const { return 1 + other_pairs.size(); }
 };

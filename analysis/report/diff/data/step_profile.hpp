@@ -41,7 +41,7 @@ struct StepCell {
 struct NameRow {
   std::string name;
   NameKind kind = NameKind::kOperator;
-  std::vector<StepCell> cells;       // by index, only those it occurs in
+  std::vector<StepCell> cells;   // by index, only those it occurs in
   std::set<std::string> shapes;  // of inputs, at most kMaxShapes + 1
   double calls = 0;              // in the whole recording
 };
@@ -91,8 +91,8 @@ struct StepProfile {
   /// By cell, of one step.
   std::array<std::vector<double>, kMeasures> by_cell;
   std::vector<NameRow> names;
-  std::size_t other_names = 0;                // beyond kMaxNames, in a row "(other)" of each kind
-  std::vector<CallEdge> calls;                    // by parent
+  std::size_t other_names = 0;  // beyond kMaxNames, in a row "(other)" of each kind
+  std::vector<CallEdge> calls;  // by parent
   std::map<std::int32_t, DeviceMemoryProfile> memory;  // by device, -1: the host
 
   std::size_t cells() const { return by_cell[0].size(); }
