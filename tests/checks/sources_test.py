@@ -1,54 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plants a violation for each check of scripts/ and expects it to be found."""
+"""Plants a violation for each check that reads sources and expects it to be found."""
 
-import json
-import os
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
-import unittest.mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
-
-
-class CheckCase(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="gpuprof-checks-")
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name).resolve()
-
-    def write(self, name, text):
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
-
-    def check(self, name, *arguments):
-        done = subprocess.run([sys.executable, ROOT / "scripts" / name, *map(str, arguments)],
-                              text=True, capture_output=True)
-        return done.returncode, done.stdout + done.stderr
-
-    def assert_passes(self, name, *arguments):
-        status, said = self.check(name, *arguments)
-        self.assertEqual(status, 0, said)
-
-    def assert_finds(self, expected, name, *arguments):
-        status, said = self.check(name, *arguments)
-        self.assertEqual(status, 1, said)
-        self.assertIn(expected, said)
-
-    def library(self, source, *options, name="libplanted.so", compiler="CC"):
-        path = self.write("planted.c" if compiler == "CC" else "planted.cpp", source)
-        command = os.environ.get(compiler, "cc" if compiler == "CC" else "c++")
-        target = self.root / name
-        subprocess.run([command, "-shared", "-fPIC", "-O1", *options, "-o", target, path],
-                       check=True, capture_output=True)
-        return target
+from check_case import ROOT, SPDX, CheckCase
 
 
 class Layers(CheckCase):
@@ -67,6 +25,9 @@ class Layers(CheckCase):
         self.plant("analysis/export/registry.cpp", "analysis/export/tables/writer.hpp")
         self.plant("cli/target.cpp", "gpuprof/wire/messages.hpp")
         self.plant("tests/unit/x_test.cpp", "inject/hot/recorder.hpp")
+        self.write("recording/messages/loss.hpp", SPDX)
+        self.plant("recording/model/loss.cpp", "recording/messages/loss.hpp")
+        self.plant("analysis/export/losses.cpp", "recording/messages/loss.hpp")
         self.assert_passes("check_layers", "--root", self.root)
 
     def test_finds_what_is_not_drawn(self):
@@ -89,15 +50,19 @@ class Layers(CheckCase):
             "analysis/export/tables/n.cpp": "analysis/export/xplane/plane.hpp",
             "analysis/export/prescan/o.cpp": "analysis/export/tables/table.hpp",
             "analysis/export/stack_profiles/p.cpp": "analysis/export/writer.hpp",
+            "inject/agent/s.cpp": "recording/messages/loss.hpp",
+            "recording/spool/t.cpp": "daemon/messages/session.hpp",
+            "recording/messages/u.hpp": "recording/model/track.hpp",
         }
-        self.write("analysis/export/writer.hpp", "")
+        for name in ("analysis/export/writer.hpp", "recording/messages/loss.hpp", "daemon/messages/session.hpp"):
+            self.write(name, "")
         for name, include in planted.items():
             with self.subTest(name):
                 self.plant(name, include)
                 self.assert_finds(f"{name}:2:", "check_layers", "--root", self.root)
                 (self.root / name).unlink()
 
-    def test_finds_headers_from_outside_in_the_wrong_room(self):
+    def test_finds_headers_from_outside_in_the_wrong_component(self):
         for name, include in {"inject/hot/a.cpp": "cupti.h", "recording/model/b.cpp": "cupti_target.h",
                               "inject/agent/c.cpp": "boost/version.hpp",
                               "include/gpuprof/wire/d.hpp": "fmt/core.h"}.items():
@@ -106,7 +71,7 @@ class Layers(CheckCase):
                 self.assert_finds(include, "check_layers", "--root", self.root)
                 (self.root / name).unlink()
 
-    def test_finds_calls_of_the_loader_past_the_room_for_them(self):
+    def test_finds_calls_of_the_loader_where_none_is_allowed(self):
         for call in ("dl_iterate_phdr(look, &found);", "void* handle = dlopen(path, RTLD_NOLOAD);",
                      "f = dlsym(RTLD_DEFAULT, name);", "if (::dladdr(at, &info) != 0)",
                      "dlclose (handle);", "for (auto* map = _r_debug.r_map;;)"):
@@ -117,7 +82,7 @@ class Layers(CheckCase):
                 self.write("inject/modules/module_list.cpp", f"{SPDX}void f() {{ {call} }}\n")
                 self.assert_passes("check_layers", "--root", self.root)
 
-    def test_finds_an_unknown_room(self):
+    def test_finds_an_unknown_component(self):
         self.plant("daemon/attic/a.cpp", "cstdint", "<", ">")
         self.assert_finds("daemon/attic/a.cpp", "check_layers", "--root", self.root)
 
@@ -146,6 +111,16 @@ class Words(CheckCase):
         self.write("cli/b.cpp", "int door;\n")
         self.assert_finds("cli/b.cpp:1:", "check_words", "--root", self.root, "--words", words)
 
+    def test_finds_a_name_of_the_glossary_that_is_nowhere(self):
+        row = "| **drain** | To read all. | {} | Perfetto | |\n"
+        self.write("daemon/ring.hpp", "struct RingReader { void drain(); };\n")
+        self.write("docs/glossary.md", row.format("`RingReader::drain()`, `daemon/ring.*`"))
+        self.assert_passes("check_words", "--root", self.root)
+        for gone in ("`RingReader::empty()`", "`daemon/drain.hpp`", "`Drainer`"):
+            with self.subTest(gone):
+                self.write("docs/glossary.md", row.format(gone))
+                self.assert_finds(f"docs/glossary.md:1: names {gone}", "check_words", "--root", self.root)
+
     def test_refuses_a_list_that_it_cannot_read(self):
         words = self.words(("everywhere", "word", "another"))
         status, output = self.check("check_words", "--root", self.root, "--words", words)
@@ -153,120 +128,48 @@ class Words(CheckCase):
         self.assertIn("words.txt:1:", output)
 
 
-class HotSymbols(CheckCase):
-    def compile(self, sources):
-        entries = []
-        for name, text in sources.items():
-            path = self.write(name, text)
-            target = path.with_suffix(".o")
-            subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", "-fPIC", "-c", path,
-                            "-o", target], check=True, capture_output=True)
-            entries.append({"directory": str(self.root), "file": str(path), "output": str(target),
-                            "command": ""})
-        self.write("compile_commands.json", json.dumps(entries))
-        return "--root", self.root, "--build", self.root
+class Messages(CheckCase):
+    def table(self, topic, *constants, part="cli", namespace=None):
+        self.write(f"{part}/messages/{topic}.hpp", SPDX + f"namespace gpuprof::messages::{namespace or topic} {{\n" + "".join(constants) + "}\n")
 
-    def test_passes_allowed_calls_and_neighbours(self):
-        arguments = self.compile({
-            "inject/hot/a.cpp": "#include <cstring>\nvoid near();\n"
-                                "void f(char* a, char* b, long n) { near(); memcpy(a, b, n); }\n",
-            "inject/sample/b.cpp": "// Context:  signal\nvoid near() {}\n",
-            "inject/agent/c.cpp": "// Context:  worker\nint* g() { return new int; }\n"})
-        self.assert_passes("check_hot_symbols", *arguments)
+    def message(self, name, text):
+        return f'inline constexpr char {name}[] =\n    "{text}";\n'
 
-    def test_leaves_out_a_hot_file_of_another_context(self):
-        arguments = self.compile({"inject/hot/a.cpp": "// Context:  boundary\n"
-                                  "int* f() { return new int; }\n",
-                                  "inject/hot/b.cpp": "// Context:  signal\nint x;\n"})
-        self.assert_passes("check_hot_symbols", *arguments)
+    def use(self, *names):
+        self.write("cli/a.cpp", SPDX + "".join(f"auto x = messages::{name};\n" for name in names))
 
-    def test_finds_an_allocation_in_hot(self):
-        arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n"})
-        self.assert_finds("operator new", "check_hot_symbols", *arguments)
+    def test_passes_tables_and_lists_them(self):
+        self.table("run", self.message("kNoFile", 'cannot open {}: {}; \\"sudo\\" "\n    "may help'), self.message("kHelp", "Runs a program."))
+        self.use("run::kNoFile", "run::kHelp")
+        self.assert_passes("check_messages", "--root", self.root)
+        status, output = self.check("check_messages", "--root", self.root, "--list")
+        self.assertEqual(status, 0)
+        self.assertIn('cli/messages/run.hpp:3\tkNoFile\tcannot open {}: {}; \\"sudo\\" may help\n', output)
 
-    def test_an_exception_holds_for_its_file_alone(self):
-        arguments = self.compile({"inject/hot/a.cpp": "int* f() { return new int; }\n",
-                                  "inject/hot/b.cpp": "int* g() { return new int; }\n"})
-        allow = self.write("allow", "inject/hot/a.cpp: _Znwm  # a reason\n")
-        status, said = self.check("check_hot_symbols", *arguments, "--allow", allow)
-        self.assertEqual(status, 1, said)
-        self.assertNotIn("a.cpp", said)
-        self.assertIn("b.cpp", said)
+    def test_finds_two_tables_of_one_name(self):
+        self.table("run")
+        self.table("run", part="daemon")
+        self.assert_finds("cli/messages/run.hpp has that name too", "check_messages", "--root", self.root)
 
-    def test_finds_a_lock_in_a_callback_file(self):
-        arguments = self.compile({"inject/cupti/a.cpp":
-                                  "// Context:  worker | callback\n#include <pthread.h>\n"
-                                  "void f(pthread_mutex_t* m) { pthread_mutex_lock(m); }\n"})
-        self.assert_finds("pthread_mutex_lock", "check_hot_symbols", *arguments)
+    def test_finds_another_namespace(self):
+        self.table("run", namespace="attach")
+        self.assert_finds("its namespace is not gpuprof::messages::run", "check_messages", "--root", self.root)
 
-    def test_finds_dynamic_tls_in_a_signal_file(self):
-        arguments = self.compile({"inject/sample/a.cpp": "// Context:  signal\nextern thread_local "
-                                  "int t;\nint f() { return t; }\n"})
-        self.assert_finds("__tls_get_addr", "check_hot_symbols", *arguments)
+    def test_finds_a_message_that_nothing_uses(self):
+        self.table("run", self.message("kNoFile", "cannot open {}: {}"), self.message("kOther", "x"))
+        self.use("run::kNoFile", "attach::kOther")
+        self.assert_finds("cli/messages/run.hpp:5: kOther: nothing uses it", "check_messages", "--root", self.root)
 
-    def test_finds_a_call_into_a_file_of_another_context(self):
-        arguments = self.compile({"inject/hot/a.cpp": "void say();\nvoid f() { say(); }\n",
-                                  "inject/agent/b.cpp": "// Context: worker\nvoid say() {}\n"})
-        self.assert_finds("say()", "check_hot_symbols", *arguments)
+    def test_finds_texts_against_the_rules(self):
+        for text, expected in {"cannot open {}.": "ends as a sentence", "our file is gone": "'our': name who does it"}.items():
+            with self.subTest(text):
+                self.table("run", self.message("kNoFile", text))
+                self.use("run::kNoFile")
+                self.assert_finds(expected, "check_messages", "--root", self.root)
 
-
-class Library(CheckCase):
-    def test_exports_must_equal_the_map(self):
-        library = self.library("int one(void) { return 1; }\nint two(void) { return 2; }\n")
-        both = self.write("both.map", "{ global: one; two; /* reasons */ local: *; };\n")
-        less = self.write("less.map", "{\n  global:\n    one; # a reason\n  local: *;\n};\n")
-        more = self.write("more.map", "{ global: one; two; three; local: *; };\n")
-        self.assert_passes("check_exports", "--library", library, "--map", both)
-        self.assert_finds("exports two", "check_exports", "--library", library, "--map", less)
-        self.assert_finds("names three", "check_exports", "--library", library, "--map", more)
-
-    def test_needs_finds_the_cpp_runtime(self):
-        source = "#include <string>\nstd::string f() { return std::string(99, 'x'); }\n"
-        self.assert_finds("needs libstdc++", "check_needs", "--library",
-                          self.library(source, compiler="CXX"))
-
-    def test_needs_finds_an_executable_stack(self):
-        library = self.library("int f(void) { return 1; }\n", "-Wl,-z,execstack")
-        self.assert_finds("executable stack", "check_needs", "--library", library)
-        self.assert_passes("check_needs", "--library", self.library("int f(void) { return 1; }\n"))
-
-    def test_needs_finds_text_relocations(self):
-        source = ('int x;\n__asm__(".text\\n.globl f\\nf: movabs $x, %rax\\nret\\n");\n')
-        library = self.library(source, "-Wl,-z,notext", "-Wno-error")
-        self.assert_finds("TEXTREL", "check_needs", "--library", library)
-
-    def test_needs_finds_another_library(self):
-        library = self.library("#include <math.h>\ndouble f(double x) { return sin(x); }\n",
-                               "-Wl,--no-as-needed", "-lm")
-        self.assert_finds("needs libm.so.6", "check_needs", "--library", library)
-
-    def test_tls_finds_a_large_block(self):
-        source = "static __thread char t[4096];\nchar* f(void) { return t; }\n"
-        library = self.library(source, "-ftls-model=initial-exec")
-        self.assert_finds("4096 bytes", "check_tls", "--library", library)
-
-    def test_tls_finds_the_dynamic_model(self):
-        source = "__thread int t;\nint f(void) { return ++t; }\n"
-        self.assert_finds("dynamic TLS", "check_tls", "--library", self.library(source))
-        self.assert_passes("check_tls", "--library",
-                           self.library(source, "-ftls-model=initial-exec", name="libgood.so"))
-
-    def test_tls_finds_a_library_that_does_not_load(self):
-        library = self.library("int gone(void);\nint f(void) { return gone(); }\n", "-Wl,-z,now")
-        self.assert_finds("cannot be loaded", "check_tls", "--library", library)
-
-    def test_tls_of_another_processor_is_read_but_not_loaded(self):
-        compiler = shutil.which("aarch64-linux-gnu-gcc")
-        if compiler is None:
-            self.skipTest("no aarch64-linux-gnu-gcc here: scripts/setup --aarch64")
-        with unittest.mock.patch.dict(os.environ, CC=compiler):
-            source = "__thread int t;\nint f(void) { return ++t; }\n"
-            self.assert_finds("dynamic TLS", "check_tls", "--library", self.library(source))
-            good = self.library(source, "-ftls-model=initial-exec", name="libgood.so")
-        status, said = self.check("check_tls", "--library", good)
-        self.assertEqual(status, 0, said)
-        self.assertIn("another processor", said)
-        self.assert_passes("check_needs", "--library", good)
+    def test_finds_a_constant_of_another_form(self):
+        self.table("run", "constexpr char kNoFile[] = PREFIX;\n")
+        self.assert_finds("holds a constant that is not", "check_messages", "--root", self.root)
 
 
 class Format(CheckCase):
@@ -313,14 +216,14 @@ class Timing(CheckCase):
     def plant(self, body, name="tests/e2e/room/room_test.py"):
         self.write(name, "import time\n\n\ndef case(checks):\n" + "".join("    %s\n" % line for line in body))
 
-    def test_passes_order_at_least_and_what_is_said_of_time(self):
+    def test_passes_order_lower_limits_and_stated_reasons(self):
         self.plant(["begin = time.monotonic()", "seconds = time.monotonic() - begin",
                     "checks.expect(seconds >= 2, 'it was waited for')", "checks.in_time(seconds < 5, 'soon')",
                     "# clock: one and the same clock, the order", "checks.expect(begin < time.monotonic(), 'later')",
                     "live.wait_for(lambda: True, 60)"])
         self.assert_passes("check_timing", "--root", self.root)
 
-    def test_finds_a_judgement_by_the_clock(self):
+    def test_finds_a_check_by_the_clock(self):
         for judged in ("checks.expect(time.time() - begin < 5, 'soon')", "checks.expect(2 <= seconds < 5, 'about')",
                        "checks.expect(5 > seconds, 'soon')", "assert seconds < 5", "checks.equal(seconds, 5, 'so long')",
                        "checks.expect(min(rows) < 5, 'soon once')"):
