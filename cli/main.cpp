@@ -10,10 +10,12 @@
 
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_main.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/parse.hpp"
 #include "cli/output/stdout_writer.hpp"
@@ -52,24 +54,27 @@ void fill_standard_descriptors() {
   }
 }
 
-/// Whether a limit is as high as we need it; a sentence where it is not.
-bool check_limit(__rlimit_resource resource, rlim_t least, rlim_t unit, const char* what,
-                 const char* option) {
+/// The limit, if it is lower than `least`.
+std::optional<rlim_t> limit_below(__rlimit_resource resource, rlim_t least) {
   rlimit limit{};
-  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur >= least) return true;
-  print_failure(fmt::format(
-      "the limit on {} is {}{}, and gpuprof needs {}; raise it, and lower it for the program "
-      "alone: gpuprof run -- prlimit {} PROGRAM",
-      what, limit.rlim_cur / unit, unit == 1 ? "" : " KiB", least / unit, option));
-  return false;
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur >= least) return {};
+  return limit.rlim_cur;
 }
 
 /// Later, what is missing would be met in the midst of our work, after the program did its own: a
 /// stack that ends there would end us by a signal.
 bool has_required_limits() {
   constexpr rlim_t kStackBytes = 256 << 10, kFiles = 16;
-  return check_limit(RLIMIT_STACK, kStackBytes, 1 << 10, "stacks (ulimit -s)", "--stack=BYTES") &&
-         check_limit(RLIMIT_NOFILE, kFiles, 1, "open files (ulimit -n)", "--nofile=FILES");
+  if (const auto bytes = limit_below(RLIMIT_STACK, kStackBytes)) {
+    print_failure(
+        fmt::format(gpuprof::messages::command_main::kStackLimit, *bytes >> 10, kStackBytes >> 10));
+    return false;
+  }
+  if (const auto files = limit_below(RLIMIT_NOFILE, kFiles)) {
+    print_failure(fmt::format(gpuprof::messages::command_main::kFileLimit, *files, kFiles));
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -84,7 +89,7 @@ int main(int argc, char** argv) {
     print_failure(result.error().message);
     return result.error().exit_status;
   } catch (const std::exception& failure) {
-    print_failure(fmt::format("stopped by a fault of its own: {}", failure.what()));
+    print_failure(fmt::format(gpuprof::messages::command_main::kInternalError, failure.what()));
     return 125;
   }
 }

@@ -7,6 +7,7 @@
 // Promises: nothing on stdout but --help and --version; nothing on stderr unless asked (--log -)
 // Not here: everything else (daemon/session)
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
@@ -23,6 +24,7 @@
 #include <cstdio>
 #include <random>
 
+#include "daemon/messages/session_server.hpp"
 #include "daemon/session/server.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
@@ -135,15 +137,12 @@ support::Result<int> serve(const Options& options) {
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app{"Collects what gpuprof's library sends and writes the traces.", "gpuprofd"};
-  app.add_option("--listen", options.listen,
-                 "Serve at this socket, a path or @NAME, until SIGTERM: `gpuprof run --daemon "
-                 "SOCKET ...` uses it")
+  CLI::App app{messages::session_server::kDescription, "gpuprofd"};
+  app.add_option("--listen", options.listen, messages::session_server::kListenHelp)
       ->type_name("SOCKET");
-  app.add_option("--control-fd", options.control_fd,
-                 "Serve the one client at the other end of this descriptor, then exit")
+  app.add_option("--control-fd", options.control_fd, messages::session_server::kControlFdHelp)
       ->type_name("N");
-  app.add_option("--log", options.log, "Log to this file, or to stderr (-)")->type_name("FILE");
+  app.add_option("--log", options.log, messages::session_server::kLogHelp)->type_name("FILE");
   app.set_version_flag("--version", "gpuprofd " GPUPROF_VERSION);
   try {
     app.parse(argc, argv);
@@ -151,16 +150,14 @@ int run(int argc, char** argv) {
     return app.exit(problem) == 0 ? 0 : 125;
   }
   if (options.listen.empty() && options.control_fd < 0) {
-    std::fputs(
-        "gpuprofd: no socket to serve at; give --listen SOCKET (a path or @NAME), or use `gpuprof "
-        "run`, which starts a daemon of its own.\n",
-        stderr);
+    std::fprintf(stderr, "gpuprofd: %s\n", messages::session_server::kNoSocket);
     return 125;
   }
   try {
     start_log(options.log);
   } catch (const spdlog::spdlog_ex& problem) {
-    std::fprintf(stderr, "gpuprofd: the log cannot be written: %s.\n", problem.what());
+    std::fprintf(stderr, "gpuprofd: %s\n",
+                 fmt::format(messages::session_server::kCannotWriteLog, problem.what()).c_str());
     return 125;
   }
   const auto result = serve(options);

@@ -18,6 +18,7 @@
 #include "recording/session/summary.hpp"
 #include "recording/session/trace_categories.hpp"
 #include "serve/capture_process.hpp"
+#include "serve/messages/serve_capture.hpp"
 #include "serve/work_folder.hpp"
 #include "support/io/files.hpp"
 #include "support/io/log.hpp"
@@ -71,8 +72,7 @@ std::string last_error_line(const std::string& errors) {
 support::Error exit_error(CaptureProcess& child) {
   const std::string message = last_error_line(child.stderr_text());
   if (!message.empty()) return error(message);
-  return error(
-      fmt::format("`gpuprof capture` ended without a word (status {})", child.wait_status()));
+  return error(fmt::format(messages::serve_capture::kEndedSilently, child.wait_status()));
 }
 
 /// Read in one go; false: not readable.
@@ -96,16 +96,13 @@ support::Result<std::vector<CapturedFile>> read_files(recording::Summary summary
     bytes += file.bytes;
   }
   if (bytes > kMaxResponse_bytes)
-    return error(
-        fmt::format("the recording came to {}, and an answer carries 2 GiB at most: record "
-                    "a shorter time, or one process, or use `gpuprof capture`",
-                    support::human_bytes(bytes)));
+    return error(fmt::format(messages::serve_capture::kTooLarge, support::human_bytes(bytes)));
   const std::vector<std::string> names = response_file_names(paths);
   std::vector<CapturedFile> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     files.push_back({names[i], {}});
     if (!read_file(paths[i], &files.back().data))
-      return error(fmt::format("cannot read what was recorded: {}", strerror(errno)));
+      return error(fmt::format(messages::serve_capture::kCannotRead, strerror(errno)));
   }
   return files;
 }
@@ -114,10 +111,10 @@ support::Result<std::vector<CapturedFile>> read_files(recording::Summary summary
 void follow(CaptureProcess& child, const std::function<bool()>& ends_early) {
   while (!child.wait_until_ended(kLookNs)) {
     if (!ends_early()) continue;
-    spdlog::info("ending the recording early");
+    spdlog::info(messages::serve_capture::kEndingEarly);
     child.interrupt();
     if (child.wait_until_ended(kMaxWriteTime_ns)) return;
-    spdlog::warn("the recording does not end");
+    spdlog::warn(messages::serve_capture::kDoesNotEnd);
     return;
   }
 }
@@ -148,8 +145,7 @@ support::Result<std::vector<CapturedFile>> capture(const CaptureCommand& command
   GPUPROF_TRY(child, CaptureProcess::start(command_arguments(command, order, folder.path()),
                                            folder.lock()));
   follow(child, ends_early);
-  if (!child.wait_until_ended(0))
-    return error("writing what was recorded takes too long, and was given up");
+  if (!child.wait_until_ended(0)) return error(messages::serve_capture::kTooSlow);
   std::string text;
   if (!read_file(folder.path() + kSummaryName, &text)) return exit_error(child);
   GPUPROF_TRY(summary, recording::from_json(text));

@@ -25,6 +25,7 @@
 #include "gpuprof/base/unique_fd.hpp"
 #include "recording/session/trace_categories.hpp"
 #include "serve/grpc_server.hpp"
+#include "serve/messages/serve_program.hpp"
 #include "serve/profiler_service_impl.hpp"
 #include "serve/work_folder.hpp"
 #include "support/io/files.hpp"
@@ -101,7 +102,7 @@ int serve(const Options& options) {
   if (!options.of_program) service.set_filter(filter_of(options));
   GrpcServer front(service, base::UniqueFd(client::kServeListenFd));
   if (!front.is_running()) {
-    send_to_parent("gRPC's server cannot be started; GRPC_VERBOSITY=info may say why");
+    send_to_parent(messages::serve_program::kNoGrpc);
     return 125;
   }
   if (!send_to_parent(client::kServeReady)) return 0;
@@ -111,28 +112,25 @@ int serve(const Options& options) {
     if (waiting[1].revents != 0) break;
     if (waiting[0].revents != 0 && !handle_message(receive_from_parent(), service)) break;
   }
-  spdlog::info("the session is over");
+  spdlog::info(messages::serve_program::kSessionEnded);
   service.close();
   return 0;
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_flag("--of-program", options.of_program, "Serve the program that is named later");
-  app.add_flag("--all", options.all, "Serve every process of this user");
-  app.add_option("--pid", options.pids, "Serve these processes");
-  app.add_option("--name", options.names, "Serve processes of these names");
-  app.add_option("--sources", options.allowed, "What may be recorded, as bits");
-  app.add_flag("--verbose", options.verbose, "Say on stderr what is done");
-  app.add_option("capture_words", options.capture_words, "Options of `gpuprof capture`");
+  app.add_flag("--of-program", options.of_program, messages::serve_program::kOfProgram);
+  app.add_flag("--all", options.all, messages::serve_program::kAll);
+  app.add_option("--pid", options.pids, messages::serve_program::kPid);
+  app.add_option("--name", options.names, messages::serve_program::kName);
+  app.add_option("--sources", options.allowed, messages::serve_program::kSources);
+  app.add_flag("--verbose", options.verbose, messages::serve_program::kVerbose);
+  app.add_option("capture_words", options.capture_words, messages::serve_program::kCaptureWords);
   app.set_version_flag("--version", "gpuprof-serve " GPUPROF_VERSION);
 }
 
 int run(int argc, char** argv) {
   Options options;
-  CLI::App app{
-      "Answers the Capture profile button; started by `gpuprof run --serve` and "
-      "`gpuprof serve`.",
-      "gpuprof-serve"};
+  CLI::App app{messages::serve_program::kAbout, "gpuprof-serve"};
   add_options(app, options);
   try {
     app.parse(argc, argv);
@@ -141,8 +139,7 @@ int run(int argc, char** argv) {
   }
   struct stat facts {};
   if (fstat(client::kServeControlFd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
-    std::fputs("gpuprof-serve: it is started by `gpuprof run --serve` and `gpuprof serve`.\n",
-               stderr);
+    std::fputs(messages::serve_program::kNotStartedByHand, stderr);
     return 125;
   }
   support::ignore_write_error_signals();
@@ -159,7 +156,7 @@ int main(int argc, char** argv) {
   try {
     return gpuprof::serve::run(argc, argv);
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "gpuprof-serve: stopped by a fault of its own: %s\n", failure.what());
+    std::fprintf(stderr, gpuprof::messages::serve_program::kInternalError, failure.what());
     return 125;
   }
 }

@@ -5,9 +5,12 @@
 // Context:  serve; pure
 #include "serve/profile_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "gpuprof/wire/messages.hpp"
+#include "serve/messages/serve_requests.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::serve {
@@ -57,25 +60,20 @@ std::optional<CapturePlan> make_capture_plan(const RequestedProfile& asked, std:
   };
   const RequestedProfile ask = with_defaults(asked);
   if (ask.duration_ms == 0)
-    return refuse(RejectReason::kBadRequest,
-                  "the request says no duration, so there is nothing to record");
+    return refuse(RejectReason::kBadRequest, messages::serve_requests::kNoDuration);
   if (ask.duration_ms > kMaxDuration_ns / kMsNs)
-    return refuse(RejectReason::kBadRequest,
-                  "the duration is longer than an hour, the longest that is recorded at once");
+    return refuse(RejectReason::kBadRequest, messages::serve_requests::kTooLong);
   CapturePlan plan;
   plan.wait_ns = ask.start_ns > now_ns ? ask.start_ns - now_ns : 0;
   if (plan.wait_ns > kMaxDuration_ns)
-    return refuse(RejectReason::kBadRequest,
-                  "the recording is to start in more than an hour; do the "
-                  "clocks of the two machines agree?");
+    return refuse(RejectReason::kBadRequest, messages::serve_requests::kTooLate);
   plan.record_ns = ask.duration_ms * kMsNs;
   plan.trace = sources(ask) & allowed;
   if (!remaining_ns) return plan;
   const std::uint64_t before = plan.wait_ns + reserve_of(*remaining_ns);
   if (before + kMinRecordNs > *remaining_ns)
-    return refuse(RejectReason::kTooLate, "the client waits for " +
-                                              support::human_duration(*remaining_ns) +
-                                              " only, which is too short to record and to answer");
+    return refuse(RejectReason::kTooLate, fmt::format(messages::serve_requests::kDeadlineTooShort,
+                                                      support::human_duration(*remaining_ns)));
   plan.record_ns = std::min(plan.record_ns, *remaining_ns - before);
   return plan;
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gpuprof/base/clock.hpp"
+#include "serve/messages/serve_requests.hpp"
 #include "serve/profile_request.hpp"
 #include "support/io/log.hpp"
 #include "support/process/procfs.hpp"
@@ -75,10 +76,7 @@ std::vector<std::uint32_t> pids_of(const std::vector<TargetProcess>& members) {
 
 Status busy(const TargetProcesses& members) {
   const std::uint32_t pid = members.busy.front();
-  return {StatusCode::ALREADY_EXISTS,
-          fmt::format("process {} is being recorded already (`gpuprof status` says by whom); try "
-                      "again when that is over",
-                      pid)};
+  return {StatusCode::ALREADY_EXISTS, fmt::format(messages::serve_requests::kProcessIsBusy, pid)};
 }
 
 }  // namespace
@@ -194,7 +192,7 @@ Status Service::record(const grpc::ServerContext& context, const RequestedProfil
     const auto now =
         make_capture_plan(ask, allowed_, base::real_ns(), remaining_of(context), &refused);
     if (members.idle.empty() || !now || should_stop(context)) break;
-    spdlog::info("recording {} for {}",
+    spdlog::info(messages::serve_requests::kRecording,
                  support::count_with_unit(members.idle.size(), "process", "processes"),
                  support::human_duration(now->record_ns));
     auto files = capture(command_, {now->record_ns, now->trace, pids_of(members.idle)},
@@ -223,8 +221,7 @@ Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileR
                                                    : StatusCode::INVALID_ARGUMENT,
             refused.message};
   if (!begin_recording(request->session_id()))
-    return {StatusCode::ALREADY_EXISTS,
-            "another profile is being captured already; try again when that is over"};
+    return {StatusCode::ALREADY_EXISTS, messages::serve_requests::kServiceIsBusy};
   const RecordingGuard turn(*this);
   if (plan->trace == 0 || !wait_until(*context, base::mono_ns() + plan->wait_ns)) {
     response->set_empty_trace(true);
@@ -232,12 +229,13 @@ Status Service::Profile(grpc::ServerContext* context, const tensorflow::ProfileR
   }
   Status status = record(*context, ask, *plan, response);
   const auto files = static_cast<std::uint64_t>(response->tool_data_size());
-  spdlog::info("answered: {}", status.ok() ? support::count_with_unit(files, "file", "files")
-                                           : status.error_message());
+  spdlog::info(
+      messages::serve_requests::kResponse,
+      status.ok() ? support::count_with_unit(files, "file", "files") : status.error_message());
   return status;
 } catch (const std::exception& failure) {
   // Out of memory, most likely: the next one may be smaller.
-  return {StatusCode::INTERNAL, fmt::format("gpuprof-serve failed: {}", failure.what())};
+  return {StatusCode::INTERNAL, fmt::format(messages::serve_requests::kFailed, failure.what())};
 }
 
 Status Service::Terminate(grpc::ServerContext*, const tensorflow::TerminateRequest* request,
@@ -245,14 +243,14 @@ Status Service::Terminate(grpc::ServerContext*, const tensorflow::TerminateReque
   const std::scoped_lock lock(mutex_);
   const std::string& id = request->session_id();
   if (!recording_ || (!id.empty() && id != session_id_))
-    return {StatusCode::NOT_FOUND, "no profile of this session is being captured"};
+    return {StatusCode::NOT_FOUND, messages::serve_requests::kNotCapturing};
   terminated_ = true;
   return Status::OK;
 }
 
 Status Service::Monitor(grpc::ServerContext*, const tensorflow::MonitorRequest*,
                         tensorflow::MonitorResponse*) {
-  return {StatusCode::UNIMPLEMENTED, "gpuprof answers Profile and Terminate only"};
+  return {StatusCode::UNIMPLEMENTED, messages::serve_requests::kOnlyProfile};
 }
 
 }  // namespace gpuprof::serve

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include "serve/messages/serve_capture.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::serve {
@@ -51,7 +52,7 @@ WorkFolder::WorkFolder(WorkFolder&& other) noexcept
 support::Result<WorkFolder> WorkFolder::make() {
   std::string path = parent() + "/" + kStart + "XXXXXX";
   if (mkdtemp(path.data()) == nullptr)
-    return support::error(fmt::format("cannot make a folder in {} for the recording: {}",
+    return support::error(fmt::format(messages::serve_capture::kNoFolder,
                                       support::in_quotes(parent()), strerror(errno)));
   return WorkFolder(path, take(path));
 }

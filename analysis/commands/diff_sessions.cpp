@@ -14,6 +14,7 @@
 #include "analysis/commands/recording_source.hpp"
 #include "analysis/commands/resolve_session.hpp"
 #include "analysis/import/import.hpp"
+#include "analysis/messages/analysis_commands.hpp"
 #include "analysis/report/diff/condition.hpp"
 #include "analysis/report/diff/make_diff.hpp"
 #include "analysis/report/diff/output/diff_text.hpp"
@@ -43,8 +44,8 @@ support::Result<Loaded> load(const std::string& path, const ReportProgress& prog
   std::vector<std::string> missing;
   auto windows = resolved_windows(&loaded.source.view, &missing);
   if (!windows)
-    return support::error(fmt::format("there is nothing to compare in {}: {}", loaded.source.named,
-                                      windows.error().message));
+    return support::error(fmt::format(messages::analysis_commands::kCannotCompare,
+                                      loaded.source.named, windows.error().message));
   loaded.windows = windows.take();
   return loaded;
 }
@@ -53,10 +54,8 @@ support::Result<Loaded> load(const std::string& path, const ReportProgress& prog
 support::Result<void> check_pairs(const std::vector<std::string>& recordings) {
   if (recordings.empty() || recordings.size() % 2 != 0)
     return support::error(
-        fmt::format("diff compares recordings in pairs, BEFORE AFTER [BEFORE2 AFTER2...]: {} {} "
-                    "given",
-                    support::count_with_unit(recordings.size(), "recording", "recordings"),
-                    recordings.size() == 1 ? "is" : "are"),
+        fmt::format(messages::analysis_commands::kNotPairs,
+                    support::count_with_unit(recordings.size(), "recording", "recordings")),
         kErrorExitStatus);
   std::set<std::string> known;
   for (const std::string& path : recordings) {
@@ -64,8 +63,7 @@ support::Result<void> check_pairs(const std::vector<std::string>& recordings) {
     const std::string real = std::filesystem::weakly_canonical(path, none).string();
     if (!known.insert(real).second && recordings.size() > 2)
       return support::error(
-          fmt::format("{} is named twice: each pair needs two recordings of its own",
-                      support::in_quotes(path)),
+          fmt::format(messages::analysis_commands::kNamedTwice, support::in_quotes(path)),
           kErrorExitStatus);
   }
   return {};

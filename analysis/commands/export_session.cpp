@@ -13,6 +13,7 @@
 #include "analysis/commands/resolve_session.hpp"
 #include "analysis/export/export.hpp"
 #include "analysis/import/import.hpp"
+#include "analysis/messages/analysis_commands.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/io/files.hpp"
 #include "support/process/out_of_memory.hpp"
@@ -50,7 +51,7 @@ void add_files(recording::Summary& summary, const std::vector<exporter::WrittenF
 void stop_at(const model::Window& window, std::size_t windows, const support::Error& failure,
              recording::Summary& summary) {
   summary.complete = false;
-  summary.failures.push_back(fmt::format("{}; window {} of {} and what follows are not written",
+  summary.failures.push_back(fmt::format(messages::analysis_commands::kWindowsNotWritten,
                                          failure.message, window.index + 1, windows));
 }
 
@@ -85,8 +86,7 @@ support::Result<recording::Summary> export_all(const ExportRequest& request,
   spool::SessionView& view = source.view;
   apply(request, &view);
   if (view.options.output.empty())
-    return support::error(fmt::format(
-        "{} does not say where its files belong: name a folder with -o", request.spool));
+    return support::error(fmt::format(messages::analysis_commands::kNoOutputFolder, request.spool));
   recording::Summary summary;
   summary.version = view.options.version;
   summary.host = view.host;
@@ -95,7 +95,7 @@ support::Result<recording::Summary> export_all(const ExportRequest& request,
   if (source.imported != nullptr) summary.remarks = source.imported->import_messages;
   auto windows_or = resolve_session(&view, &summary);
   if (!windows_or)
-    return support::error(fmt::format("nothing can be exported from {}: {}", request.spool,
+    return support::error(fmt::format(messages::analysis_commands::kCannotExport, request.spool,
                                       windows_or.error().message));
   const std::vector<model::Window> windows = windows_or.take();
   std::uint64_t total = 0, before = 0;  // windows by their events
@@ -121,11 +121,7 @@ support::Result<recording::Summary> export_all(const ExportRequest& request,
   }
   summary.open_with = exporter::viewer_instructions(
       summary.files, view.options.output_is_pattern ? "" : view.options.output);
-  if (!view.ended) {
-    summary.remarks.push_back(
-        "the session did not end by itself: what its daemon had received by "
-        "then is in the files, later events are lost");
-  }
+  if (!view.ended) summary.remarks.push_back(messages::analysis_commands::kEndedEarly);
   return summary;
 }
 
@@ -134,7 +130,7 @@ support::Result<recording::Summary> export_all(const ExportRequest& request,
 support::Result<recording::Summary> export_session(const ExportRequest& request,
                                                    const ExportProgress& progress,
                                                    const SourceProgress& reading) {
-  return support::catch_out_of_memory("read what is stored and write the trace",
+  return support::catch_out_of_memory(messages::analysis_commands::kReadAndWriteTrace,
                                       [&] { return export_all(request, progress, reading); });
 }
 

@@ -11,6 +11,7 @@
 
 #include "analysis/import/detect_input.hpp"
 #include "analysis/import/import.hpp"
+#include "analysis/messages/analysis_commands.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::commands {
@@ -22,7 +23,7 @@ RecordingSource::~RecordingSource() = default;
 
 support::Result<RecordingSource> open_recording(const std::vector<std::string>& paths,
                                                 const SourceProgress& progress) {
-  if (paths.empty()) return support::error("name a session's folder or a trace file");
+  if (paths.empty()) return support::error(messages::analysis_commands::kNoInput);
   RecordingSource source;
   std::vector<std::string> traces;
   importer::FolderFiles folder;
@@ -38,8 +39,7 @@ support::Result<RecordingSource> open_recording(const std::vector<std::string>& 
       source.view = std::move(view);
       return source;
     } else {
-      return support::error(fmt::format(
-          "{} is a session of gpuprof: name it alone; only trace files are read together", path));
+      return support::error(fmt::format(messages::analysis_commands::kSessionAmongOthers, path));
     }
   }
   GPUPROF_TRY(imported, importer::import_traces(traces, progress, folder));
@@ -60,8 +60,7 @@ support::Result<void> check_is_no_input(const std::string& output,
   for (const std::string& input : inputs)
     if (std::filesystem::equivalent(input, output, none))
       return support::error(
-          fmt::format("{} is what the page is made of; name another file for the page",
-                      support::in_quotes(output)));
+          fmt::format(messages::analysis_commands::kOutputIsInput, support::in_quotes(output)));
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/commands/import_report.hpp"
 #include "analysis/commands/resolve_session.hpp"
 #include "analysis/import/import.hpp"
+#include "analysis/messages/analysis_commands.hpp"
 #include "analysis/report/advice/advice.hpp"
 #include "analysis/report/advice/advice_text.hpp"
 #include "analysis/report/output/render.hpp"
@@ -32,8 +33,8 @@ support::Result<report::Report> report_of(RecordingSource& source,
   std::vector<std::string> missing;
   auto settled = resolved_windows(&source.view, &missing);
   if (!settled)
-    return support::error(
-        fmt::format("there is nothing to report of {}: {}", source.named, settled.error().message));
+    return support::error(fmt::format(messages::analysis_commands::kCannotReport, source.named,
+                                      settled.error().message));
   *windows = settled.take();
   report::ReportOptions wanted = options;
   wanted.analysis.progress = progress.counting;
@@ -74,17 +75,13 @@ constexpr std::size_t kAdviceWidth = 100;
 support::Result<void> check_advice(const ReportRequest& request) {
   for (const std::string& name : request.fail_on) {
     if (name == kAnyRule || report::advice::find_rule(name) != nullptr) continue;
-    const std::string near = support::closest_match(name, advice_rules());
-    return support::error(fmt::format("there is no rule {}{}; --fail-on takes any, {}",
-                                      support::in_quotes(name),
-                                      near.empty() ? "" : " (did you mean " + near + "?)",
-                                      support::join_with_and(advice_rules())));
+    return support::error(fmt::format(
+        messages::analysis_commands::kUnknownRule, support::in_quotes(name),
+        support::did_you_mean(name, advice_rules()), support::join_with_and(advice_rules())));
   }
   if (!request.advice_only) return {};
-  if (request.csv)
-    return support::error("advice is text or JSON: --advice-only with --json, not --csv");
-  if (!request.by.empty())
-    return support::error("--advice-only prints no table; leave one of --advice-only and --by out");
+  if (request.csv) return support::error(messages::analysis_commands::kAdviceAsCsv);
+  if (!request.by.empty()) return support::error(messages::analysis_commands::kAdviceAsTable);
   return {};
 }
 
@@ -105,7 +102,7 @@ std::string advice_as(const ReportRequest& request, const report::Report& report
                       const std::vector<report::advice::Advice>& advice,
                       const std::vector<std::string>& failed) {
   if (!request.json)
-    return (report.simulated ? "On a simulated GPU: none of its times is measured.\n" : "") +
+    return (report.simulated ? messages::analysis_commands::kSimulatedGpu : "") +
            report::advice::advice_text(advice, request.width == 0 ? kAdviceWidth : request.width);
   support::JsonWriter json;
   json.begin_object().member("simulated", report.simulated).key("advice");

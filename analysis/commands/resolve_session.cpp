@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "analysis/export/export.hpp"
+#include "analysis/messages/analysis_commands.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "recording/model/open_snapshots.hpp"
 #include "support/io/files.hpp"
@@ -80,13 +81,15 @@ Tallies read_activity(const spool::SessionView& view, std::uint64_t from_ns,
     one.about.pid = process.pid;
     auto end = spool::replay(process, {from_ns, ~0ULL}, one);
     if (!end) {
-      missing->push_back("process " + std::to_string(process.pid) + ": " + end.error().message);
+      missing->push_back(
+          fmt::format(messages::analysis_commands::kProcess, process.pid, end.error().message));
       one.readable = false;
     } else if (!end.value().complete) {
+      const std::string lost = support::count_with_unit(end.value().bytes_left, "byte", "bytes");
       missing->push_back(
-          fmt::format("process {}: the last {} of its spool {} and are lost", process.pid,
-                      support::count_with_unit(end.value().bytes_left, "byte", "bytes"),
-                      end.value().damaged ? "are damaged" : "are an unfinished block"));
+          end.value().damaged
+              ? fmt::format(messages::analysis_commands::kSpoolDamaged, process.pid, lost)
+              : fmt::format(messages::analysis_commands::kSpoolIncomplete, process.pid, lost));
     }
   }
   return tallies;
@@ -180,7 +183,7 @@ support::Result<std::vector<model::Window>> resolve_session(spool::SessionView* 
   if (!view->damage.empty()) summary->missing.push_back(view->damage);
   resolve_choice(read_activity(*view, 0, &summary->missing), view, summary);
   if (view->selected.empty())
-    return support::error(summary->missing.empty() ? "no process in it recorded any event"
+    return support::error(summary->missing.empty() ? messages::analysis_commands::kNoEvents
                                                    : support::join(summary->missing, "; "));
   std::vector<model::Window> windows = view->windows;
   if (windows.empty()) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "analysis/export/export.hpp"
+#include "analysis/export/labels/counted_texts.hpp"
 #include "analysis/export/labels/event_counters.hpp"
 
 namespace gpuprof::exporter {
@@ -21,16 +22,6 @@ struct CountedMessage {
   std::string list;
 };
 
-// What differs between one and several of a thing.
-constexpr std::pair<std::string_view, std::string_view> kPlurals[] = {
-    {" record is missing", " records are missing"},
-    {" thread is missing", " threads are missing"},
-    {" buffer is missing", " buffers are missing"},
-    {" step is missing: its begin is lost, and the step before goes on through it",
-     " steps are missing: their begins are lost, and the step before goes on through them"},
-    {" stack sample is missing", " stack samples are missing"},
-    {" thread blocked the sampling signal", " threads blocked the sampling signal"},
-};
 constexpr std::size_t kLongList = 200;
 
 CountedMessage parse_counted_message(const std::string& message) {
@@ -40,7 +31,7 @@ CountedMessage parse_counted_message(const std::string& message) {
   if (at == 0 || at == message.size() || message[at] != ' ') return parts;
   parts.number = std::strtoull(message.c_str(), nullptr, 10);
   parts.text = message.substr(at);
-  for (const auto& [one, many] : kPlurals)
+  for (const auto& [one, many] : kCountedTexts)
     if (parts.text.starts_with(one)) parts.text = std::string(many) + parts.text.substr(one.size());
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(OmissionReason::kCount); ++i) {
     const auto kind = static_cast<OmissionReason>(i);

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "analysis/messages/export_files.hpp"
 #include "support/io/files.hpp"
 #include "support/io/signal_cleanup.hpp"
 #include "support/text/utf8.hpp"
@@ -52,7 +53,7 @@ std::string sanitize_name(std::string_view text) {
 support::Result<std::string> environment_part(const std::string& pattern, std::size_t& at) {
   const std::size_t close = pattern.find('}', at);
   if (at + 1 >= pattern.size() || pattern[at + 1] != '{' || close == std::string::npos)
-    return support::error(fmt::format("the output pattern {} has a %q without {{NAME}}", pattern));
+    return support::error(fmt::format(messages::export_files::kPatternWithoutVariable, pattern));
   const std::string name = pattern.substr(at + 2, close - at - 2);
   at = close;
   const char* const value = std::getenv(name.c_str());
@@ -105,10 +106,7 @@ std::string path_in_folder(const std::string& output, const Format& format,
 }
 
 support::Error exists_already(const std::string& path) {
-  return support::error(fmt::format(
-      "cannot write {}: a file of that name is there, perhaps of another run; `gpuprof export` "
-      "takes another name with -o, or -f to overwrite it",
-      path));
+  return support::error(fmt::format(messages::export_files::kFileExists, path));
 }
 
 support::Result<void> rename_new(const std::string& from, const std::string& to, bool force) {
@@ -117,10 +115,12 @@ support::Result<void> rename_new(const std::string& from, const std::string& to,
     if (errno == EEXIST) return exists_already(to);
     // File systems without the flag: the look before writing has to do.
     if (errno != EINVAL && errno != ENOSYS)
-      return support::error(fmt::format("cannot name {}: {}", to, std::strerror(errno)));
+      return support::error(
+          fmt::format(messages::export_files::kCannotRename, to, std::strerror(errno)));
   }
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  return support::error(fmt::format("cannot name {}: {}", to, std::strerror(errno)));
+  return support::error(
+      fmt::format(messages::export_files::kCannotRename, to, std::strerror(errno)));
 }
 
 }  // namespace
@@ -157,9 +157,8 @@ support::Result<std::string> expand_pattern(const std::string& pattern, const st
         break;
       }
       default:
-        return support::error(
-            fmt::format("the output pattern {} has %{}; known are %h %p %n %r %q{{NAME}} %%",
-                        pattern, what == '\0' ? ' ' : what));
+        return support::error(fmt::format(messages::export_files::kUnknownPlaceholder, pattern,
+                                          what == '\0' ? ' ' : what));
     }
   }
   return out;
@@ -223,8 +222,7 @@ support::Result<std::string> StagedFiles::add(const std::string& path) {
   }
   const bool twice = std::any_of(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.path == path; });
-  if (twice)
-    return support::error(fmt::format("two files would be named {}: add %p to the pattern", path));
+  if (twice) return support::error(fmt::format(messages::export_files::kTwoFilesOfOneName, path));
   GPUPROF_CHECK(support::check_replaceable(path));
   if (!force_ && fs::exists(path, failed)) return exists_already(path);
   // Not a name that any viewer would take for a trace.

@@ -10,6 +10,7 @@
 #include "analysis/export/labels/rank.hpp"
 #include "analysis/export/output_paths.hpp"
 #include "analysis/export/prescan/read_window.hpp"
+#include "analysis/messages/export_files.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "support/process/out_of_memory.hpp"
 
@@ -116,7 +117,7 @@ support::Result<std::vector<ProcessImage>> find_images(const spool::SessionView&
       if (process.pid == pid)
         images.push_back({&process, static_cast<std::uint32_t>(images.size())});
     if (images.empty())
-      return support::error(fmt::format("process {} has no spool in {}", pid, session.folder));
+      return support::error(fmt::format(messages::export_files::kNoSpool, pid, session.folder));
     const ProcessImage last = images.back();
     if (images.size() > 1)
       std::erase_if(images, [&](const ProcessImage& image) { return !has_events(image, window); });
@@ -131,7 +132,7 @@ support::Result<std::vector<const Format*>> find_formats(const std::vector<std::
   for (const std::string& name : names) {
     found.push_back(find_format(name));
     if (found.back() == nullptr)
-      return support::error(fmt::format("this gpuprof does not write the format {}", name));
+      return support::error(fmt::format(messages::export_files::kUnknownFormat, name));
   }
   return found;
 }
@@ -223,7 +224,7 @@ support::Result<std::vector<WrittenFile>> write_window(const spool::SessionView&
                                                        const model::Window& window,
                                                        const std::vector<std::uint32_t>& pids,
                                                        const Progress& progress) {
-  return support::catch_out_of_memory("write the trace",
+  return support::catch_out_of_memory(messages::export_files::kWriteTrace,
                                       [&] { return write_files(session, window, pids, progress); });
 }
 

@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "analysis/import/json/decompressor.hpp"
+#include "analysis/messages/import_files.hpp"
+#include "recording/messages/spool.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::importer {
@@ -67,20 +69,36 @@ bool looks_like_json(const std::string& path) {
   return (text.starts_with('{') || text.starts_with('[')) && !is_two_bytes(text);
 }
 
-/// What else a person may have named; "": nothing that is known.
-std::string_view known_other_format(std::string_view begin) {
-  static constexpr std::pair<std::string_view, std::string_view> kForms[] = {
-      {"\x28\xb5\x2f\xfd", "it is packed by zstd: unpack it first (zstd -d)"},
+/// Which program compressed it; "": none that is known.
+std::string_view compressed_by(std::string_view begin) {
+  static constexpr std::pair<std::string_view, std::string_view> kPrograms[] = {
+      {"\x28\xb5\x2f\xfd", "zstd"},
       {"\xfd"
        "7zXZ",
-       "it is packed by xz: unpack it first (xz -d)"},
-      {"BZh", "it is packed by bzip2: unpack it first (bzip2 -d)"},
-      {"\x04\x22\x4d\x18", "it is packed by lz4: unpack it first (lz4 -d)"},
-      {"\xff\xfe", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"},
-      {"\xfe\xff", "it is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8)"}};
-  for (const auto& [magic, what] : kForms)
-    if (begin.starts_with(magic) || (is_two_bytes(begin) && magic == "\xff\xfe")) return what;
+       "xz"},
+      {"BZh", "bzip2"},
+      {"\x04\x22\x4d\x18", "lz4"}};
+  for (const auto& [magic, program] : kPrograms)
+    if (begin.starts_with(magic)) return program;
   return {};
+}
+
+bool is_utf16(std::string_view begin) {
+  return begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff") || is_two_bytes(begin);
+}
+
+/// What a file is that does not begin as JSON does.
+std::string not_json_message(const std::string& path) {
+  std::string head = first_bytes(path);
+  const bool packed = is_gzip(head);
+  if (packed) head = first_characters(path);
+  if (const std::string_view program = compressed_by(head); !program.empty())
+    return fmt::format(messages::import_files::kCompressed, path, program, program);
+  if (is_utf16(head)) return fmt::format(messages::import_files::kUtf16, path);
+  return fmt::format(messages::import_files::kNotATrace, path,
+                     packed                  ? messages::import_files::kPackedNotJson
+                     : path.ends_with(".gz") ? messages::import_files::kNeitherGzipNorJson
+                                             : messages::import_files::kNotJson);
 }
 
 bool is_trace_name(const std::string& name) {
@@ -100,11 +118,11 @@ struct FolderListing {
     to.traces.insert(to.traces.end(), torch.begin(), torch.end());
     for (const std::string& path : others) {
       if (!torch.empty())
-        to.beside.emplace_back(path, "beside files that are named *.pt.trace.json");
+        to.beside.emplace_back(path, messages::import_files::kOtherName);
       else if (looks_like_json(path))
         to.found.push_back(path);
       else
-        to.beside.emplace_back(path, "does not begin as a JSON object or array does");
+        to.beside.emplace_back(path, messages::import_files::kBeginsUnlikeJson);
     }
   }
 };
@@ -118,8 +136,7 @@ support::Result<FolderListing> list(const std::string& folder) {
     std::error_code ignored;
     if (++seen > kMaxEntries)
       return support::error(
-          fmt::format("the folder {} has more than {} entries: name the trace files themselves",
-                      folder, kMaxEntries));
+          fmt::format(messages::import_files::kTooManyEntries, folder, kMaxEntries));
     if (entry.is_directory(ignored)) {
       if (!name.starts_with('.')) listing.folders.push_back(path);
       if (name.starts_with(kSpoolPrefix) && fs::exists(entry.path() / "session.jsonl", ignored))
@@ -133,8 +150,8 @@ support::Result<FolderListing> list(const std::string& folder) {
     }
   }
   if (failed)
-    return support::error(fmt::format("cannot read the folder {}: {}; run this as its owner",
-                                      folder, failed.message()));
+    return support::error(
+        fmt::format(messages::spool::kMayNotReadFolder, folder, failed.message()));
   for (auto* names : {&listing.spools, &listing.folders, &listing.torch, &listing.others})
     std::sort(names->begin(), names->end());
   return listing;
@@ -144,13 +161,11 @@ support::Result<DetectedInput> choose_run(const std::string& folder,
                                           const std::map<std::string, DetectedInput>& runs) {
   if (runs.size() == 1) return runs.begin()->second;
   if (runs.empty())
-    return support::error(fmt::format(
-        "there is nothing to read in {}: no session of gpuprof and no trace (.json or .json.gz)",
-        folder));
+    return support::error(fmt::format(messages::import_files::kNothingInFolder, folder));
   std::vector<std::string> names;
   for (const auto& [name, found] : runs)
     if (names.size() < 8) names.push_back(name);
-  return support::error(fmt::format("{} holds several runs; name one of them: {}{}", folder,
+  return support::error(fmt::format(messages::import_files::kSeveralRuns, folder,
                                     support::join(names, ", "),
                                     runs.size() > names.size() ? ", …" : ""));
 }
@@ -226,33 +241,24 @@ support::Result<DetectedInput> detect_input(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (status.type() == fs::file_type::not_found)
-    return support::error(fmt::format("there is no file or folder {}", path));
-  if (failed) return support::error(fmt::format("cannot read {}: {}", path, failed.message()));
+    return support::error(fmt::format(messages::import_files::kNoSuchFile, path));
+  if (failed)
+    return support::error(fmt::format(messages::spool::kCannotRead, path, failed.message()));
   if (fs::is_directory(status)) return look_at_folder(path);
   if (!fs::is_regular_file(status))
-    return support::error(fmt::format("{} is neither a file nor a folder", path));
+    return support::error(fmt::format(messages::import_files::kNeitherFileNorFolder, path));
   if (fs::file_size(path, failed) == 0 && !failed)
-    return support::error(fmt::format("{} is empty; was it being written?", path));
+    return support::error(fmt::format(messages::import_files::kEmptyFile, path));
   // The log of a session, or a spool, named in place of the folder they lie in.
   const fs::path file(path);
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (file.filename() == "session.jsonl" ||
       (file.extension() == ".spool" && fs::exists(folder / "session.jsonl", failed)))
     return DetectedInput{folder.string(), {}, {}, {}};
-  std::string head = first_bytes(path);
-  if (head.empty())
-    return support::error(fmt::format("cannot read {}; run this as its owner", path));
+  if (first_bytes(path).empty())
+    return support::error(fmt::format(messages::import_files::kRunAsOwner, path));
   if (looks_like_json(path)) return DetectedInput{{}, {path}, {}, {}};
-  const bool packed = is_gzip(head);
-  if (packed) head = first_characters(path);
-  return support::error(fmt::format(
-      "{} is no trace: {}; a JSON trace of torch.profiler, Kineto or gpuprof is read, or the "
-      "folder of a session",
-      path,
-      !known_other_format(head).empty() ? known_other_format(head)
-      : packed                          ? "what gzip packed there is no JSON text"
-      : path.ends_with(".gz")           ? "it is neither gzip nor JSON text"
-                                        : "it is no JSON text"));
+  return support::error(not_json_message(path));
 }
 
 }  // namespace gpuprof::importer

@@ -29,6 +29,12 @@ std::vector<std::string> file_diagnostics(const std::string& path, const FileCon
 std::string nothing_imported_message(const std::string& path, std::size_t files,
                                      const std::vector<std::string>& reported);
 
+/// GPU events of a file with several processes whose process is a guess.
+std::string assigned_events_message(const std::string& path, std::uint64_t count);
+
+/// Sets of operator inputs beyond those that are kept.
+std::string dropped_inputs_message(std::uint64_t count);
+
 /// Where the files are gpuprof's own of several recordings, one after the other, that have no
 /// process in common, and are read as one; empty: they are not, as far as can be determined.
 ///

@@ -26,9 +26,11 @@
 #include "analysis/import/json/json_events.hpp"
 #include "analysis/import/json/text_source.hpp"
 #include "analysis/import/time/file_alignment.hpp"
+#include "analysis/messages/import_events.hpp"
+#include "analysis/messages/import_files.hpp"
+#include "recording/messages/spool.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/io/signal_cleanup.hpp"
-#include "support/text/text.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -52,8 +54,8 @@ support::Result<std::string> make_folder() {
     return std::string();
   });
   if (failure != 0)
-    return support::error(fmt::format("cannot create a folder {} for what is read: {}; set TMPDIR",
-                                      folder, std::strerror(failure)));
+    return support::error(
+        fmt::format(messages::import_files::kCannotCreateFolder, folder, std::strerror(failure)));
   return folder;
 }
 
@@ -68,7 +70,8 @@ class Importer {
     for (const std::string& path : paths) {
       std::error_code failed;
       total_bytes_ += fs::file_size(path, failed);
-      if (failed) return support::error(fmt::format("cannot read {}: {}", path, failed.message()));
+      if (failed)
+        return support::error(fmt::format(messages::spool::kCannotRead, path, failed.message()));
     }
     several_ = paths.size() > 1;
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -184,9 +187,7 @@ support::Result<void> Importer::check_no_gpu_mix() const {
   }
   if (simulated == nullptr || real == nullptr) return {};
   return support::error(
-      fmt::format("{} is of a simulated GPU and {} of a real one: figures of the "
-                  "two are not to be mixed; name files of one kind",
-                  simulated->path, real->path));
+      fmt::format(messages::import_events::kSimulatedAndReal, simulated->path, real->path));
 }
 
 std::string Importer::host_of(const ParsedFile& file) const {
@@ -254,8 +255,7 @@ support::Result<Importer::KnownProcess*> Importer::process_of(const ParsedFile& 
   auto number = pid >= 0 && pid <= 0xffffffff ? static_cast<std::uint32_t>(pid) : 0;
   while (!pids_.insert(number).second) number += kNextPid;
   if (number != pid)
-    add_note("pid", fmt::format("process {} of {} is process {} here, since another one has that "
-                                "number",
+    add_note("pid", fmt::format(messages::import_events::kProcessRenumbered,
                                 row.label.empty() ? std::to_string(pid)
                                                   : row.label + " " + std::to_string(pid),
                                 file.path, number));
@@ -320,17 +320,10 @@ support::Result<void> Importer::emit_file(ParsedFile& file) {
                   result_.python_calls);
   GPUPROF_CHECK(emitter.run());
   if (owners.has_several() && content.head.facts.contains("rank"))
-    add_note("ranks", fmt::format("{} is of {} processes and tells one rank: whose it is, is not "
-                                  "known",
-                                  file.path, owners.hosts().size()));
-  if (emitter.ownerless_gpu_events() != 0)
-    add_note(
-        "unowned",
-        fmt::format(
-            "{} of {} {} no launch in the file, which is of several processes: given to "
-            "the likeliest",
-            support::count_with_unit(emitter.ownerless_gpu_events(), "GPU event", "GPU events"),
-            file.path, emitter.ownerless_gpu_events() == 1 ? "has" : "have"));
+    add_note("ranks", fmt::format(messages::import_events::kOneRankStated, file.path,
+                                  owners.hosts().size()));
+  if (const std::uint64_t count = emitter.ownerless_gpu_events(); count != 0)
+    add_note("unowned", assigned_events_message(file.path, count));
   events_ += emitter.events();
   describe_file(file);
   file.content.reset();
@@ -359,9 +352,7 @@ support::Result<void> Importer::finish() {
   if (!duplicate_processes_.message().empty()) add_message(duplicate_processes_.message());
   if (!result_.not_traces.empty()) add_message(not_traces_message(result_.not_traces, true));
   if (const std::uint64_t sets = names_.inputs.left_out(); sets != 0)
-    add_note("inputs",
-             fmt::format("{} of operator inputs {} not kept: there were too many",
-                         support::count_with_unit(sets, "set", "sets"), sets == 1 ? "is" : "are"));
+    add_note("inputs", dropped_inputs_message(sets));
   std::vector<std::uint32_t> pids;
   std::vector<std::string> spools;
   for (const auto& one : known_) {

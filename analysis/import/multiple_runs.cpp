@@ -14,7 +14,7 @@
 
 #include "analysis/import/file_diagnostics.hpp"
 #include "analysis/import/time/file_alignment.hpp"
-#include "support/text/text.hpp"
+#include "analysis/messages/import_events.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -50,10 +50,8 @@ std::string multiple_runs_message(const std::vector<ParsedFile>& files) {
   for (const auto& [host, all] : of_host)
     if (all.size() > most.size()) most = all;
   if (most.size() < 2) return {};
-  return fmt::format(
-      "the files are of {} recordings one after the other ({} and {} begin the first two), which "
-      "are read as one: name the files of one of them, and give each run a folder of its own (-o)",
-      most.size(), most[0].first, most[1].first);
+  return fmt::format(messages::import_events::kSeveralRecordings, most.size(), most[0].first,
+                     most[1].first);
 }
 
 }  // namespace gpuprof::importer

@@ -13,6 +13,7 @@
 
 #include "analysis/export/export.hpp"
 #include "analysis/export/labels/rank.hpp"
+#include "analysis/messages/report.hpp"
 #include "analysis/report/aggregation/flame_aggregator.hpp"
 #include "analysis/report/aggregation/gpu_aggregator.hpp"
 #include "analysis/report/aggregation/host_aggregator.hpp"
@@ -38,17 +39,17 @@ void add_counts(std::vector<std::pair<std::string, std::uint64_t>>& all,
   }
 }
 
-/// In how many windows each sentence was said, whatever number it begins with.
+/// In how many windows each message occurs, whatever number it begins with.
 class MissingByWindow {
  public:
   void add(const std::string& message) { ++windows_[key_of(message)]; }
-  /// Says where a sentence is not about all windows.
+  /// Marks the messages that are not about all windows.
   void finish(Meta& meta) const {
     for (std::string& message : meta.missing) {
       const auto reported = windows_.find(key_of(message));
       const std::size_t in = reported == windows_.end() ? meta.windows.size() : reported->second;
       if (in < meta.windows.size())
-        message += fmt::format(" ({} of {} windows)", in, meta.windows.size());
+        message += fmt::format(messages::report::kInSomeWindows, in, meta.windows.size());
     }
   }
 
@@ -84,8 +85,7 @@ void add_meta(Meta& meta, MissingByWindow& reported, exporter::EventResolver& sh
     if (std::find(meta.notices.begin(), meta.notices.end(), notice.text) == meta.notices.end())
       meta.notices.push_back(notice.text);
   if (timeline.left_out != 0)
-    meta.missing.push_back(std::to_string(timeline.left_out) +
-                           " events are not in the report: one window has more than it reads");
+    meta.missing.push_back(fmt::format(messages::report::kEventsNotInReport, timeline.left_out));
   if (timeline.first_ns <= timeline.last_ns) {
     meta.start_ns =
         meta.start_ns == 0 ? timeline.first_ns : std::min(meta.start_ns, timeline.first_ns);
@@ -167,11 +167,9 @@ support::Result<ProcessReport> analyze_process(const spool::SessionView& session
     parts.add(timeline, shown->prescan(), options.flames);
     add_meta(analysis.meta, reported, *shown, timeline);
   }
-  if (options.steps && !any_step) {
-    return support::error("no step from " + std::to_string(options.steps->first) + " to " +
-                          std::to_string(options.steps->last) +
-                          " was recorded; `--by step` lists those that were");
-  }
+  if (options.steps && !any_step)
+    return support::error(
+        fmt::format(messages::report::kNoStep, options.steps->first, options.steps->last));
   reported.finish(analysis.meta);
   analysis.operators = parts.operators.take();
   analysis.gpu = parts.gpu.finish();

@@ -5,9 +5,12 @@
 // Context:  cli
 #include "analysis/report/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/export/export.hpp"
+#include "analysis/messages/report.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report {
@@ -29,11 +32,14 @@ support::Result<void> check_same_kind(const Report& report) {
   const bool real =
       std::any_of(report.processes.begin(), report.processes.end(),
                   [&](const ProcessReport& a) { return with_gpu(a) && !a.meta.simulated; });
-  if (simulated && real)
-    return error(
-        "some of these processes ran on a simulated GPU and some on a real one: their figures do "
-        "not belong into one report; name them one at a time");
+  if (simulated && real) return error(messages::report::kMixedGpus);
   return {};
+}
+
+/// @param ranks That there are.
+support::Error no_rank(std::uint32_t wanted, const std::vector<std::string>& ranks) {
+  if (ranks.empty()) return error(fmt::format(messages::report::kRanksUnknown, wanted));
+  return error(fmt::format(messages::report::kNoRank, wanted, support::join_with_and(ranks)));
 }
 
 }  // namespace
@@ -51,11 +57,8 @@ support::Result<Report> make_report(const spool::SessionView& session,
     if (options.rank && analysis.meta.rank != static_cast<std::int64_t>(*options.rank)) continue;
     report.processes.push_back(std::move(analysis));
   }
-  if (report.processes.empty() && options.rank)
-    return error("there is no rank " + std::to_string(*options.rank) + " in it" +
-                 (ranks.empty() ? "; no process told its rank"
-                                : "; there are " + support::join_with_and(ranks)));
-  if (report.processes.empty()) return error("nothing was recorded: there is no event in it");
+  if (report.processes.empty() && options.rank) return no_rank(*options.rank, ranks);
+  if (report.processes.empty()) return error(messages::report::kNoEvents);
   GPUPROF_CHECK(check_same_kind(report));
   std::stable_sort(
       report.processes.begin(), report.processes.end(),

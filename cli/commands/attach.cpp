@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_attach.hpp"
 #include "cli/session/capture_session.hpp"
 #include "cli/target/inject_library.hpp"
 #include "cli/target/target_selection.hpp"
@@ -58,12 +59,12 @@ support::Result<control::ControlSocket> ensure_control_socket(
     const AttachTarget& one, const Options& options, CaptureSession& session,
     std::vector<client::AttachResult>& pauses) {
   if (!one.control_socket.path.empty()) return one.control_socket;
-  return inject_library(
-      one.pid, session.installation().library, options, [&](const client::AttachResult& done) {
-        session.show_stage(
-            fmt::format("injected ({} pause)", support::human_duration(done.pause_ns)));
-        pauses.push_back(done);
-      });
+  return inject_library(one.pid, session.installation().library, options,
+                        [&](const client::AttachResult& done) {
+                          session.show_stage(fmt::format(messages::command_attach::kInjected,
+                                                         support::human_duration(done.pause_ns)));
+                          pauses.push_back(done);
+                        });
 }
 
 support::Result<void> check_recordable(const AttachTarget& one, const Options& options) {
@@ -71,7 +72,7 @@ support::Result<void> check_recordable(const AttachTarget& one, const Options& o
   const support::ProcessStat stat = support::process_stat(pid);
   // Its thread could be made to load the library, but the library's own would not run.
   if (stat.state == 'T')
-    return error(fmt::format("process {} is stopped; let it go on first: kill -CONT {}", pid, pid));
+    return error(fmt::format(messages::command_attach::kProcessIsStopped, pid, pid));
   if (one.control_socket.path.empty()) return client::may_attach(pid, options.ignore_seccomp);
   GPUPROF_TRY(status, control::request_status(one.control_socket));
   return check_not_recording(status);
@@ -110,13 +111,14 @@ void add_pause_note(const std::vector<client::AttachResult>& all, CaptureSession
     loaded += one.was_loaded ? 1 : 0;
   }
   const std::string pause = support::human_duration(longest_ns);
-  const char* how = loaded == all.size() ? "woken" : "brought in";
-  session.add_note(
-      all.size() == 1
-          ? fmt::format("the library was {} while a thread stood still for {}", how, pause)
-          : fmt::format("the library was {} while a thread of each of {} processes stood "
-                        "still, for {} at most",
-                        how, all.size(), pause));
+  const bool activated = loaded == all.size();
+  if (all.size() == 1)
+    session.add_note(activated ? fmt::format(messages::command_attach::kActivatedOne, pause)
+                               : fmt::format(messages::command_attach::kInjectedOne, pause));
+  else
+    session.add_note(activated
+                         ? fmt::format(messages::command_attach::kActivatedMany, all.size(), pause)
+                         : fmt::format(messages::command_attach::kInjectedMany, all.size(), pause));
 }
 
 }  // namespace
@@ -148,7 +150,7 @@ support::Result<int> attach_command(Options& options) {
   for (const std::string& message : left_out.failures) session->add_failure(message);
   if (left_out.ended != 0)
     session->add_note(
-        fmt::format("{} that --children found ended before being attached to",
+        fmt::format(messages::command_attach::kChildrenEnded,
                     support::count_with_unit(left_out.ended, "process", "processes")));
   return session->finish(options);
 }

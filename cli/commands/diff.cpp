@@ -12,6 +12,7 @@
 
 #include "analysis/commands/diff_sessions.hpp"
 #include "cli/command_table.hpp"
+#include "cli/messages/command_report.hpp"
 #include "cli/output/read_progress.hpp"
 #include "cli/output/stdout_width.hpp"
 #include "cli/output/stdout_writer.hpp"
@@ -49,9 +50,8 @@ int status_of(const std::vector<std::string>& holds) {
 }
 
 support::Result<int> write_page(const Options& options, const commands::DiffRequest& request) {
-  if (options.json) return error("--html writes a page, not JSON: give one of them", kTrouble);
-  if (options.row_limit)
-    return error("the page of --html has all rows: leave --row-limit away", kTrouble);
+  if (options.json) return error(messages::command_report::kPageIsNoJson, kTrouble);
+  if (options.row_limit) return error(messages::command_report::kPageHasAllRows, kTrouble);
   const commands::DiffPageTarget target{
       support::absolute_path(options.html, support::current_folder()), options.session.force,
       kVersion};
@@ -60,8 +60,9 @@ support::Result<int> write_page(const Options& options, const commands::DiffRequ
   line.clear();
   if (!answer) return answer.error();
   if (!options.quiet)
-    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n", target.page,
-               support::human_bytes(answer.value().bytes));
+    fmt::print(stderr, "gpuprof: {}\n",
+               fmt::format(messages::command_report::kWrotePage, target.page,
+                           support::human_bytes(answer.value().bytes)));
   return status_of(answer.value().met_conditions);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_processes.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "cli/target/environment.hpp"
@@ -69,17 +70,14 @@ std::string text_of(const std::vector<Variable>& all, const Options& options) {
 
 support::Result<int> env_command(Options& options) {
   if (!options.arguments.empty())
-    return support::error(
-        fmt::format("env takes no words, but {} follows it; a program is started "
-                    "with `gpuprof run --armed {}`",
-                    support::in_quotes(options.arguments[0]), options.arguments[0]));
+    return support::error(fmt::format(messages::command_processes::kEnvTakesNoArguments,
+                                      support::in_quotes(options.arguments[0]),
+                                      options.arguments[0]));
   GPUPROF_TRY(installation, find_installation(support::executable_path(), ""));
   const std::string& library = installation.library;
   if (library.find_first_of(" :$") != std::string::npos)
-    return support::error(fmt::format(
-        "the loader splits LD_PRELOAD at blanks and colons, and {} has one; install gpuprof in a "
-        "folder without (cmake --install build/release --prefix /opt/gpuprof)",
-        support::in_quotes(library)));
+    return support::error(
+        fmt::format(messages::command_processes::kPathNotForPreload, support::in_quotes(library)));
   std::vector<Variable> all = variables(installation, options.session.name);
   if (options.shell && !options.json) leave_other_tools(all, current_run_context().environment);
   const std::string text = text_of(all, options);

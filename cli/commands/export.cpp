@@ -11,6 +11,7 @@
 
 #include "analysis/commands/export_session.hpp"
 #include "cli/command_table.hpp"
+#include "cli/messages/command_report.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "cli/output/summary_text.hpp"
@@ -29,10 +30,7 @@ constexpr int kFailed = 125;  // of several windows some
 /// Into `made` go the folders that it made for the output.
 support::Result<commands::ExportRequest> request_of(const Options& options,
                                                     std::vector<std::string>* made) {
-  if (options.arguments.empty()) {
-    return error(
-        "export needs a spool folder or trace files: gpuprof export [OPTION...] SPOOL|TRACE...");
-  }
+  if (options.arguments.empty()) return error(messages::command_report::kExportNeedsInput);
   commands::ExportRequest request;
   for (const std::string& word : options.arguments)
     request.also.push_back(support::absolute_path(word, support::current_folder()));
@@ -69,7 +67,7 @@ support::Result<int> export_command(Options& options) {
   }
   std::string paths;
   for (const recording::SummaryFile& file : summary.value().files) paths += file.path + "\n";
-  GPUPROF_CHECK(write_stdout(paths, "the files' names"));
+  GPUPROF_CHECK(write_stdout(paths, "the paths"));
   const std::string text =
       options.quiet ? failures_text(summary.value()) : summary_text(summary.value());
   [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());

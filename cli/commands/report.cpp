@@ -12,6 +12,7 @@
 #include "analysis/commands/report_page.hpp"
 #include "analysis/commands/report_session.hpp"
 #include "cli/command_table.hpp"
+#include "cli/messages/command_report.hpp"
 #include "cli/output/read_progress.hpp"
 #include "cli/output/stdout_width.hpp"
 #include "cli/output/stdout_writer.hpp"
@@ -30,9 +31,7 @@ using support::error;
 constexpr int kFailedOn = 1;  // exit status
 
 support::Result<commands::ReportRequest> report_request(const Options& options) {
-  if (options.arguments.empty())
-    return error(
-        "report needs a session's folder or a trace file: gpuprof report [OPTION...] INPUT");
+  if (options.arguments.empty()) return error(messages::command_report::kReportNeedsInput);
   commands::ReportRequest request;
   for (const std::string& word : options.arguments)
     request.inputs.push_back(support::absolute_path(word, support::current_folder()));
@@ -59,12 +58,10 @@ support::Result<commands::ReportRequest> report_request(const Options& options) 
 /// What only speaks of text, and was given.
 support::Result<void> check_page_alone(const Options& options,
                                        const commands::ReportRequest& request) {
-  if (options.json || options.csv)
-    return error("--html writes a page, not JSON or CSV: give one of them");
-  if (!request.by.empty())
-    return error("the page of --html has all tables: leave --by and what shapes a table away");
+  if (options.json || options.csv) return error(messages::command_report::kPageIsNoData);
+  if (!request.by.empty()) return error(messages::command_report::kPageHasAllTables);
   if (options.advice_only || !options.fail_on.empty())
-    return error("--html writes a page: --advice-only and --fail-on need a report of their own");
+    return error(messages::command_report::kPageWithAdvice);
   return {};
 }
 
@@ -84,12 +81,15 @@ support::Result<int> write_page(const Options& options, const commands::ReportRe
   page.force = options.session.force;
   page.version = kVersion;
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  auto bytes = commands::write_report_page(page, make_read_progress(line, ", each several times"));
+  auto bytes = commands::write_report_page(
+      page, make_read_progress(line, messages::command_report::kEachSeveralTimes));
   line.clear();
   if (!bytes) return bytes.error();
   if (!options.quiet)
-    fmt::print(stderr, "gpuprof: wrote {} ({}): open it in a browser\n",
-               support::escape_control_characters(page.page), support::human_bytes(bytes.value()));
+    fmt::print(stderr, "gpuprof: {}\n",
+               fmt::format(messages::command_report::kWrotePage,
+                           support::escape_control_characters(page.page),
+                           support::human_bytes(bytes.value())));
   return 0;
 }
 
@@ -101,7 +101,8 @@ support::Result<int> report_command(Options& options) {
   GPUPROF_TRY(request, report_request(options));
   if (!options.html.empty()) return write_page(options, request);
   support::ProgressLine line(options.quiet ? -1 : STDERR_FILENO);
-  const commands::ReportProgress progress = make_read_progress(line, ", each several times");
+  const commands::ReportProgress progress =
+      make_read_progress(line, messages::command_report::kEachSeveralTimes);
   auto text = commands::report_text(request, progress);
   line.clear();
   if (!text) return text.error();
@@ -110,8 +111,9 @@ support::Result<int> report_command(Options& options) {
       data ? text.value().text : support::sanitize_for_terminal(text.value().text), "the report"));
   if (!options.quiet) print_notes(text.value().notes);
   if (text.value().failed.empty()) return 0;
-  fmt::print(stderr, "gpuprof: --fail-on: there is advice of {}\n",
-             support::join_with_and(text.value().failed));
+  fmt::print(stderr, "gpuprof: {}\n",
+             fmt::format(messages::command_report::kAdviceOfRules,
+                         support::join_with_and(text.value().failed)));
   return kFailedOn;
 }
 

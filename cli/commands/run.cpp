@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_run.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/summary_output.hpp"
 #include "cli/session/daemon_session.hpp"
@@ -73,17 +74,14 @@ std::string runtime_folder(const std::vector<std::string>& environment) {
 
 /// A Python script without a first line of its own is started by naming the interpreter.
 support::Error add_script_hint(const std::string& word, support::Error failure) {
-  const bool script = word.size() > 3 && word.compare(word.size() - 3, 3, ".py") == 0;
-  if (script)
-    failure.message += "; a Python script is started by its interpreter: gpuprof run -- python3 " +
-                       support::shell_join({word});
+  if (word.size() > 3 && word.ends_with(".py"))
+    failure.message = fmt::format(messages::command_run::kScriptWithoutInterpreter, failure.message,
+                                  support::shell_join({word}));
   return failure;
 }
 
 support::Result<RunPlan> make_run_plan(const Options& options, const RunContext& around) {
-  if (options.command.empty()) {
-    return error("run needs a program: gpuprof run [OPTION...] [--] PROGRAM [ARGUMENT...]");
-  }
+  if (options.command.empty()) return error(messages::command_run::kNoProgram);
   // Without PATH the C library searches these two.
   const std::string path = support::environment_has(around.environment, "PATH")
                                ? support::environment_get(around.environment, "PATH")
@@ -100,15 +98,14 @@ support::Result<RunPlan> make_run_plan(const Options& options, const RunContext&
   plan.installation = installation;
   if (looks_like_file_name(options.output))
     plan.notes.push_back(
-        fmt::format("{} is a folder with the traces in it; -o names a file if it ends in "
-                    ".pt.trace.json or .pt.trace.json.gz",
-                    support::in_quotes(options.output)));
+        fmt::format(messages::command_run::kOutputIsFolder, support::in_quotes(options.output)));
   if (const std::string why = support::preload_obstacle(plan.facts); !why.empty()) {
     const bool behind = plan.facts.path != program;
-    plan.remarks.push_back(fmt::format(
-        "{} ran unprofiled: {}{}", support::in_quotes(behind ? plan.facts.path : program), why,
-        children_can_be_recorded(plan.facts.kind) ? "; programs that it starts can be recorded"
-                                                  : ""));
+    const std::string named = support::in_quotes(behind ? plan.facts.path : program);
+    plan.remarks.push_back(
+        children_can_be_recorded(plan.facts.kind)
+            ? fmt::format(messages::command_run::kRanUnprofiledButChildren, named, why)
+            : fmt::format(messages::command_run::kRanUnprofiled, named, why));
   }
   return plan;
 }
@@ -255,7 +252,7 @@ ProgramRun follow(Program& program, DaemonSession& session, const RunPlan& plan,
     };
   }
   course.wait_status = program.wait_until_exit(listener);
-  spdlog::info("the program has ended, status {}", shell_status(course.wait_status));
+  spdlog::info(messages::command_run::kProgramEnded, shell_status(course.wait_status));
   course.lived_ns = base::mono_ns() - start_ns;
   if (wait_all) program.wait_for_descendants(listener);
   return course;
@@ -295,8 +292,8 @@ bool complete_recorded_run(const Options& options, const RunPlan& plan, Recorded
   SessionOutcome outcome =
       session.finish(course.wait_status, [&program] { return program.take_interrupt_count(); });
   if (const std::string kept = recording.preload.remove(); !kept.empty()) {
-    recording.environment.notes.push_back("programs still running were started through " + kept +
-                                          ", which therefore stays");
+    recording.environment.notes.push_back(
+        fmt::format(messages::command_run::kPreloadFolderStays, kept));
   }
   program.restore_signals();
   if (outcome.has_summary) add_unrecorded_reason(outcome.summary, course, plan, options.command[0]);
@@ -340,7 +337,7 @@ support::Result<int> run_recorded(Options& options, RunPlan& plan, const RunCont
     support::remove_if_empty(plan.place.created_folders);
     return started.error();
   }
-  spdlog::info("process {} runs {}", started.value(), plan.program);
+  spdlog::info(messages::command_run::kProgramStarted, started.value(), plan.program);
   const bool failed = failed_or_out_of_memory(
       program, [&] { return complete_recorded_run(options, plan, recording, program); });
   // Where memory failed the daemon is still ours to collect.
@@ -352,18 +349,13 @@ support::Result<int> run_recorded(Options& options, RunPlan& plan, const RunCont
 support::Result<void> check_armed_options(const Options& options) {
   if (!options.session.armed) return {};
   const bool serves = !options.serve.empty() && !options.session.schedule.given;
-  const char* what = options.session.schedule.given  ? "the schedule"
+  const char* what = options.session.schedule.given  ? messages::command_run::kTheSchedule
                      : !options.output.empty()       ? "-o"
                      : !options.summary_json.empty() ? "--summary-json"
                                                      : nullptr;
   if (what == nullptr) return {};
-  if (serves)
-    return error(fmt::format(
-        "--serve records nothing but what the button asks for, which goes to whoever pressed it; "
-        "leave {} out, or give a schedule (--active, -d), too",
-        what));
-  return error(
-      fmt::format("--armed records nothing by itself; give {} to `gpuprof capture`", what));
+  if (serves) return error(fmt::format(messages::command_run::kServeWritesNoFile, what));
+  return error(fmt::format(messages::command_run::kArmedRecordsNothing, what));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_processes.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/session/serve_process.hpp"
 #include "cli/target/environment.hpp"
@@ -41,9 +42,7 @@ support::Result<std::vector<std::string>> process_selectors(const Options& optio
   }
   if (!pids.empty()) words.push_back("--pid=" + support::join(pids, ","));
   if (!names.empty()) words.push_back("--name=" + support::join(names, ","));
-  if (words.empty())
-    return support::error(
-        "serve needs processes: gpuprof serve PID|NAME..., or --all for every one of yours");
+  if (words.empty()) return support::error(messages::command_processes::kServeNeedsProcess);
   return words;
 }
 
@@ -63,8 +62,8 @@ support::Result<int> serve_command(Options& options) {
   GPUPROF_TRY(helper, ServeProcess::start(options, "--at", words,
                                           daemon_environment(current_run_context().environment)));
   sigprocmask(SIG_BLOCK, &ends, &before);
-  std::fprintf(stderr, "gpuprof: answering the Capture profile button at %s until Ctrl-C\n",
-               helper->address().c_str());
+  std::fprintf(stderr, "gpuprof: %s\n",
+               fmt::format(messages::command_processes::kServing, helper->address()).c_str());
   pollfd waiting[] = {{signals.get(), POLLIN, 0}, {helper->fd(), POLLIN, 0}};
   while (waiting[0].revents == 0 && waiting[1].revents == 0) poll(waiting, 2, -1);
   if (waiting[1].revents != 0) usleep(100'000);  // it is about to be a child that has ended

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_processes.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "cli/target/target_selection.hpp"
 #include "gpuprof/wire/messages.hpp"
@@ -128,7 +129,7 @@ std::string json_of(const std::vector<StatusRow>& all) {
 }
 
 std::string table_of(const std::vector<StatusRow>& all) {
-  if (all.empty()) return "no process of yours has gpuprof's library in it\n";
+  if (all.empty()) return fmt::format("{}\n", messages::command_processes::kNoProcess);
   constexpr std::size_t kCommandWidth = 60;
   std::string text =
       fmt::format("{:>8}  {:<12} {:<10} {:>9} {:>8} {:>9}  {:<26} {}\n", "PID", "NAME", "STATE",
@@ -140,9 +141,10 @@ std::string table_of(const std::vector<StatusRow>& all) {
                     support::join(can, ","), in_one_row(command.substr(0, kCommandWidth)));
   for (const StatusRow& one : all)
     if (one.status.reduced != 0)
-      text += fmt::format("process {} leaves out, to stay below --max-overhead: {}\n",
-                          one.status.control_socket.pid,
-                          support::join(left_out(one.status.reduced), ", "));
+      text +=
+          fmt::format(messages::command_processes::kOverheadLimit, one.status.control_socket.pid,
+                      support::join(left_out(one.status.reduced), ", ")) +
+          "\n";
   return text;
 }
 
@@ -153,7 +155,7 @@ support::Result<int> status_command(Options& options) {
   GPUPROF_TRY(all, collect_rows(options));
   const std::string text =
       options.json ? json_of(all) : support::sanitize_for_terminal(table_of(all));
-  GPUPROF_CHECK(write_stdout(text, "the processes"));
+  GPUPROF_CHECK(write_stdout(text, "the status"));
   return 0;
 }
 

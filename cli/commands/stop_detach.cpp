@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/command_processes.hpp"
 #include "cli/target/target_selection.hpp"
 
 namespace gpuprof::cli {
@@ -36,9 +37,7 @@ support::Result<int> stop_command(Options& options) {
       first = answer.error();
   }
   if (first) return *first;
-  if (stopped == 0)
-    return support::error(
-        "nothing is being recorded in any of your processes; `gpuprof status` lists them");
+  if (stopped == 0) return support::error(messages::command_processes::kNoneIsRecorded);
   return 0;
 }
 

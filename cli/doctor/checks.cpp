@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "cli/command_table.hpp"
+#include "cli/messages/doctor.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/json.hpp"
@@ -45,9 +46,9 @@ std::string check_results_text(const CheckResults& findings) {
   for (const CheckResult& finding : findings) {
     text += fmt::format("{:<8} {:<13} {}\n", word(finding.health), finding.topic, finding.message);
   }
-  return text + (any_blocking(findings)
-                     ? "Runs cannot be recorded here; the lines marked blocking say why.\n"
-                     : "Runs can be recorded here.\n");
+  const char* const verdict =
+      any_blocking(findings) ? messages::doctor::kCannotRecord : messages::doctor::kCanRecord;
+  return text + verdict + "\n";
 }
 
 std::string check_results_json(const CheckResults& findings) {
@@ -64,13 +65,12 @@ std::string check_results_json(const CheckResults& findings) {
 
 support::Result<int> doctor_command(Options& options) {
   if (!options.arguments.empty()) {
-    return support::error(fmt::format("doctor takes no word such as {}; a process is named with -p",
-                                      support::in_quotes(options.arguments[0])));
+    return support::error(
+        fmt::format(messages::doctor::kTakesNoArgument, support::in_quotes(options.arguments[0])));
   }
   // The others' processes answer EPERM.
   if (options.pid != 0 && kill(static_cast<pid_t>(options.pid), 0) != 0 && errno == ESRCH) {
-    return support::error(fmt::format(
-        "--pid {}: there is no such process; name the number of one that runs", options.pid));
+    return support::error(fmt::format(messages::doctor::kNoSuchProcess, options.pid));
   }
   const std::vector<std::string> environment = support::current_environment();
   CheckResults findings;
@@ -93,8 +93,8 @@ support::Result<int> doctor_command(Options& options) {
   });
   findings.insert(findings.end(), tried.begin(), tried.end());
   std::string text = options.json ? check_results_json(findings) : check_results_text(findings);
-  if (!options.json && !all_came) text += "Not all that was tried arrived: `missing` says what.\n";
-  GPUPROF_CHECK(write_stdout(text, "what was found"));
+  if (!options.json && !all_came) text += std::string(messages::doctor::kTrialIncomplete) + "\n";
+  GPUPROF_CHECK(write_stdout(text, messages::doctor::kFindings));
   return any_blocking(findings) || !all_came ? 1 : 0;
 }
 

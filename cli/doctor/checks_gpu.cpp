@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cli/doctor/checks.hpp"
+#include "cli/messages/doctor_gpu.hpp"
 #include "cli/target/installation.hpp"
 #include "support/io/files.hpp"
 #include "support/process/subprocess.hpp"
@@ -39,7 +40,8 @@ std::vector<std::string> matches(const std::string& pattern) {
 }
 
 /// Opens a library and calls `name`, a function that stores a version; prints version and path.
-/// In a child: a broken driver may crash or hang. A blank behind the version: it is simulated.
+/// In a child: a broken driver may crash or hang. A blank behind the version: it is simulated. A
+/// reason why there is none begins with '!'.
 std::string version_in_child(const std::string& library, const char* name) {
   auto answer = support::run_in_fork(
       [&](int out) {
@@ -53,7 +55,7 @@ std::string version_in_child(const std::string& library, const char* name) {
         // Both kinds return 0 for success and store an unsigned number.
         const auto ask = reinterpret_cast<int (*)(unsigned*)>(symbol);
         if (symbol == nullptr || ask(&version) != 0) {
-          dprintf(out, "!it has no working %s", name);
+          dprintf(out, "?");
           return;
         }
         // Every library of the simulated GPU has this mark.
@@ -62,8 +64,12 @@ std::string version_in_child(const std::string& library, const char* name) {
       },
       kTimeoutNs);
   if (!answer) return "!" + answer.error().message;
-  if (answer.value().timed_out) return "!asking it took longer than 5 s";
-  if (answer.value().out.empty()) return "!asking it ended the process that asked";
+  if (answer.value().timed_out)
+    return "!" + fmt::format(messages::doctor_gpu::kVersionTimeout, library);
+  if (answer.value().out.empty())
+    return "!" + fmt::format(messages::doctor_gpu::kVersionCrash, library);
+  if (answer.value().out == "?")
+    return "!" + fmt::format(messages::doctor_gpu::kNoVersionFunction, name, library);
   return answer.value().out;
 }
 
@@ -115,22 +121,25 @@ void check_driver(CheckResults& out) {
   const std::string version = version_in_child("libcuda.so.1", "cuDriverGetVersion");
   if (version[0] == '!') {
     out.push_back({CheckStatus::kMissing, "driver",
-                   fmt::format("libcuda.so.1 cannot be used ({}): traces hold no GPU events",
-                               version.substr(1))});
+                   fmt::format(messages::doctor_gpu::kNoDriver, version.substr(1))});
     return;
   }
   const unsigned number = static_cast<unsigned>(std::strtoul(version.c_str(), nullptr, 10));
+  const unsigned major = number / 1000, minor = number % 1000 / 10;
   if (is_simulated(version)) {
     out.push_back({CheckStatus::kGood, "driver",
-                   fmt::format("simulated GPU in force: libcuda serves CUDA {}.{}, nothing is "
-                               "computed on it and none of its times is measured",
-                               number / 1000, number % 1000 / 10)});
+                   fmt::format(messages::doctor_gpu::kSimulated, major, minor)});
     return;
   }
-  out.push_back({devices.empty() ? CheckStatus::kLimited : CheckStatus::kGood, "driver",
-                 fmt::format("libcuda serves CUDA {}.{}, {} device file{} in /dev{}", number / 1000,
-                             number % 1000 / 10, devices.size(), devices.size() == 1 ? "" : "s",
-                             devices.empty() ? ": no GPU can be used from here" : "")});
+  if (devices.empty()) {
+    out.push_back({CheckStatus::kLimited, "driver",
+                   fmt::format(messages::doctor_gpu::kNoDevice, major, minor)});
+    return;
+  }
+  out.push_back(
+      {CheckStatus::kGood, "driver",
+       fmt::format(messages::doctor_gpu::kDriver, major, minor,
+                   support::count_with_unit(devices.size(), "device file", "device files"))});
 }
 
 void check_cupti(const std::vector<std::string>& environment, CheckResults& out) {
@@ -139,18 +148,21 @@ void check_cupti(const std::vector<std::string>& environment, CheckResults& out)
   if (is_simulated(version_in_child("libcuda.so.1", "cuDriverGetVersion")))
     std::erase_if(paths, is_empty_file);
   if (paths.empty()) {
-    out.push_back({CheckStatus::kMissing, "CUPTI",
-                   "no libcupti.so found in the usual places: a program that brings its own (a "
-                   "PyTorch wheel does) is recorded all the same, others lack GPU events"});
+    out.push_back({CheckStatus::kMissing, "CUPTI", messages::doctor_gpu::kNoCupti});
     return;
   }
   for (const std::string& path : paths) {
     const std::string version = version_in_child(path, "cuptiGetVersion");
-    const bool good = version[0] != '!';
-    out.push_back({good ? CheckStatus::kGood : CheckStatus::kLimited, "CUPTI",
-                   good ? fmt::format("{} has API version {}{}", path, std::atoi(version.c_str()),
-                                      is_simulated(version) ? " (simulated)" : "")
-                        : fmt::format("{} cannot be used: {}", path, version.substr(1))});
+    if (version[0] == '!') {
+      out.push_back({CheckStatus::kLimited, "CUPTI",
+                     fmt::format(messages::doctor_gpu::kCuptiUnusable, path, version.substr(1))});
+      continue;
+    }
+    const int number = std::atoi(version.c_str());
+    out.push_back({CheckStatus::kGood, "CUPTI",
+                   is_simulated(version)
+                       ? fmt::format(messages::doctor_gpu::kCuptiSimulated, path, number)
+                       : fmt::format(messages::doctor_gpu::kCuptiVersion, path, number)});
   }
 }
 
@@ -161,26 +173,24 @@ void check_process(std::uint32_t pid, CheckResults& out) {
     const bool there = access(fmt::format("/proc/{}", pid).c_str(), F_OK) == 0;
     out.push_back(
         {CheckStatus::kLimited, topic,
-         there ? "it cannot be read (another user's, or protected)" : "there is no such process"});
+         there ? messages::doctor_gpu::kProcessUnreadable : messages::doctor_gpu::kProcessGone});
     return;
   }
   const auto mapped = [&](const char* name) { return maps.find(name) != std::string::npos; };
   if (mapped(kLibraryName))
-    out.push_back({CheckStatus::kGood, topic, "gpuprof's library is loaded"});
+    out.push_back({CheckStatus::kGood, topic, messages::doctor_gpu::kLibraryLoaded});
   std::vector<std::string> users;
   if (mapped("libToolsInjection")) users.emplace_back("Nsight Systems");
   if (mapped("libkineto") || mapped("libtorch_cpu")) users.emplace_back("PyTorch's profiler");
   if (mapped("libtensorflow")) users.emplace_back("TensorFlow's profiler");
   if (!mapped("libcupti")) {
-    out.push_back({CheckStatus::kGood, topic, "CUPTI is not loaded in it: its slot is free"});
+    out.push_back({CheckStatus::kGood, topic, messages::doctor_gpu::kSlotFree});
     return;
   }
   out.push_back({CheckStatus::kLimited, topic,
-                 users.empty()
-                     ? std::string("CUPTI is loaded in it, and who holds the slot cannot be "
-                                   "seen from outside")
-                     : fmt::format("CUPTI is loaded in it, and the slot may be held by {}",
-                                   support::join_with_and(users))});
+                 users.empty() ? std::string(messages::doctor_gpu::kSlotUnknown)
+                               : fmt::format(messages::doctor_gpu::kSlotMayBeTaken,
+                                             support::join_with_and(users))});
 }
 
 }  // namespace gpuprof::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The doctor's look at our own files, at the kernel's limits and at the place for traces.
+// The doctor's look at gpuprof's own files, at the kernel's limits and at the place for traces.
 //
 // Context:  cli
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/doctor/checks.hpp"
+#include "cli/messages/doctor.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/target/installation.hpp"
 #include "cli/version.hpp"
@@ -68,7 +69,7 @@ void check_version(const Installation& found, CheckResults& out) {
   const std::string reported = answer ? first_line(answer.value().out) : answer.error().message;
   if (reported.find(kVersion) == std::string::npos) {
     out.push_back({CheckStatus::kBlocking, "daemon",
-                   fmt::format("{} is not of version {} (it says {})", found.daemon, kVersion,
+                   fmt::format(messages::doctor::kDaemonVersion, found.daemon, kVersion,
                                support::in_quotes(reported))});
     return;
   }
@@ -102,16 +103,11 @@ void check_installation(CheckResults& out) {
   out.push_back({CheckStatus::kGood, "library", found.value().library});
   if (const std::string closed = support::inaccessible_parent(found.value().library);
       geteuid() == 0 && !closed.empty()) {
-    out.push_back({CheckStatus::kLimited, "library",
-                   fmt::format("other users may not enter {}: a program that changes its user and "
-                               "then starts another prints a message of the loader; install "
-                               "gpuprof where all may read, for example in /opt/gpuprof",
-                               closed)});
+    out.push_back(
+        {CheckStatus::kLimited, "library", fmt::format(messages::doctor::kFolderClosed, closed)});
   }
   if (!found.value().has_32bit_stub) {
-    out.push_back({CheckStatus::kLimited, "32-bit",
-                   "the empty 32-bit library is not installed: 32-bit programs started under "
-                   "gpuprof print a message of their loader"});
+    out.push_back({CheckStatus::kLimited, "32-bit", messages::doctor::kNo32BitStub});
   }
 }
 
@@ -119,11 +115,8 @@ void check_installation(CheckResults& out) {
 void check_second_thread(CheckResults& out, const std::string& selinux) {
   const bool enforced = first_line(read_small_file(selinux + "/enforce")) == "1";
   out.push_back(
-      {enforced ? CheckStatus::kLimited : CheckStatus::kGood, "our thread",
-       fmt::format("a program without threads has one of ours while it is recorded: it may call "
-                   "unshare, setns and seccomp; a child's keyctl session for it{} and "
-                   "checkpoints (CRIU, DMTCP) are refused (docs/command-line.md)",
-                   enforced ? ", another SELinux context" : "")});
+      {enforced ? CheckStatus::kLimited : CheckStatus::kGood, "worker thread",
+       enforced ? messages::doctor::kWorkerThreadSelinux : messages::doctor::kWorkerThread});
 }
 
 void check_glibc(CheckResults& out) {
@@ -134,47 +127,49 @@ void check_glibc(CheckResults& out) {
   std::pair<int, int> need{0, 0}, have{0, 0};
   sscanf(needed.c_str(), "%d.%d", &need.first, &need.second);
   sscanf(here.c_str(), "%d.%d", &have.first, &have.second);
-  const bool good = have >= need;
-  out.push_back({good ? CheckStatus::kGood : CheckStatus::kBlocking, "glibc",
-                 fmt::format("{}, the library needs {}{}", here, needed.empty() ? "none" : needed,
-                             good ? "" : ": it cannot be loaded here")});
+  if (have < need) {
+    out.push_back({CheckStatus::kBlocking, "glibc",
+                   fmt::format(messages::doctor::kGlibcTooOld, here, needed)});
+    return;
+  }
+  out.push_back({CheckStatus::kGood, "glibc",
+                 needed.empty() ? fmt::format(messages::doctor::kGlibcAny, here)
+                                : fmt::format(messages::doctor::kGlibcGood, here, needed)});
 }
 
 void check_shared_memory(CheckResults& out) {
   const base::UniqueFd fd(memfd_create("gpuprof-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ftruncate(fd.get(), 1 << 20) != 0) {
     out.push_back({CheckStatus::kBlocking, "memfd",
-                   fmt::format("shared memory cannot be made: {}", strerror(errno))});
+                   fmt::format(messages::doctor::kNoSharedMemory, strerror(errno))});
     return;
   }
-  out.push_back({CheckStatus::kGood, "memfd", "shared memory can be made and sealed"});
+  out.push_back({CheckStatus::kGood, "memfd", messages::doctor::kSharedMemory});
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0) {
     out.push_back({CheckStatus::kGood, "/dev/shm",
-                   fmt::format("{} free (programs use it, gpuprof does not)",
+                   fmt::format(messages::doctor::kShmFree,
                                support::human_bytes(shm.f_bavail * shm.f_frsize))});
   }
 }
 
 void check_sampling(CheckResults& out) {
   const std::string paranoid = first_line(read_small_file("/proc/sys/kernel/perf_event_paranoid"));
-  const std::string level =
-      paranoid.empty() ? "the kernel has no perf events" : "perf_event_paranoid is " + paranoid;
+  const std::string level = paranoid.empty()
+                                ? std::string(messages::doctor::kNoPerfEvents)
+                                : fmt::format(messages::doctor::kPerfParanoid, paranoid);
   const int failure = probe_perf();
   const double hz = tick_hz();
   if (failure == 0) {
-    out.push_back({CheckStatus::kGood, "sampling",
-                   fmt::format("perf task-clock works ({}): up to 1000 samples a second", level)});
+    out.push_back(
+        {CheckStatus::kGood, "sampling", fmt::format(messages::doctor::kPerfWorks, level)});
   } else {
     out.push_back({CheckStatus::kLimited, "sampling",
-                   fmt::format("perf task-clock fails ({}, {}): CPU timers are used instead", level,
-                               strerror(failure))});
+                   fmt::format(messages::doctor::kPerfFails, level, strerror(failure))});
   }
-  out.push_back(
-      {CheckStatus::kGood, "CPU timers",
-       fmt::format("{:.0f} ticks a second: at most {:.0f} samples a second, {:.0f} for the "
-                   "default rate of {:.0f}",
-                   hz, hz, effective_timer_rate_hz(kDefaultRateHz, hz), kDefaultRateHz)});
+  out.push_back({CheckStatus::kGood, "CPU timers",
+                 fmt::format(messages::doctor::kCpuTimers, hz,
+                             effective_timer_rate_hz(kDefaultRateHz, hz), kDefaultRateHz)});
 }
 
 void check_ptrace(CheckResults& out) {
@@ -184,13 +179,13 @@ void check_ptrace(CheckResults& out) {
   constexpr int kSysPtrace = 19;
   const bool capable = (capabilities >> kSysPtrace & 1) != 0;
   const bool limited = !scope.empty() && scope != "0" && !capable;
+  const std::string yama = scope.empty() ? std::string(messages::doctor::kNoYama)
+                                         : fmt::format(messages::doctor::kYama, scope);
   out.push_back({limited ? CheckStatus::kLimited : CheckStatus::kGood, "ptrace",
-                 fmt::format("{}, CAP_SYS_PTRACE {} (`gpuprof run` needs neither)",
-                             scope.empty() ? "no Yama" : "Yama ptrace_scope " + scope,
-                             capable ? "held" : "not held")});
+                 capable ? fmt::format(messages::doctor::kPtraceHeld, yama)
+                         : fmt::format(messages::doctor::kPtraceNotHeld, yama)});
   if (has_seccomp_filter())
-    out.push_back({CheckStatus::kLimited, "seccomp",
-                   "a filter is active (a container?): calls it refuses show in the lines above"});
+    out.push_back({CheckStatus::kLimited, "seccomp", messages::doctor::kSeccompFilter});
 }
 
 bool has_seccomp_filter() {
@@ -202,18 +197,18 @@ void check_preloads(const std::vector<std::string>& environment, CheckResults& o
   const std::string preload = support::environment_get(environment, "LD_PRELOAD");
   if (!preload.empty()) {
     out.push_back(
-        {CheckStatus::kGood, "LD_PRELOAD", preload + " is kept, after gpuprof's library"});
+        {CheckStatus::kGood, "LD_PRELOAD", fmt::format(messages::doctor::kPreloadKept, preload)});
   }
   const std::string file = first_line(read_small_file("/etc/ld.so.preload"));
   if (!file.empty()) {
-    out.push_back({CheckStatus::kGood, "ld.so.preload", file + " is loaded into every program"});
+    out.push_back({CheckStatus::kGood, "ld.so.preload",
+                   fmt::format(messages::doctor::kPreloadedEverywhere, file)});
   }
   for (const char* name : {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"}) {
     const std::string path = support::environment_get(environment, name);
     if (path.empty() || support::base_name(path) == kLibraryName) continue;
-    out.push_back({CheckStatus::kLimited, name,
-                   path + " is another tool's and will be left alone; it may keep GPU or NVTX "
-                          "events from gpuprof"});
+    out.push_back(
+        {CheckStatus::kLimited, name, fmt::format(messages::doctor::kForeignInjection, path)});
   }
 }
 
@@ -224,7 +219,7 @@ void check_output(CheckResults& out) {
     out.push_back({CheckStatus::kLimited, "output", writable.error().message});
   } else if (statvfs(folder.c_str(), &disk) == 0) {
     out.push_back({CheckStatus::kGood, "output",
-                   fmt::format("{} can be written, {} free", folder,
+                   fmt::format(messages::doctor::kOutputFolder, folder,
                                support::human_bytes(disk.f_bavail * disk.f_frsize))});
   }
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/doctor/checks.hpp"
+#include "cli/messages/doctor.hpp"
 #include "support/io/files.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
@@ -79,16 +80,15 @@ void check_python(const std::vector<std::string>& environment, CheckResults& out
     if (lines.size() < 3 || !seen.insert(lines[0]).second) continue;
     if (lines[2] != "0") {
       out.push_back({CheckStatus::kLimited, "Python",
-                     fmt::format("{} {} is free-threaded: its frames are not read, native ones are",
-                                 lines[0], lines[1])});
+                     fmt::format(messages::doctor::kPythonFreeThreaded, lines[0], lines[1])});
       continue;
     }
     const bool read = is_python_supported(lines[1]);
     out.push_back({read ? CheckStatus::kGood : CheckStatus::kLimited, "Python",
-                   fmt::format("{} {}{}", lines[0], lines[1],
-                               read ? "" : ": its frames are not read (3.8 to 3.14 are)")});
+                   read ? lines[0] + " " + lines[1]
+                        : fmt::format(messages::doctor::kPythonNotRead, lines[0], lines[1])});
   }
-  if (seen.empty()) out.push_back({CheckStatus::kGood, "Python", "no interpreter in PATH"});
+  if (seen.empty()) out.push_back({CheckStatus::kGood, "Python", messages::doctor::kNoPython});
 }
 
 }  // namespace gpuprof::cli

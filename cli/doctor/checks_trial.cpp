@@ -16,6 +16,7 @@
 
 #include "cli/doctor/checks.hpp"
 #include "cli/doctor/trial_recorder.hpp"
+#include "cli/messages/doctor_trial.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/json.hpp"
@@ -58,20 +59,22 @@ std::uint64_t reported_count(const rapidjson::Document& reported, const char* wh
 void add(CheckResults& out, bool good, const std::string& topic, const std::string& what,
          const TrialResult& recorded) {
   const std::string why = good ? "" : recorded.missing();
-  const char* simulated = recorded.simulated() ? " (on a simulated GPU)" : "";
+  const std::string counts =
+      recorded.simulated() ? fmt::format(messages::doctor_trial::kOnSimulatedGpu, what) : what;
   out.push_back({good ? CheckStatus::kGood : CheckStatus::kMissing, topic,
-                 what + simulated + (why.empty() ? "" : ": " + why)});
+                 why.empty() ? counts : counts + ": " + why});
 }
 
 void add_failure(CheckResults& out, const std::string& topic, const support::Error& error) {
-  out.push_back({CheckStatus::kMissing, topic, "nothing was recorded: " + error.message});
+  out.push_back({CheckStatus::kMissing, topic,
+                 fmt::format(messages::doctor_trial::kNothingRecorded, error.message)});
 }
 
 std::string work_text(const TrialResult& recorded, std::uint64_t kernels, std::uint64_t copies,
                       std::uint64_t sets) {
-  return fmt::format("{} of {} kernels, {} of {} copies, {} of {} memory sets",
-                     recorded.events("kernels"), kernels, recorded.events("memory copies"), copies,
-                     recorded.events("memory sets"), sets);
+  return fmt::format(messages::doctor_trial::kWork, recorded.events("kernels"), kernels,
+                     recorded.events("memory copies"), copies, recorded.events("memory sets"),
+                     sets);
 }
 
 /// @return Whether the program has used a GPU.
@@ -80,16 +83,20 @@ bool try_run(TrialRecorder& trial, CheckResults& out) {
   if (!ran) return add_failure(out, "try: run", ran.error()), false;
   const TrialResult& recorded = ran.value();
   const std::uint64_t samples = recorded.events("samples");
-  add(out, samples != 0, "try: stacks", fmt::format("{} samples of 0.2 s", samples), recorded);
+  add(out, samples != 0, "try: stacks",
+      fmt::format(messages::doctor_trial::kSamples,
+                  support::count_with_unit(samples, "sample", "samples")),
+      recorded);
   auto reported = support::parse_json(recorded.stdout_text);
   if (!reported || !reported.value().IsObject())
-    return add_failure(out, "try: GPU", support::error("gpuprof-try did not say what it did")),
-           false;
+    return add_failure(out, "try: GPU", support::error(messages::doctor_trial::kNoResults)), false;
   const rapidjson::Document& of = reported.value();
   if (reported_text(of, "gpu") != "used") {
     const bool none = reported_text(of, "gpu") == "none";
+    const std::string why = reported_text(of, "why");
     out.push_back({none ? CheckStatus::kGood : CheckStatus::kMissing, "try: GPU",
-                   (none ? "none is used: " : "it cannot be used: ") + reported_text(of, "why")});
+                   none ? fmt::format(messages::doctor_trial::kNoGpuUsed, why)
+                        : fmt::format(messages::doctor_trial::kGpuUnusable, why)});
     return false;
   }
   const std::uint64_t kernels = reported_count(of, "kernels"),
@@ -100,7 +107,7 @@ bool try_run(TrialRecorder& trial, CheckResults& out) {
   add(out, whole, "try: GPU", work_text(recorded, kernels, copies, sets), recorded);
   const std::uint64_t calls = recorded.events("API calls"), launched = kernels + copies + sets;
   add(out, calls >= launched, "try: calls",
-      fmt::format("{} CUDA API calls, of which {} launched that work", calls, launched), recorded);
+      fmt::format(messages::doctor_trial::kCalls, calls, launched), recorded);
   return true;
 }
 
@@ -163,9 +170,9 @@ bool try_attach_for(TrialRecorder& trial, const TrialProcess& running, bool gpu,
                       calls = recorded.events("API calls");
   const bool whole = samples != 0 && (!gpu || (kernels != 0 && calls != 0));
   add(out, whole, "try: attach",
-      fmt::format("{} samples, {} kernels, {} CUDA API calls of {} of a running program{}", samples,
-                  kernels, calls, length,
-                  filtered ? ", with --ignore-seccomp, which it needs below a filter" : ""),
+      filtered
+          ? fmt::format(messages::doctor_trial::kAttachedIgnoring, samples, kernels, calls, length)
+          : fmt::format(messages::doctor_trial::kAttached, samples, kernels, calls, length),
       recorded);
   if (whole && filtered) out.back().health = CheckStatus::kLimited;
   return whole;
@@ -174,7 +181,7 @@ bool try_attach_for(TrialRecorder& trial, const TrialProcess& running, bool gpu,
 void try_attach(TrialRecorder& trial, bool gpu, CheckResults& out) {
   const TrialProcess running(trial);
   if (!running.works())
-    return add_failure(out, "try: attach", support::error("gpuprof-try did not begin to work"));
+    return add_failure(out, "try: attach", support::error(messages::doctor_trial::kDidNotStart));
   // On a busy machine the program may not get to run in so short a time.
   CheckResults first;
   if (try_attach_for(trial, running, gpu, "200ms", first))
@@ -188,7 +195,7 @@ void try_training(TrialRecorder& trial, CheckResults& out) {
   const auto asked = support::run_captured({python[0], python[1], "-c", kHasTorch},
                                            trial.environment(), kTimeoutNs);
   if (!asked || asked.value().wait_status != 0) {
-    out.push_back({CheckStatus::kGood, "try: PyTorch", "python3 has none"});
+    out.push_back({CheckStatus::kGood, "try: PyTorch", messages::doctor_trial::kNoTorch});
     return;
   }
   auto ran = trial.record({"run", "-q"}, {python[0], python[1], "-c", kTraining}, kPythonTimeoutNs);
@@ -199,8 +206,8 @@ void try_training(TrialRecorder& trial, CheckResults& out) {
                       operators = recorded.events("operators"),
                       kernels = recorded.events("kernels");
   add(out, steps == kSteps && operators != 0 && (!gpu || kernels != 0), "try: PyTorch",
-      fmt::format("{} of {} steps, {} operators, {} kernels of a training on the {}", steps, kSteps,
-                  operators, kernels, gpu ? "GPU" : "CPU"),
+      fmt::format(messages::doctor_trial::kTraining, steps, kSteps, operators, kernels,
+                  gpu ? "GPU" : "CPU"),
       recorded);
 }
 

@@ -14,6 +14,9 @@
 #include <system_error>
 #include <utility>
 
+#include "analysis/messages/missing.hpp"
+#include "cli/messages/doctor_trial.hpp"
+#include "gpuprof/base/notices.hpp"
 #include "support/io/files.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
@@ -29,11 +32,12 @@ const rapidjson::Value* member(const rapidjson::Value& of, const char* name) {
   return found == of.MemberEnd() ? nullptr : &found->value;
 }
 
-/// Said of each program that has no such work.
+/// Reported for each program that has no such work.
 bool is_expected_gap(std::string_view message) {
-  constexpr std::string_view kLittle[] = {"no operators:", "no steps:", "no GPU rows: no CUDA call",
-                                          "gpuprof came to a program that was using CUDA already"};
-  return std::any_of(std::begin(kLittle), std::end(kLittle),
+  constexpr std::string_view kGaps[] = {messages::missing::kNoOperators,
+                                        messages::missing::kNoSteps,
+                                        messages::missing::kNoCudaCalls, base::kWorkBeforeAttach};
+  return std::any_of(std::begin(kGaps), std::end(kGaps),
                      [&](std::string_view one) { return message.starts_with(one); });
 }
 
@@ -84,16 +88,14 @@ support::Result<TrialRecorder> TrialRecorder::make() {
   trial.gpuprof_ = executable;
   trial.program_ = support::parent_folder(executable) + kProgramName;
   if (!support::file_exists(trial.program_))
-    return support::error(fmt::format("{} is missing; install gpuprof again", trial.program_));
+    return support::error(fmt::format(messages::doctor_trial::kNoProgram, trial.program_));
   trial.environment_ = support::current_environment();
   std::string folder = support::environment_get(trial.environment_, "TMPDIR");
   if (folder.empty()) folder = "/tmp";
   folder += "/gpuprof-try-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr)
     return support::error(
-        fmt::format("no folder can be made below {}; set TMPDIR to one that can "
-                    "be written",
-                    support::parent_folder(folder)));
+        fmt::format(messages::doctor_trial::kNoFolder, support::parent_folder(folder)));
   trial.folder_ = folder;
   return trial;
 }
@@ -126,12 +128,16 @@ support::Result<TrialResult> TrialRecorder::record(std::vector<std::string> word
   TrialResult recorded;
   recorded.stdout_text = std::move(ran.value().out);
   recorded.stderr_line = stderr_summary(support::read_small_file(errors));
-  if (ran.value().timed_out)
-    return support::error(fmt::format("it did not end within {} s. {}", timeout_ns / 1'000'000'000,
-                                      recorded.stderr_line));
+  if (ran.value().timed_out) {
+    const std::uint64_t seconds = timeout_ns / 1'000'000'000;
+    return support::error(
+        recorded.stderr_line.empty()
+            ? fmt::format(messages::doctor_trial::kTimeout, seconds)
+            : fmt::format(messages::doctor_trial::kTimeoutSaid, seconds, recorded.stderr_line));
+  }
   auto parsed = support::parse_json(support::read_small_file(summary));
   if (!parsed || !parsed.value().IsObject())
-    return support::error(recorded.stderr_line.empty() ? "it wrote no summary"
+    return support::error(recorded.stderr_line.empty() ? messages::doctor_trial::kNoSummary
                                                        : recorded.stderr_line);
   recorded.summary = std::move(parsed.value());
   return recorded;

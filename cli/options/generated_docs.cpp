@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/messages/options_manual.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/option_table.hpp"
 #include "cli/version.hpp"
@@ -56,43 +57,6 @@ std::string manual_command(const CommandRow& command) {
   }
   return text;
 }
-
-constexpr char kManualEnd[] = R"(.SH EXIT STATUS
-.B gpuprof run
-ends as the program ends: with its exit status, or of the signal that ended it.
-.TP
-125
-gpuprof failed before the program started, or with \fB\-\-strict\fR at any time.
-.TP
-126
-The program was found but cannot be executed.
-.TP
-127
-The program was not found.
-.PP
-The other commands exit with 0, or with 125 after one sentence on stderr. Besides,
-.B gpuprof report
-exits with 1 where a rule of \fB\-\-fail\-on\fR gives advice,
-.B gpuprof diff
-with 1 where a condition of \fB\-\-fail\-if\fR holds and with 2 where the two cannot be read or
-compared or a condition is not understood, and
-.B gpuprof doctor
-with 1 where runs cannot be recorded, or where something that \fB\-\-try\fR asked for did not arrive.
-.SH SIGNALS
-Ctrl\-C and Ctrl\-\e reach the program only; the trace is written all the same.
-A signal sent to gpuprof alone is passed on, as is the hang\-up of a terminal that is closed.
-gpuprof stops and goes on together with the program.
-A second Ctrl\-C after the program has ended leaves the rest of the writing to the daemon.
-.SH FILES
-.TP
-.I .gpuprof\-spool\-*
-In the output folder while a session runs; kept if a file could not be written, for
-.BR "gpuprof export" .
-.SH ENVIRONMENT
-The program gets LD_PRELOAD (ours in front of what was there), CUDA_INJECTION64_PATH and
-NVTX_INJECTION64_PATH (unless another tool has set them), GPUPROF_SOCKET, and
-verify_asan_link_order=0 in ASAN_OPTIONS.
-)";
 
 /// Options of one command as words.
 std::vector<std::string> words_of(const CommandRow& command, bool with_value_only) {
@@ -172,24 +136,13 @@ std::string zsh_row(const OptionRow& row) {
 }  // namespace
 
 std::string manual_text() {
-  std::string text = fmt::format(
-      ".\\\" SPDX-License-Identifier: Apache-2.0\n.\\\" Made by gpuprof-docs from the tables in "
-      "cli/; "
-      "a test compares.\n.TH GPUPROF 1 \"\" \"gpuprof {}\" \"User Commands\"\n.SH NAME\ngpuprof "
-      "\\- "
-      "profile unmodified GPU programs\n.SH SYNOPSIS\n",
-      kVersion);
+  std::string text = fmt::format(messages::options_manual::kBegin, kVersion);
   for (const CommandRow& row : command_table()) {
     text += fmt::format(".B gpuprof {}\n.br\n", roff(row.usage));
   }
-  text +=
-      ".B gpuprof \\-\\-version\n.SH DESCRIPTION\nRecords what an unmodified program does on "
-      "the GPU (CUDA, NVTX) and on the CPU (PyTorch's\noperators, sampled stacks, also of Python), "
-      "and "
-      "writes traces that TensorBoard's PyTorch plugin,\nPerfetto and other viewers open. Reports, "
-      "compares and converts them and those of PyTorch's own\nprofiler.\n";
+  text += messages::options_manual::kDescription;
   for (const CommandRow& row : command_table()) text += manual_command(row);
-  return text + kManualEnd;
+  return text + messages::options_manual::kEnd;
 }
 
 std::string markdown_options_text() {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/messages/options_help.hpp"
 #include "cli/options/option_table.hpp"
 #include "cli/version.hpp"
 
@@ -55,25 +56,14 @@ std::string row_text(const OptionRow& row) {
 
 std::string version_text() { return fmt::format("gpuprof {}\n", kVersion); }
 
-std::string getting_started_text() {
-  return "gpuprof: no command given\n\n"
-         "  gpuprof run -- python3 train.py   record a program from its start\n"
-         "  gpuprof attach PID                record a program that runs already\n"
-         "  gpuprof report FOLDER             say what a recording comes to\n\n"
-         "`gpuprof doctor` says what this machine can and cannot do, `gpuprof help` lists all "
-         "commands.\n";
-}
+std::string getting_started_text() { return messages::options_help::kGettingStarted; }
 
 std::string overview_text() {
-  std::string text =
-      "usage: gpuprof COMMAND [OPTION...]\n\n"
-      "Profiles unmodified GPU programs: CUDA, NVTX, PyTorch's operators and host\n"
-      "stacks in one trace.\n\n"
-      "  gpuprof run -- python3 train.py\n\nCommands:\n";
+  std::string text = messages::options_help::kOverviewBegin;
   for (const CommandRow& row : command_table()) {
     text += fmt::format("  {:<10}{}\n", row.name, row.summary);
   }
-  return text + "  --version Print the version\n\n`gpuprof help COMMAND` explains one of them.\n";
+  return text + messages::options_help::kOverviewEnd;
 }
 
 std::string command_help_text(const CommandRow& command) {

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 
+#include "cli/messages/options_parse.hpp"
 #include "cli/options/option_table.hpp"
 
 namespace gpuprof::cli {
@@ -37,25 +38,25 @@ std::vector<std::string> names_of(unsigned command) {
 
 support::Error unknown_option(const std::string& name, const CommandRow& command) {
   const std::string near =
-      name.size() > 2 ? support::closest_match(name, names_of(command.flag)) : "";
-  return error(fmt::format(
-      "{} has no option {}{}; `gpuprof help {}` lists them", command.name, in_quotes(name),
-      near.empty() ? "" : fmt::format(" (did you mean {}?)", near), command.name));
+      name.size() > 2 ? support::did_you_mean(name, names_of(command.flag)) : "";
+  return error(fmt::format(messages::options_parse::kUnknownOption, command.name, in_quotes(name),
+                           near, command.name));
 }
 
 /// `-o=x` would silently name the file "=x".
 support::Error equals_sign(const OptionRow& row, const std::string& name,
                            const std::string& value) {
   const std::string long_name = option_names(row).back();
-  return error(fmt::format(
-      "{}={}: a short option takes its value without an equals sign: {} {}{}", name, value, name,
-      value.empty() ? row.value : value,
-      long_name == name ? ""
-                        : fmt::format(", or {}={}", long_name, value.empty() ? row.value : value)));
+  const std::string right = value.empty() ? row.value : value;
+  if (long_name == name)
+    return error(
+        fmt::format(messages::options_parse::kShortOptionWithEquals, name, value, name, right));
+  return error(fmt::format(messages::options_parse::kShortOrLongOption, name, value, name, right,
+                           long_name, right));
 }
 
 support::Error value_missing(const OptionRow& row, const std::string& name) {
-  return error(fmt::format("{} needs a value: {} {}", name, name, row.value));
+  return error(fmt::format(messages::options_parse::kNeedsValue, name, name, row.value));
 }
 
 /// A lone `--` ends the options: nobody means it as a value (`--name=--` would say so).
@@ -74,7 +75,7 @@ support::Result<std::size_t> words_of_option(const std::vector<std::string>& wor
     if (row == nullptr) return unknown_option(name, command);
     const bool takes_value = row->value[0] != '\0';
     if (!takes_value && equals != std::string::npos) {
-      return error(fmt::format("{} is a switch and takes no value", name));
+      return error(fmt::format(messages::options_parse::kTakesNoValue, name));
     }
     if (!takes_value || equals != std::string::npos) return std::size_t{1};
     if (no_value_at(words, at + 1)) return value_missing(*row, name);
@@ -141,7 +142,7 @@ support::Result<void> read_options(std::vector<std::string> words, const Command
     std::reverse(words.begin(), words.end());
     app.parse(std::move(words));
   } catch (const CLI::ParseError& refused) {
-    return error(fmt::format("the options cannot be understood: {}", refused.what()));
+    return error(fmt::format(messages::options_parse::kCannotParse, refused.what()));
   }
   if (failure) return *failure;
   return {};
@@ -169,24 +170,20 @@ support::Result<void> parse_arguments(std::vector<std::string> words, const Comm
 }  // namespace
 
 support::Result<Invocation> parse(const std::vector<std::string>& words) {
-  if (words.empty()) return error("no command given; `gpuprof help` lists them");
+  if (words.empty()) return error(messages::options_parse::kNoCommand);
   Invocation invocation;
   const std::string& first = words.front();
   if (first == "--version" || first == "-V") {
     if (words.size() == 1) return invocation;
     return error(
-        fmt::format("{} stands alone, but {} follows it; leave that out, or use `gpuprof "
-                    "run` to start a program",
-                    first, in_quotes(words[1])));
+        fmt::format(messages::options_parse::kVersionTakesNoArguments, first, in_quotes(words[1])));
   }
   const bool asks = first == "--help" || first == "-h";
   if (!asks && looks_like_option(first)) {
     const std::string near = support::did_you_mean(first, {"--version", "--help"});
-    return error(
-        near.empty()
-            ? fmt::format("options follow the command: `gpuprof run {} ... PROGRAM`", first)
-            : fmt::format("{} is no option{}; others follow the command: `gpuprof run ...`",
-                          in_quotes(first), near));
+    return error(near.empty() ? fmt::format(messages::options_parse::kOptionBeforeCommand, first)
+                              : fmt::format(messages::options_parse::kUnknownFirstOption,
+                                            in_quotes(first), near));
   }
   invocation.command = find_command(asks ? "help" : first);
   if (invocation.command == nullptr) return unknown_command(first);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/commands/formats.hpp"
+#include "cli/messages/options_parse.hpp"
 #include "cli/options/parse.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "recording/session/step_spec.hpp"
@@ -33,7 +34,7 @@ support::Result<OptionalQuantity> exclusive_alias(const char* name, const Option
                                                   const char* other_name,
                                                   const OptionalQuantity& other) {
   if (given && other) {
-    return error(fmt::format("{} and {} mean the same; give one of them", other_name, name));
+    return error(fmt::format(messages::options_parse::kSameMeaning, other_name, name));
   }
   return given ? given : other;
 }
@@ -49,10 +50,7 @@ support::Result<void> check_single_unit(
     (part->is_time ? in_time : in_steps) = name;
   }
   if (in_steps == nullptr || in_time == nullptr) return {};
-  return error(
-      fmt::format("{} counts steps and {} is a time; a schedule takes one or the other "
-                  "(a bare number counts steps, us ms s m make it a time)",
-                  in_steps, in_time));
+  return error(fmt::format(messages::options_parse::kStepsAndTime, in_steps, in_time));
 }
 
 /// Windows that follow each other faster than anything can be switched or written.
@@ -62,10 +60,7 @@ support::Result<void> check_schedule_period(const recording::ScheduleOptions& sc
   if (schedule.active.unit != recording::Extent::Unit::kTime || schedule.repeat == 1 ||
       turn >= kMinNs)
     return {};
-  return error(fmt::format(
-      "--wait, --warmup and --active add up to {}: a window each so often cannot be switched or "
-      "written; let them add up to 1 ms at least, or give --repeat 1",
-      support::human_duration(turn)));
+  return error(fmt::format(messages::options_parse::kCycleTooShort, support::human_duration(turn)));
 }
 
 /// `-o x.csv` asks for CSV as plainly as `--format csv` does.
@@ -84,14 +79,14 @@ support::Result<void> resolve_options(Options& options) {
   GPUPROF_TRY(wait, exclusive_alias("--wait", options.wait, "--delay", options.delay));
   GPUPROF_TRY(active, exclusive_alias("--active", options.active, "--duration", options.duration));
   if (options.duration && options.repeat.value_or(1) != 1) {
-    return error("--duration (-d) records one window; use --active with --repeat for more");
+    return error(messages::options_parse::kDurationIsOneWindow);
   }
   GPUPROF_CHECK(check_single_unit({{"--skip-first", options.skip_first},
                                    {options.delay ? "--delay" : "--wait", wait},
                                    {"--warmup", options.warmup},
                                    {options.duration ? "--duration" : "--active", active}}));
   if (active && active->value == 0) {
-    return error("a window of length 0 records nothing; give --active or -d a length");
+    return error(messages::options_parse::kEmptyWindow);
   }
   recording::ScheduleOptions& schedule = options.session.schedule;
   schedule.skip_first = extent_of(options.skip_first);
@@ -102,27 +97,22 @@ support::Result<void> resolve_options(Options& options) {
   GPUPROF_CHECK(check_schedule_period(schedule));
   schedule.given = options.skip_first || wait || options.warmup || active || options.repeat;
   if (options.repeat && !active) {
-    return error("--repeat needs --active: how long is a window?");
+    return error(messages::options_parse::kRepeatNeedsActive);
   }
   const bool steps = schedule.given && schedule.active.unit != recording::Extent::Unit::kTime &&
                      schedule.wait.unit != recording::Extent::Unit::kTime &&
                      schedule.skip_first.unit != recording::Extent::Unit::kTime &&
                      schedule.warmup.unit != recording::Extent::Unit::kTime;
   if (steps && options.session.step == "none") {
-    return error(
-        "the schedule counts steps, but --step none says there are none; give times "
-        "(us ms s m) or another --step");
+    return error(messages::options_parse::kStepsWithoutStep);
   }
   GPUPROF_TRY(step, recording::parse_step(options.session.step));
   const bool operators = (options.session.trace & wire::kTraceTorch) != 0;
   if (options.session.trace_given && !operators && step.among_operators() &&
       step.source != recording::StepSpec::Source::kAuto) {
-    return error(
-        fmt::format("--step {} looks at PyTorch's operators, which -t leaves out; add torch to -t "
-                    "or give another --step",
-                    options.session.step));
+    return error(fmt::format(messages::options_parse::kStepNeedsOperators, options.session.step));
   }
-  if (options.quiet && options.verbose) return error("-q and -v exclude each other");
+  if (options.quiet && options.verbose) return error(messages::options_parse::kQuietAndVerbose);
   return {};
 }
 

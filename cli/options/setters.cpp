@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "analysis/commands/formats.hpp"
+#include "cli/messages/options_values.hpp"
 #include "cli/options/option_table.hpp"
 #include "recording/session/overhead_limit.hpp"
 #include "recording/session/step_spec.hpp"
@@ -32,8 +33,8 @@ constexpr std::uint64_t kMinSizeBytes = 1ULL << 20;
 SetResult one_of(const char* option, const std::string& value, std::vector<std::string> allowed,
                  std::string* field) {
   if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
-    return error(fmt::format("{} cannot be {}; it takes {}", option, in_quotes(value),
-                             support::join(allowed, ", ")));
+    return error(fmt::format(messages::options_values::kExpectedOneOf, option,
+                             support::join(allowed, ", "), in_quotes(value)));
   }
   *field = value;
   return {};
@@ -57,17 +58,18 @@ SetResult time_only(const char* option, const char* long_form, const std::string
                     std::optional<support::StepsOrTime>* field) {
   GPUPROF_CHECK(quantity(option, value, field));
   if (!*field || (*field)->is_time || (*field)->value == 0) return {};
-  return error(fmt::format("{} {}: a time needs a unit; write {}s for seconds or {} {} for steps",
-                           option, in_quotes(value), value, long_form, value));
+  return error(fmt::format(messages::options_values::kTimeNeedsUnit, option, in_quotes(value),
+                           value, long_form, value));
 }
 
 template <typename Parse>
 SetResult number(const char* option, const std::string& value, Parse parse, std::uint64_t least,
-                 std::uint64_t most, const std::string& bounds, std::uint64_t* field) {
+                 std::uint64_t most, const char* expected, std::uint64_t* field) {
   auto parsed = parse(value);
   if (!parsed) return with_option_name(option, parsed.error());
   if (parsed.value() < least || parsed.value() > most) {
-    return error(fmt::format("{} cannot be {}; {}", option, in_quotes(value), bounds));
+    return error(
+        fmt::format(messages::options_values::kExpected, option, expected, in_quotes(value)));
   }
   *field = parsed.value();
   return {};
@@ -76,7 +78,7 @@ SetResult number(const char* option, const std::string& value, Parse parse, std:
 }  // namespace
 
 SetResult output(Options& o, const std::string& value) {
-  if (value.empty()) return error("-o needs a folder or a pattern, not an empty word");
+  if (value.empty()) return error(messages::options_values::kEmptyOutput);
   o.output = value;
   return {};
 }
@@ -88,9 +90,8 @@ SetResult format(Options& o, const std::string& value) {
   std::vector<std::string> formats;
   for (const std::string& word : support::split(value, ',')) {
     if (std::find(known.begin(), known.end(), word) == known.end()) {
-      return error(fmt::format("--format: this version does not write {}{}; it writes {}",
-                               in_quotes(word), support::did_you_mean(word, known),
-                               support::join_with_and(known)));
+      return error(fmt::format(messages::options_values::kFormat, in_quotes(word),
+                               support::did_you_mean(word, known), support::join_with_and(known)));
     }
     if (std::find(formats.begin(), formats.end(), word) == formats.end()) formats.push_back(word);
   }
@@ -119,7 +120,7 @@ SetResult duration(Options& o, const std::string& value) {
 SetResult repeat(Options& o, const std::string& value) {
   std::uint64_t count = 0;
   GPUPROF_CHECK(number("--repeat", value, support::parse_unsigned, 0, 1'000'000,
-                       "it counts windows, 0 = until the end", &count));
+                       messages::options_values::kWindowCount, &count));
   o.repeat = count;
   return {};
 }
@@ -136,7 +137,7 @@ SetResult on_no_step(Options& o, const std::string& value) {
 
 SetResult step_timeout(Options& o, const std::string& value) {
   return number("--step-timeout", value, support::parse_duration_ns, 1, ~0ULL,
-                "it must be longer than nothing", &o.session.step_timeout_ns);
+                messages::options_values::kTimeAboveZero, &o.session.step_timeout_ns);
 }
 
 SetResult trace(Options& o, const std::string& value) {
@@ -146,9 +147,7 @@ SetResult trace(Options& o, const std::string& value) {
         std::find_if(recording::kTraceCategories.begin(), recording::kTraceCategories.end(),
                      [&](const recording::TraceCategory& known) { return word == known.word; });
     if (row == recording::kTraceCategories.end()) {
-      return error(
-          fmt::format("-t cannot hold {}; it takes a list of cuda, nvtx, torch, python, native",
-                      in_quotes(word)));
+      return error(fmt::format(messages::options_values::kSource, in_quotes(word)));
     }
     bits |= row->bit;
   }
@@ -173,8 +172,7 @@ SetResult profile_memory(Options& o, const std::string& value) {
 SetResult rate(Options& o, const std::string& value) {
   std::uint64_t rate_hz = 0;
   GPUPROF_CHECK(number("--rate", value, support::parse_unsigned, 0, kMaxRateHz,
-                       "the most is 1000 samples a second and thread, 0 turns sampling off",
-                       &rate_hz));
+                       messages::options_values::kSampleRate, &rate_hz));
   o.session.rate_hz = static_cast<std::uint32_t>(rate_hz);
   return {};
 }
@@ -187,15 +185,15 @@ SetResult cuda_graph(Options& o, const std::string& value) {
 }
 SetResult span_size(Options& o, const std::string& value) {
   return number("--span-size", value, support::parse_count, 1000, ~0ULL,
-                "a file holds at least 1000 events", &o.session.span_size_events);
+                messages::options_values::kEventCount, &o.session.span_size_events);
 }
 SetResult max_size(Options& o, const std::string& value) {
   return number("--max-size", value, support::parse_size_bytes, kMinSizeBytes, ~0ULL,
-                "the least is 1MiB", &o.session.max_size_bytes);
+                messages::options_values::kRecordedSize, &o.session.max_size_bytes);
 }
 SetResult buffer_size(Options& o, const std::string& value) {
   return number("--buffer-size", value, support::parse_size_bytes, kMinBufferBytes, kMaxBufferBytes,
-                "it lies between 1MiB and 64MiB", &o.session.buffer_size_bytes);
+                messages::options_values::kBufferSize, &o.session.buffer_size_bytes);
 }
 
 SetResult keep(Options& o, const std::string& value) {
@@ -206,12 +204,7 @@ SetResult keep(Options& o, const std::string& value) {
     const auto count = support::parse_unsigned(value.substr(colon + 1));
     good = count && count.value() > 0;
   }
-  if (!good) {
-    return error(
-        fmt::format("--keep cannot be {}; it takes all, first:N or last:N with N files or "
-                    "more than none",
-                    in_quotes(value)));
-  }
+  if (!good) return error(fmt::format(messages::options_values::kKeep, in_quotes(value)));
   o.session.keep = value;
   return {};
 }
@@ -238,21 +231,19 @@ SetResult name(Options& o, const std::string& value) {
   if (value.size() > recording::kMaxNameBytes || number ||
       value.find_first_not_of(kAllowed) != std::string::npos) {
     return error(
-        fmt::format("--name cannot be {}; it takes 1 to {} letters, digits and . _ -, and "
-                    "not digits alone, which are the number of a process",
-                    in_quotes(value), recording::kMaxNameBytes));
+        fmt::format(messages::options_values::kName, recording::kMaxNameBytes, in_quotes(value)));
   }
   o.session.name = value;
   return {};
 }
 
 SetResult daemon(Options& o, const std::string& value) {
-  if (value.empty()) return error("--daemon needs the path of gpuprofd, not an empty word");
+  if (value.empty()) return error(messages::options_values::kEmptyDaemon);
   o.daemon_path = value;
   return {};
 }
 SetResult summary_json(Options& o, const std::string& value) {
-  if (value.empty()) return error("--summary-json needs a file, not an empty word");
+  if (value.empty()) return error(messages::options_values::kEmptySummary);
   o.summary_json = value;
   return {};
 }
@@ -269,7 +260,7 @@ SetResult try_recording(Options& o, const std::string&) {
 SetResult pid(Options& o, const std::string& value) {
   std::uint64_t number_of = 0;
   GPUPROF_CHECK(number("--pid", value, support::parse_unsigned, 1, 1ULL << 22,
-                       "it is the number of a running process", &number_of));
+                       messages::options_values::kProcessId, &number_of));
   o.pid = static_cast<std::uint32_t>(number_of);
   return {};
 }
@@ -278,7 +269,7 @@ SetResult pids(Options& o, const std::string& value) {
   for (const std::string& word : support::split(value, ',')) {
     std::uint64_t number_of = 0;
     GPUPROF_CHECK(number("--pid", word, support::parse_unsigned, 1, 1ULL << 22,
-                         "it is the number of a running process", &number_of));
+                         messages::options_values::kProcessId, &number_of));
     o.pids.push_back(static_cast<std::uint32_t>(number_of));
   }
   return {};

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/messages/options_values.hpp"
 #include "cli/options/setters.hpp"
 #include "support/text/text.hpp"
 
@@ -24,9 +25,9 @@ support::Result<double> percent(const char* option, const std::string& value) {
   const bool good = problem == std::errc() && std::isfinite(number) && number >= 0 &&
                     number <= 1000 && (at == end || (at + 1 == end && *at == '%'));
   if (!good)
-    return support::error(fmt::format("{} {} is no percentage from 0 to 1000; write for example 5%",
-                                      option, support::in_quotes(value)),
-                          kTrouble);
+    return support::error(
+        fmt::format(messages::options_values::kPercentage, option, support::in_quotes(value)),
+        kTrouble);
   return number / 100;
 }
 

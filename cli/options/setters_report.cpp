@@ -5,6 +5,7 @@
 // Context:  cli
 #include <fmt/format.h>
 
+#include "cli/messages/options_values.hpp"
 #include "cli/options/setters.hpp"
 #include "support/text/text.hpp"
 
@@ -16,9 +17,10 @@ using support::error;
 template <typename Number>
 support::Result<Number> number_of(const char* option, const std::string& value) {
   auto number = support::parse_unsigned(value);
-  if (!number) return error(fmt::format("{} {}", option, number.error().message));
+  if (!number) return error(fmt::format("{}: {}", option, number.error().message));
   if (number.value() > static_cast<std::uint64_t>(static_cast<Number>(~0ULL)))
-    return error(fmt::format("{} {} is too large", option, support::in_quotes(value)));
+    return error(
+        fmt::format(messages::options_values::kTooLarge, option, support::in_quotes(value)));
   return static_cast<Number>(number.value());
 }
 
@@ -26,7 +28,7 @@ support::Result<Number> number_of(const char* option, const std::string& value) 
 
 SetResult by(Options& o, const std::string& value) { return o.by = value, SetResult{}; }
 SetResult html(Options& o, const std::string& value) {
-  if (value.empty()) return error("--html needs the name of the page to write");
+  if (value.empty()) return error(messages::options_values::kEmptyPage);
   return o.html = value, SetResult{};
 }
 SetResult sort_by(Options& o, const std::string& value) { return o.sort_by = value, SetResult{}; }
@@ -45,7 +47,7 @@ SetResult columns(Options& o, const std::string& value) {
   o.columns.clear();
   for (const std::string& column : support::split(value, ','))
     if (!column.empty()) o.columns.push_back(column);
-  if (o.columns.empty()) return error("--columns needs names of columns, separated by commas");
+  if (o.columns.empty()) return error(messages::options_values::kEmptyColumns);
   return {};
 }
 
@@ -58,8 +60,7 @@ SetResult fail_on(Options& o, const std::string& value) {
   o.fail_on.clear();
   for (const std::string& rule : support::split(value, ','))
     if (!rule.empty()) o.fail_on.push_back(rule);
-  if (o.fail_on.empty())
-    return error("--fail-on needs names of rules, separated by commas, or any");
+  if (o.fail_on.empty()) return error(messages::options_values::kEmptyRules);
   return {};
 }
 
@@ -78,7 +79,7 @@ SetResult rank(Options& o, const std::string& value) {
 SetResult report_steps(Options& o, const std::string& value) {
   const std::size_t dash = value.find('-');
   if (dash == 0 || dash + 1 == value.size())
-    return error(fmt::format("--step {} is neither N nor A-B", support::in_quotes(value)));
+    return error(fmt::format(messages::options_values::kStepRange, support::in_quotes(value)));
   GPUPROF_TRY(first, number_of<std::uint64_t>("--step", value.substr(0, dash)));
   std::uint64_t last = first;
   if (dash != std::string::npos) {
@@ -86,8 +87,8 @@ SetResult report_steps(Options& o, const std::string& value) {
     last = number;
   }
   if (last < first)
-    return error(fmt::format("--step {} ends before it begins: write the smaller number first",
-                             support::in_quotes(value)));
+    return error(
+        fmt::format(messages::options_values::kStepRangeReversed, support::in_quotes(value)));
   o.report_steps = {first, last};
   return {};
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "analysis/commands/formats.hpp"
+#include "cli/messages/session_output.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
 #include "support/process/subprocess.hpp"
@@ -69,19 +70,15 @@ support::Result<void> each_placeholder(const std::string& text, Visit visit) {
     if (letter == 'q') {
       const std::size_t close = text.find('}', at);
       if (text.compare(at, 3, "%q{") != 0 || close == std::string::npos || close == at + 3) {
-        return error(fmt::format("-o {}: %q needs a variable's name in braces, as in %q{{USER}}",
-                                 in_quotes(text)));
+        return error(fmt::format(messages::session_output::kVariableBraces, in_quotes(text)));
       }
       variable = text.substr(at + 3, close - at - 3);
       length = close - at + 1;
     } else if (letter == '\0') {
-      return error(
-          fmt::format("-o {}: it ends in a lone percent sign; write %% where the name "
-                      "shall have one",
-                      in_quotes(text)));
+      return error(fmt::format(messages::session_output::kLonePercent, in_quotes(text)));
     } else if (std::string_view("hpnr%").find(letter) == std::string_view::npos) {
-      return error(fmt::format("-o {}: there is no %{}; known are %h %p %n %r %q{{ENV}} and %%",
-                               in_quotes(text), letter));
+      return error(
+          fmt::format(messages::session_output::kUnknownPlaceholder, in_quotes(text), letter));
     }
     GPUPROF_CHECK(visit(at, length, letter, variable));
     at += length;
@@ -97,12 +94,10 @@ support::Result<void> check_placeholders(const std::string& text, const RunConte
       [&](std::size_t, std::size_t, char letter,
           const std::string& variable) -> support::Result<void> {
         if (letter != 'q' || !environment_get(around.environment, variable).empty()) return {};
-        return error(fmt::format(
-            "-o {}: the variable {} is {}, so %q{{{}}} stands for nothing; give it a value or "
-            "leave %q{{{}}} out",
-            in_quotes(text), variable,
-            environment_has(around.environment, variable) ? "empty" : "not set", variable,
-            variable));
+        const std::string name = in_quotes(text);
+        return error(environment_has(around.environment, variable)
+                         ? fmt::format(messages::session_output::kVariableEmpty, name, variable)
+                         : fmt::format(messages::session_output::kVariableNotSet, name, variable));
       });
 }
 
@@ -110,27 +105,23 @@ support::Result<void> check_placeholders(const std::string& text, const RunConte
 support::Result<std::string> expand_folder(const std::string& text, const RunContext& around) {
   std::string out;
   std::size_t done = 0;
-  GPUPROF_CHECK(
-      each_placeholder(text,
-                       [&](std::size_t at, std::size_t length, char letter,
-                           const std::string& variable) -> support::Result<void> {
-                         out += text.substr(done, at - done);
-                         done = at + length;
-                         if (letter == '%') out += '%';
-                         if (letter == 'h') out += around.host;
-                         if (letter == 'q')
-                           out += safe_name(environment_get(around.environment, variable));
-                         if (letter != 'r') return {};
-                         const std::string rank = launcher_rank(around.environment);
-                         if (rank.empty()) {
-                           return error(fmt::format(
-                               "-o {}: %r in a folder's name needs a launcher that gives gpuprof "
-                               "a rank (RANK is not set); use it in a file name instead",
-                               in_quotes(text)));
-                         }
-                         out += safe_name(rank);
-                         return {};
-                       }));
+  GPUPROF_CHECK(each_placeholder(
+      text,
+      [&](std::size_t at, std::size_t length, char letter,
+          const std::string& variable) -> support::Result<void> {
+        out += text.substr(done, at - done);
+        done = at + length;
+        if (letter == '%') out += '%';
+        if (letter == 'h') out += around.host;
+        if (letter == 'q') out += safe_name(environment_get(around.environment, variable));
+        if (letter != 'r') return {};
+        const std::string rank = launcher_rank(around.environment);
+        if (rank.empty()) {
+          return error(fmt::format(messages::session_output::kNoRank, in_quotes(text)));
+        }
+        out += safe_name(rank);
+        return {};
+      }));
   return out + text.substr(done);
 }
 
@@ -223,8 +214,7 @@ OutputLocation default_location(const RunContext& around) {
 support::Result<OutputLocation> locate_pattern(const std::string& output,
                                                const RunContext& around) {
   if (output.back() == '/') {
-    return error(
-        fmt::format("-o {}: a pattern names files, but this one ends in /", in_quotes(output)));
+    return error(fmt::format(messages::session_output::kEndsInSlash, in_quotes(output)));
   }
   OutputLocation place;
   place.is_pattern = true;
@@ -234,14 +224,12 @@ support::Result<OutputLocation> locate_pattern(const std::string& output,
   // What stands for a placeholder has one letter at least, or two placeholders are one.
   const auto percents = static_cast<std::size_t>(std::ranges::count(name, '%'));
   if (name.size() > NAME_MAX + percents)
-    return error(fmt::format("-o {}: a file's name has {} bytes at most, and this one has {}",
-                             in_quotes(output), NAME_MAX, name.size()));
+    return error(fmt::format(messages::session_output::kNameTooLong, in_quotes(output), name.size(),
+                             NAME_MAX));
   place.output = place.folder + "/" + name;
   if (place.folder.find('%') == std::string::npos) return place;
   if (is_pattern(place.folder)) {
-    return error(
-        fmt::format("-o {}: %p and %n can stand in the file's name only, not in its folder",
-                    in_quotes(output)));
+    return error(fmt::format(messages::session_output::kOnlyInFileName, in_quotes(output)));
   }
   GPUPROF_TRY(folder, expand_folder(place.folder, around));
   // What stands before the file's name is fixed now; a percent sign in it must survive the second
@@ -258,9 +246,7 @@ support::Result<OutputLocation> locate_pattern(const std::string& output,
 support::Result<OutputLocation> resolve_output(const std::string& output,
                                                const RunContext& around) {
   if (around.working_folder.empty() && (output.empty() || output[0] != '/'))
-    return error(
-        "the current folder no longer exists, so there is no place for the trace; give one with -o "
-        "/PATH");
+    return error(messages::session_output::kFolderGone);
   if (output.empty()) return default_location(around);
   GPUPROF_CHECK(check_placeholders(output, around));
   if (is_pattern(output)) return locate_pattern(output, around);
@@ -279,13 +265,11 @@ support::Result<void> create_output(OutputLocation* place, bool force) {
   }
   const bool fixed = place->is_pattern && place->output.find('%') == std::string::npos;
   if (fixed && support::is_folder(place->output)) {
-    return error(fmt::format("{} is a folder, but the name asks for a file; give -o another name",
-                             in_quotes(place->output)));
+    return error(fmt::format(messages::session_output::kIsFolder, in_quotes(place->output)));
   }
   if (fixed) GPUPROF_CHECK(support::check_replaceable(place->output));
   if (fixed && !force && support::file_exists(place->output)) {
-    return error(fmt::format("{} exists already; give -f to overwrite it or choose another name",
-                             in_quotes(place->output)));
+    return error(fmt::format(messages::session_output::kFileExists, in_quotes(place->output)));
   }
   return {};
 }

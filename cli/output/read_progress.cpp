@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cli/messages/session_output.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::cli {
@@ -17,12 +18,14 @@ namespace gpuprof::cli {
 commands::ReportProgress make_read_progress(support::ProgressLine& line, const char* how_often) {
   commands::ReportProgress progress;
   progress.reading = [&line](std::uint64_t done, std::uint64_t total) {
-    line.update(fmt::format("reading {} of {} MB", done / 1'000'000, total / 1'000'000));
+    line.update(
+        fmt::format(messages::session_output::kReading, done / 1'000'000, total / 1'000'000));
   };
   progress.counting = [&line, how_often,
                        read = std::make_shared<std::uint64_t>(0)](std::uint64_t events) {
     *read += events;
-    line.update(fmt::format("counting, {} events read{}", support::human_count(*read), how_often));
+    line.update(
+        fmt::format(messages::session_output::kCounting, support::human_count(*read), how_often));
   };
   return progress;
 }

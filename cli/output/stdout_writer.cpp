@@ -12,6 +12,7 @@
 
 #include <cstring>
 
+#include "cli/messages/session_output.hpp"
 #include "support/process/write_error_signals.hpp"
 
 namespace gpuprof::cli {
@@ -30,8 +31,8 @@ support::Result<void> write_stdout(std::string_view text, const std::string& wha
       support::restore_write_error_signals();
       raise(SIGPIPE);
     }
-    return support::error(fmt::format("cannot write {} to stdout: {}{}", what, strerror(failure),
-                                      support::write_error_hint(failure)),
+    return support::error(fmt::format(messages::session_output::kCannotWriteStdout, what,
+                                      strerror(failure), support::write_error_hint(failure)),
                           exit_status);
   }
   return {};

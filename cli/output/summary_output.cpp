@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells what a session came to: the summary on stderr, and as JSON where it was asked for.
+// Prints a session's summary on stderr, and writes it as JSON where it was asked for.
 //
 // Context:  cli
 #include "cli/output/summary_output.hpp"
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cli/messages/summary.hpp"
 #include "cli/output/summary_text.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
@@ -56,18 +57,18 @@ int write_file(const std::string& path, const std::string& text) {
 support::Result<void> check_summary_file(const std::string& path, const std::string& made_folder) {
   if (path.empty()) return {};
   const auto refused = [&path](const std::string& why) {
-    return support::error(fmt::format("--summary-json: cannot write {}: {}; name another file",
-                                      support::in_quotes(path), why));
+    return support::error(
+        fmt::format(messages::summary::kCannotWriteJson, support::in_quotes(path), why));
   };
   const std::string folder = support::parent_folder(path);
-  if (support::is_folder(path)) return refused("it is a folder");
+  if (support::is_folder(path)) return refused(messages::summary::kIsFolder);
   if (support::file_exists(path)) {
     if (access(path.c_str(), W_OK) != 0) return refused(strerror(errno));
   } else if (!support::is_folder(folder) &&
              support::absolute_path(folder, support::current_folder()) == made_folder) {
     return {};
   } else if (!support::is_folder(folder)) {
-    return refused("there is no folder " + support::in_quotes(folder));
+    return refused(fmt::format(messages::summary::kNoFolder, support::in_quotes(folder)));
   } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
     return refused(strerror(errno));
   }
@@ -85,9 +86,8 @@ bool write_summary(const Options& options, const recording::Summary& reported) {
   const int failure = write_file(options.summary_json, json);
   if (failure == 0) return true;
   write_all(STDERR_FILENO,
-            fmt::format("gpuprof: cannot write the summary to {}: {}\n",
-                        support::in_quotes(options.summary_json),
-                        failure == ENXIO ? "it is a pipe that nobody reads" : strerror(failure)));
+            fmt::format(messages::summary::kWriteFailed, support::in_quotes(options.summary_json),
+                        failure == ENXIO ? messages::summary::kNoReader : strerror(failure)));
   return false;
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/messages/summary.hpp"
 #include "support/io/files.hpp"
 #include "support/text/text.hpp"
 
@@ -81,7 +82,7 @@ std::string below(const std::string& path, const std::string& folder) {
 
 void add_files(const recording::Summary& s, Lines& lines) {
   if (s.files.empty()) {
-    lines.add("no trace file was written");
+    lines.add(messages::summary::kNoFile);
     return;
   }
   const std::string& format = s.files[0].format;
@@ -94,19 +95,19 @@ void add_files(const recording::Summary& s, Lines& lines) {
     several = several || file.format != format;
   }
   const std::string folder = common_folder(s.files);
-  lines.add(fmt::format("{} in {} ({}, {})",
+  lines.add(fmt::format(messages::summary::kFiles,
                         count_with_unit(s.files.size(), "trace file", "trace files"), folder,
                         human_bytes(bytes), count_with_unit(events, "event", "events")));
   for (std::size_t i = 0; i < std::min(s.files.size(), kFilesNamed); ++i) {
     const recording::SummaryFile& file = s.files[i];
     std::string detail = several ? file.format + ", " : "";
-    detail +=
-        fmt::format("process {}, {}", file.pid, count_with_unit(file.events, "event", "events"));
+    detail += fmt::format(messages::summary::kOfProcess, file.pid,
+                          count_with_unit(file.events, "event", "events"));
     if (file.steps != 0) detail += ", " + count_with_unit(file.steps, "step", "steps");
     lines.add(fmt::format("  {} ({})", below(file.path, folder), detail));
   }
   if (s.files.size() > kFilesNamed) {
-    lines.add(fmt::format("  and {} more", s.files.size() - kFilesNamed));
+    lines.add(fmt::format(messages::summary::kMoreFiles, s.files.size() - kFilesNamed));
   }
 }
 
@@ -118,13 +119,12 @@ void add_windows(const recording::Summary& s, Lines& lines) {
     length_ns += window.end_ns - window.start_ns;
     steps += window.steps;
   }
+  const std::string windows = count_with_unit(s.windows.size(), "window", "windows");
   std::string line =
-      fmt::format("{}, {} recorded", count_with_unit(s.windows.size(), "window", "windows"),
-                  human_duration(length_ns));
-  if (steps != 0) {
-    line += fmt::format(", {} from step {} on", count_with_unit(steps, "step", "steps"),
-                        first.first_step);
-  }
+      steps == 0
+          ? fmt::format(messages::summary::kWindows, windows, human_duration(length_ns))
+          : fmt::format(messages::summary::kWindowsOfSteps, windows, human_duration(length_ns),
+                        count_with_unit(steps, "step", "steps"), first.first_step);
   if (!first.why.empty()) line += " (" + first.why + ")";
   lines.add(line);
 }
@@ -133,15 +133,14 @@ void add_events(const recording::Summary& s, Lines& lines) {
   const std::string events = counts_text(s.events_by_kind, false);
   if (!events.empty()) lines.add("events: " + events);
   const std::string drops = counts_text(s.drops_by_reason, true);
-  const std::string unknown =
-      drops.empty() ? "not known" : drops + "; what is lost besides is not known";
+  const std::string unknown = drops.empty()
+                                  ? std::string(messages::summary::kDropsUnknown)
+                                  : fmt::format(messages::summary::kOtherDropsUnknown, drops);
   lines.add("drops: " + (!s.drops_known ? unknown : drops.empty() ? "none" : drops));
   const std::string records = counts_text(s.ring_drops_by_kind, false);
   if (records.empty()) return;
-  lines.add("  found no room in a ring: " + records);
-  lines.add(
-      "  a thread recorded faster than gpuprofd came by: record less of it, or leave gpuprofd a "
-      "processor (docs/losses.md)");
+  lines.add(fmt::format(messages::summary::kRingFull, records));
+  lines.add(messages::summary::kRingAdvice);
 }
 
 std::string process_text(const recording::SummaryProcess& p) {
@@ -162,13 +161,23 @@ void add_processes(const recording::Summary& s, Lines& lines) {
   std::vector<std::string> parts;
   for (const auto& [role, count] : roles) parts.push_back(fmt::format("{} {}", count, role));
   const bool left_out = roles.size() > roles.count("traced");
-  lines.add(fmt::format("{} processes seen{}{}{}", s.processes_seen, parts.empty() ? "" : ": ",
-                        support::join(parts, ", "),
-                        left_out ? "; --all-processes writes a file for each" : ""));
+  const std::string list = support::join(parts, ", ");
+  const std::uint64_t seen = s.processes_seen;
+  lines.add(parts.empty() ? fmt::format(messages::summary::kProcesses, seen)
+            : left_out    ? fmt::format(messages::summary::kProcessesLeftOut, seen, list)
+                          : fmt::format(messages::summary::kProcessesByRole, seen, list));
   std::size_t named = 0;
   for (const recording::SummaryProcess& process : s.processes) {
     if (process.role == "traced" && named++ < kProcessesNamed) lines.add(process_text(process));
   }
+}
+
+std::string sampling_text(const recording::SummaryOverhead& o) {
+  if (o.sampler == "off" && o.samples == 0) return messages::summary::kNoStacks;
+  const std::string samples = count_with_unit(o.samples, "on-CPU sample", "on-CPU samples");
+  return o.effective_rate_hz > 0 ? fmt::format(messages::summary::kSampledAtRate, samples,
+                                               o.sampler, o.effective_rate_hz)
+                                 : fmt::format(messages::summary::kSampledBy, samples, o.sampler);
 }
 
 void add_overhead(const recording::Summary& s, Lines& lines) {
@@ -176,28 +185,15 @@ void add_overhead(const recording::Summary& s, Lines& lines) {
   if (s.duration_ns == 0 || o.sampler.empty()) return;
   const double percent =
       100.0 * static_cast<double>(o.worker_cpu_ns) / static_cast<double>(s.duration_ns);
-  std::string line =
-      fmt::format("overhead: {} of CPU time in gpuprof's threads ({:.2f} % of {})",
-                  human_duration(o.worker_cpu_ns), percent, human_duration(s.duration_ns));
-  if (o.sampler == "off" && o.samples == 0)
-    line += ", no stacks sampled";
-  else
-    line += fmt::format(
-        ", {} by {}",
-        count_with_unit(o.samples, "sample of a running thread", "samples of running threads"),
-        o.sampler);
-  if (o.effective_rate_hz > 0) line += fmt::format(" at {:.0f} Hz", o.effective_rate_hz);
-  line += fmt::format(", daemon {}", human_duration(o.daemon_cpu_ns));
-  if (o.daemon_peak_bytes != 0)
-    line += fmt::format(" and {} of memory", human_bytes(o.daemon_peak_bytes));
-  lines.add(line);
+  lines.add(fmt::format(messages::summary::kOverhead, human_duration(o.worker_cpu_ns), percent,
+                        human_duration(s.duration_ns), sampling_text(o)));
+  const std::string daemon = human_duration(o.daemon_cpu_ns);
+  lines.add(o.daemon_peak_bytes == 0 ? fmt::format(messages::summary::kDaemonOverhead, daemon)
+                                     : fmt::format(messages::summary::kDaemonOverheadMemory, daemon,
+                                                   human_bytes(o.daemon_peak_bytes)));
   if (o.limit.empty()) return;
-  lines.add(fmt::format(
-      "overhead measured in the program: {:.2f} % of the time of one thread in its "
-      "worst second (--max-overhead {}), {} was left out for it",
-      o.highest_percent, o.limit,
-      s.left_out.empty() ? "nothing"
-                         : support::count_with_unit(s.left_out.size(), "thing", "things")));
+  lines.add(fmt::format(messages::summary::kOverheadLimit, o.highest_percent, o.limit,
+                        count_with_unit(s.left_out.size(), "reduction", "reductions")));
 }
 
 /// The spool lies beside the files: where one found no room the other does not.
@@ -213,10 +209,9 @@ void add_failures(const recording::Summary& s, Lines& lines) {
   if (!s.spool_folder.empty()) {
     const std::string spool = support::shell_join({s.spool_folder});
     if (disk_is_full(s))
-      lines.add("recover with: gpuprof export -o OTHER " + spool +
-                " (OTHER: a folder where there is room)");
+      lines.add(fmt::format(messages::summary::kRecoverElsewhere, spool));
     else
-      lines.add("recover with: gpuprof export " + spool);
+      lines.add(fmt::format(messages::summary::kRecoverWith, spool));
   }
 }
 
@@ -232,15 +227,14 @@ std::string summary_text(const recording::Summary& s) {
   Lines lines;
   if (!s.name.empty()) lines.add("session " + s.name);
   add_files(s, lines);
-  if (s.simulated)
-    lines.add("the GPU is simulated: nothing was computed on it and none of its times is measured");
+  if (s.simulated) lines.add(messages::summary::kSimulated);
   add_windows(s, lines);
   if (!s.files.empty()) add_events(s, lines);
   add_processes(s, lines);
   add_overhead(s, lines);
   if (s.peers_refused != 0) {
-    lines.add(count_with_unit(s.peers_refused, "connection", "connections") +
-              " refused: of another user, another version, or a session that is over");
+    lines.add(fmt::format(messages::summary::kRefused,
+                          count_with_unit(s.peers_refused, "connection", "connections")));
   }
   for (const std::string& message : s.missing) lines.add("missing: " + message);
   for (const std::string& message : s.remarks) lines.add("note: " + message);

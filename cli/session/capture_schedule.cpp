@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/messages/session_capture.hpp"
+
 namespace gpuprof::cli {
 namespace {
 
@@ -36,7 +38,7 @@ support::Result<void> resolve_capture_schedule(Options& options) {
   if (schedule.active.unit != Unit::kNone) return {};
   for (const recording::Extent* part : {&schedule.skip_first, &schedule.wait, &schedule.warmup})
     if (part->unit == recording::Extent::Unit::kSteps)
-      return error("the schedule counts steps, but not how many to record; say so with --active N");
+      return error(messages::session_capture::kNoNumberOfSteps);
   schedule.active = {recording::Extent::Unit::kTime, kDefaultLengthNs};
   return {};
 }

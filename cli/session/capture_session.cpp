@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "cli/messages/session_capture.hpp"
 #include "cli/output/summary_output.hpp"
 #include "cli/session/capture_schedule.hpp"
 #include "cli/target/environment.hpp"
@@ -31,11 +32,6 @@ using support::error;
 constexpr std::uint64_t kSilentNs = 0;
 /// A process detaches within tens of milliseconds, from CUPTI within a second or two.
 constexpr std::uint64_t kDetachNs = 5'000'000'000;
-
-constexpr char kNothing[] =
-    "no trace file was written: the recording or the processes ended before anything was recorded, "
-    "or the processes did nothing meanwhile (they waited, or got no processor); without -q the "
-    "notes say which";
 
 std::atomic<int> g_interrupts{0};
 std::atomic<bool> g_interrupted{false};
@@ -98,9 +94,7 @@ void CaptureSession::add(const control::ControlSocket& control_socket, bool name
 bool CaptureSession::interrupted() const { return g_interrupted; }
 
 support::Error CaptureSession::interrupted_error() {
-  return error(
-      "interrupted (Ctrl-C, TERM or HUP) before anything was recorded: there is no file, and the "
-      "program goes on; run the command again");
+  return error(messages::session_capture::kInterrupted);
 }
 
 /// The control socket is the last thing of ours that goes.
@@ -111,16 +105,16 @@ void CaptureSession::wait_for_detached(recording::Summary& summary) {
       return support::process_stat(static_cast<pid_t>(control_socket.pid)).is_stopped();
     };
     while (control::is_listening(control_socket) && !stopped() && base::mono_ns() < deadline_ns) {
-      line_->update("detaching");
+      line_->update(messages::session_capture::kDetaching);
       usleep(5000);
     }
     if (control::is_listening(control_socket))
       summary.missing.push_back(
-          fmt::format("process {} has not detached yet{}: it will as soon as it can; `gpuprof "
-                      "status` shows its state",
-                      control_socket.pid, stopped() ? ", as it is stopped" : ""));
+          stopped()
+              ? fmt::format(messages::session_capture::kNotDetachedStopped, control_socket.pid)
+              : fmt::format(messages::session_capture::kNotDetached, control_socket.pid));
   }
-  if (!to_detach_.empty()) line_->show_stage("detached");
+  if (!to_detach_.empty()) line_->show_stage(messages::session_capture::kDetached);
 }
 
 void CaptureSession::cancel() {
@@ -137,7 +131,8 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   if (!outcome.daemon_abandoned) wait_for_detached(summary);
   summary.nothing = summary.files.empty() && summary.failures.empty();
   if (summary.nothing)
-    summary.failures.push_back(interrupted() ? interrupted_error().message : kNothing);
+    summary.failures.push_back(interrupted() ? interrupted_error().message
+                                             : messages::session_capture::kNothing);
   line_.reset();
   summary.remarks.insert(summary.remarks.begin(), remarks_.begin(), remarks_.end());
   summary.failures.insert(summary.failures.begin(), failures_.begin(), failures_.end());
@@ -145,7 +140,7 @@ support::Result<int> CaptureSession::finish(const Options& options) {
   const bool printed = std::fflush(stdout) == 0;
   const bool reported = write_summary(options, summary);
   support::remove_if_empty(place_.created_folders);
-  if (!printed) return error("cannot write to stdout");
+  if (!printed) return error(messages::session_capture::kCannotWriteStdout);
   const bool failed = outcome.failed || !failures_.empty();
   return failed || !reported || summary.files.empty() ? 125 : 0;
 }

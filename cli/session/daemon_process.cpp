@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "cli/messages/session_daemon.hpp"
 #include "support/io/files.hpp"
 #include "support/io/unix_socket.hpp"
 #include "support/process/subprocess.hpp"
@@ -32,11 +33,12 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
                                             std::vector<std::string> environment, bool verbose) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return support::error(fmt::format("cannot make a socket: {}", strerror(errno)));
+    return support::error(fmt::format(messages::session_daemon::kNoSocket, strerror(errno)));
   }
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return support::error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
+  if (!null)
+    return support::error(fmt::format(messages::session_daemon::kNoDevNull, strerror(errno)));
   constexpr int kControl = 3;
   support::LaunchOptions launch;
   launch.path = daemon;
@@ -55,25 +57,24 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
   };
   auto started = support::launch_process(std::move(launch));
   if (!started) {
-    return support::error("the daemon cannot be started: " + started.error().message);
+    return support::error(
+        fmt::format(messages::session_daemon::kCannotStart, started.error().message));
   }
   return DaemonProcess{std::move(ours), started.value()};
 }
 
 support::Result<DaemonProcess> connect_daemon(const std::string& address) {
   if (address.size() < 2 || address.size() > kMaxAddress) {
-    return support::error(fmt::format("--daemon {}: an address has 2 to 107 characters",
-                                      support::in_quotes(address)));
+    return support::error(
+        fmt::format(messages::session_daemon::kAddressLength, support::in_quotes(address)));
   }
   base::UniqueFd socket = support::connect_unix_socket(address, 0);
   if (!socket) {
     const int failure = errno;
-    const char* const advice =
-        failure == EACCES || failure == EPERM
-            ? "a daemon serves its own user only; start one with `gpuprofd --listen PATH`"
-            : "start one there with `gpuprofd --listen PATH`, or leave --daemon out";
-    return support::error(fmt::format("--daemon {}: no daemon can be reached there: {}; {}",
-                                      support::in_quotes(address), strerror(failure), advice));
+    const std::string name = support::in_quotes(address), why = strerror(failure);
+    return support::error(failure == EACCES || failure == EPERM
+                              ? fmt::format(messages::session_daemon::kOfAnotherUser, name, why)
+                              : fmt::format(messages::session_daemon::kCannotConnect, name, why));
   }
   return DaemonProcess{std::move(socket), 0};
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/commands/export_session.hpp"
+#include "cli/messages/session_daemon.hpp"
 #include "cli/session/daemon_process.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/log.hpp"
@@ -41,10 +42,8 @@ DaemonWatchdog::Observation observe_daemon(pid_t pid) {
 /// The daemon's own sentence, or that this is no daemon at all.
 support::Error no_reply_error(const support::Error& failure, const std::string& daemon) {
   if (failure.message != client::kEndedUnexpectedly) return failure;
-  return support::error(
-      fmt::format("{} ended without an answer, so it is no gpuprofd or cannot run "
-                  "here (`{} --version` should say); name another with --daemon",
-                  support::in_quotes(daemon), support::shell_join({daemon})));
+  return support::error(fmt::format(messages::session_daemon::kNoReply, support::in_quotes(daemon),
+                                    support::shell_join({daemon})));
 }
 
 }  // namespace
@@ -63,7 +62,7 @@ support::Result<std::unique_ptr<DaemonSession>> DaemonSession::open(
   auto ready = session->client_.open(options, kReplyTimeout_ns);
   if (!ready) return no_reply_error(ready.error(), daemon);
   session->ready_ = ready.take();
-  spdlog::info("session {:x} of daemon {} is open", session->ready_.session,
+  spdlog::info(messages::session_daemon::kSessionOpen, session->ready_.session,
                session->ready_.daemon_pid);
   return session;
 }
@@ -84,7 +83,7 @@ void DaemonSession::handle_message() {
       break;
     case Kind::kSummary:
       // The daemon was told to end; it wrote what it had.
-      spdlog::warn("the daemon has ended the session");
+      spdlog::warn(messages::session_daemon::kSessionEnded);
       early_summary_ = std::move(event.summary);
       break;
     case Kind::kClosed:
@@ -114,9 +113,7 @@ SessionOutcome DaemonSession::finish(int wait_status, const std::function<int()>
 
 SessionOutcome DaemonSession::conclude(SessionOutcome outcome) {
   if (outcome.summary.terminated)
-    outcome.summary.failures.push_back(
-        "the daemon gpuprofd was told to end (SIGTERM, SIGINT or SIGHUP) while the program still "
-        "ran; what the program did after that is not recorded");
+    outcome.summary.failures.emplace_back(messages::session_daemon::kTerminated);
   for (std::string& message : failures_) outcome.summary.failures.push_back(std::move(message));
   if (!outcome.summary.failures.empty() || !outcome.summary.complete) outcome.failed = true;
   return outcome;
@@ -162,8 +159,8 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
         if (event.total == 0 && attached_)
           line.update(event.text);
         else
-          line.update(event.text.empty() ? "writing the trace" : event.text, event.done,
-                      event.total);
+          line.update(event.text.empty() ? messages::session_daemon::kWriting : event.text,
+                      event.done, event.total);
         break;
       case Kind::kClosed:
         daemon_lost_ = true;
@@ -171,7 +168,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
         return false;
       case Kind::kNothing:
         // The daemon's own words come as often as we look: this must not replace them.
-        if (!reported && !attached_) line.update("writing the trace ...");
+        if (!reported && !attached_) line.update(messages::session_daemon::kWritingStarts);
         state = pulse.observe(observe_daemon(daemon));
         break;
     }
@@ -192,21 +189,14 @@ void DaemonSession::abandon_daemon(SessionOutcome* outcome, DaemonWatchdog::Stat
   summary.complete = false;
   summary.output = setup_.output_folder;
   if (state == DaemonWatchdog::State::kAlive) {
-    summary.failures.push_back(fmt::format(
-        "interrupted; the daemon (process {}) goes on writing to {}", pid, setup_.output_folder));
+    summary.failures.push_back(
+        fmt::format(messages::session_daemon::kInterrupted, pid, setup_.output_folder));
     return;
   }
   summary.spool_folder = find_spool_folder();
-  summary.failures.push_back(
-      state == DaemonWatchdog::State::kStopped
-          ? fmt::format(
-                "the daemon gpuprofd (process {}) is stopped, so it does not write the trace: "
-                "`kill -CONT {}` lets it go on, `kill -KILL {}` ends it",
-                pid, pid, pid)
-          : fmt::format(
-                "the daemon gpuprofd (process {}) hangs: for 10 s it has said nothing and used "
-                "no CPU time; `kill -KILL {}` ends it",
-                pid, pid));
+  summary.failures.push_back(state == DaemonWatchdog::State::kStopped
+                                 ? fmt::format(messages::session_daemon::kStopped, pid)
+                                 : fmt::format(messages::session_daemon::kHangs, pid));
 }
 
 void DaemonSession::recover(SessionOutcome* outcome) {
@@ -216,24 +206,24 @@ void DaemonSession::recover(SessionOutcome* outcome) {
   summary.output = setup_.output_folder;
   const std::string spool = find_spool_folder();
   if (spool.empty()) {
-    summary.failures.push_back(daemon_lost_reason_ + "; it left nothing to recover");
+    summary.failures.push_back(
+        fmt::format(messages::session_daemon::kNothingLeft, daemon_lost_reason_));
     return;
   }
   support::ProgressLine line(setup_.quiet ? -1 : STDERR_FILENO);
   commands::ExportRequest request;
   request.spool = spool;
   auto recovered = commands::export_session(request, [&](std::uint64_t done, std::uint64_t total) {
-    line.update("recovering", done, total);
+    line.update(messages::session_daemon::kRecovering, done, total);
   });
   line.clear();
   if (recovered) {
     summary = recovered.take();
-    summary.failures.push_back(fmt::format(
-        "{}; the files were recovered from what it had stored in {}, which can be deleted",
-        daemon_lost_reason_, spool));
+    summary.failures.push_back(
+        fmt::format(messages::session_daemon::kRecovered, daemon_lost_reason_, spool));
   } else {
-    summary.failures.push_back(daemon_lost_reason_ +
-                               "; recovering failed: " + recovered.error().message);
+    summary.failures.push_back(fmt::format(messages::session_daemon::kRecoveryFailed,
+                                           daemon_lost_reason_, recovered.error().message));
     summary.spool_folder = spool;
   }
   summary.complete = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program that answers the "Capture profile" button beside a command of ours.
+// The program that answers the "Capture profile" button beside a gpuprof command.
 //
 // Context:  cli
 #include "cli/session/serve_process.hpp"
@@ -19,6 +19,8 @@
 
 #include <utility>
 
+#include "cli/messages/session_daemon.hpp"
+#include "cli/messages/session_serve.hpp"
 #include "daemon/client/serve_protocol.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
@@ -47,11 +49,7 @@ support::Result<support::ListenAddress> address_of(const Options& options,
                                                    const std::string& option) {
   GPUPROF_TRY(address, support::parse_listen_address(option, options.serve));
   if (address.loopback || options.serve_to_network) return address;
-  return error(fmt::format(
-      "{} {}: other machines reach this address, and there is no password: whoever does could "
-      "record the program and read what comes of it; listen at 127.0.0.1, over which `ssh -L` "
-      "leads, or say that you mean it with --serve-to-network",
-      option, address.text));
+  return error(fmt::format(messages::session_serve::kOpenToNetwork, option, address.text));
 }
 
 std::vector<std::string> helper_arguments(const std::string& path, const Options& options,
@@ -99,17 +97,14 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
   GPUPROF_TRY(address, address_of(options, option));
   const std::string path = support::parent_folder(support::executable_path()) + kHelperName;
   if (access(path.c_str(), X_OK) != 0)
-    return error(
-        fmt::format("{}: the program {} is not there or not executable; install gpuprof anew, or "
-                    "in its source folder run scripts/build",
-                    option, support::in_quotes(path)));
+    return error(fmt::format(messages::session_serve::kNoHelper, option, support::in_quotes(path)));
   GPUPROF_TRY(listener, support::listen_at(option, address));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return error(fmt::format("cannot make a socket: {}", strerror(errno)));
+    return error(fmt::format(messages::session_daemon::kNoSocket, strerror(errno)));
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
+  if (!null) return error(fmt::format(messages::session_daemon::kNoDevNull, strerror(errno)));
   support::LaunchOptions launch;
   launch.path = path;
   launch.arguments = helper_arguments(path, options, whom);
@@ -124,14 +119,17 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
     syscall(SYS_close_range, client::kServeControlFd + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   };
   auto started = support::launch_process(std::move(launch));
-  if (!started) return error(option + ": " + started.error().message);
+  if (!started)
+    return error(
+        fmt::format(messages::session_serve::kCannotStart, option, started.error().message));
   theirs.reset();
   std::unique_ptr<ServeProcess> made(
       new ServeProcess(std::move(ours), started.value(), address.text));
   if (auto ready = made->wait_until_ready(path); !ready) {
     made->request_exit();
     support::reap_child(made->pid_, 0);
-    return error(fmt::format("{} {}: {}", option, address.text, ready.error().message));
+    return error(fmt::format(messages::session_serve::kCannotServe, option, address.text,
+                             ready.error().message));
   }
   return made;
 }
@@ -142,7 +140,8 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
   int ready = 0;
   do {
     const std::uint64_t now = base::mono_ns();
-    if (now >= deadline) return error(fmt::format("{} does not answer", support::in_quotes(path)));
+    if (now >= deadline)
+      return error(fmt::format(messages::session_serve::kNoResponse, support::in_quotes(path)));
     ready = poll(&waiting, 1, static_cast<int>((deadline - now) / 1'000'000 + 1));
   } while (ready <= 0);
   char text[client::kMaxServeMessageBytes];
@@ -150,10 +149,8 @@ support::Result<void> ServeProcess::wait_until_ready(const std::string& path) {
   const std::string word(text, n > 0 ? static_cast<std::size_t>(n) : 0);
   if (word == client::kServeReady) return {};
   if (!word.empty()) return error(word);
-  return error(
-      fmt::format("{} ended without a word; `{} --version` should say why (the packages of "
-                  "gRPC, libgrpc++, may be missing)",
-                  support::in_quotes(path), support::shell_join({path})));
+  return error(fmt::format(messages::session_serve::kEndedSilently, support::in_quotes(path),
+                           support::shell_join({path})));
 }
 
 ServeProcess::~ServeProcess() {
@@ -175,13 +172,10 @@ std::string ServeProcess::wait_for_exit(std::uint64_t timeout_ns) {
     reap_or_kill(pid_, timeout_ns);
     return "";
   }
-  const std::string how = WIFSIGNALED(status)
-                              ? "died of " + support::signal_name(WTERMSIG(status))
-                              : fmt::format("ended with status {}", WEXITSTATUS(status));
-  return fmt::format(
-      "gpuprof-serve, which answers the Capture profile button at {}, {} before its "
-      "time; the program was not harmed",
-      address_, how);
+  return WIFSIGNALED(status)
+             ? fmt::format(messages::session_serve::kKilled, support::signal_name(WTERMSIG(status)),
+                           address_)
+             : fmt::format(messages::session_serve::kEnded, WEXITSTATUS(status), address_);
 }
 
 }  // namespace gpuprof::cli

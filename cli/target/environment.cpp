@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/messages/target_environment.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
 #include "support/process/subprocess.hpp"
@@ -51,10 +52,9 @@ void set_injection(ProgramEnvironment& env, const char* name, const std::string&
 std::string foreign_injection_note(const std::vector<std::string>& words, const std::string& name) {
   const std::string present = environment_get(words, name);
   if (present.empty() || is_own_library(present)) return "";
-  return fmt::format(
-      "{} names another tool's library ({}) and was left alone, so "
-      "that tool may keep {} from gpuprof",
-      name, present, name == kNvtxInjection ? "NVTX ranges" : "CUDA activity");
+  return name == kNvtxInjection
+             ? fmt::format(messages::target_environment::kForeignNvtxInjection, name, present)
+             : fmt::format(messages::target_environment::kForeignCudaInjection, name, present);
 }
 
 ProgramEnvironment program_environment(const std::vector<std::string>& original,
@@ -64,9 +64,7 @@ ProgramEnvironment program_environment(const std::vector<std::string>& original,
   env.variables = original;
   const std::string outer = environment_get(original, wire::kSocketVariable);
   if (!outer.empty() && outer.rfind(wire::kArmedAddress, 0) != 0) {
-    env.notes.emplace_back(
-        "this run is inside another gpuprof session: its processes are recorded "
-        "here and not there");
+    env.notes.emplace_back(messages::target_environment::kInnerSession);
   }
   const std::string foreign = foreign_preloads(environment_get(original, "LD_PRELOAD"));
   if (preload.empty()) {

@@ -10,6 +10,7 @@
 
 #include <random>
 
+#include "cli/messages/target_injection.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/process/procfs.hpp"
@@ -59,11 +60,8 @@ support::Result<control::ControlSocket> wait_for_control_socket(std::uint32_t pi
 }
 
 support::Error no_control_socket_error(std::uint32_t pid) {
-  return error(fmt::format(
-      "the library is loaded in process {} but does not respond: its thread could not run (as in "
-      "Python 3.12 or later while it forks continuously), or it cannot create a socket in "
-      "/run/user, /tmp, /dev/shm or the abstract namespace; it detaches by itself in {} s",
-      pid, kDetachTimeout_ms / 1000));
+  return error(
+      fmt::format(messages::target_injection::kNoControlSocket, pid, kDetachTimeout_ms / 1000));
 }
 
 }  // namespace
@@ -74,41 +72,21 @@ std::string start_failure_reason(std::uint32_t pid, int answer) {
     case kAlreadyAwake:
       return "";
     case kNotUnderstood:
-      return fmt::format(
-          "the library in process {} does not understand what it was told: it is of another "
-          "version of gpuprof; attach with the gpuprof that it came with, or restart the program",
-          pid);
+      return fmt::format(messages::target_injection::kOtherVersion, pid);
     case kNoThread:
-      return fmt::format(
-          "the library in process {} cannot start its thread: the process has reached a limit of "
-          "threads or of memory (`ulimit -u`, the cgroup's pids.max, `ulimit -v`), or its children "
-          "are to have process ids of their own (`unshare --pid`); raise the limit and attach "
-          "again",
-          pid);
+      return fmt::format(messages::target_injection::kNoThread, pid);
     case kNoClock:
-      return fmt::format(
-          "process {} may not read the time stamp counter, which the C library's clocks need "
-          "(prctl PR_SET_TSC): attach to it once it allows that again",
-          pid);
+      return fmt::format(messages::target_injection::kNoClock, pid);
     default:
-      return fmt::format(
-          "the library in process {} gave an answer that this gpuprof does not know ({}): it is of "
-          "another version; attach with the gpuprof that it came with, or restart the program",
-          pid, answer);
+      return fmt::format(messages::target_injection::kUnknownStatus, pid, answer);
   }
 }
 
 std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid)))
-    return fmt::format(
-        "process {} ended while it was attached to, before anything was recorded: start a program "
-        "that runs for so short a time with `gpuprof run`",
-        pid);
+    return fmt::format(messages::target_injection::kEnded, pid);
   if (!support::has_execed(static_cast<pid_t>(pid), program)) return "";
-  return fmt::format(
-      "process {} started another program (exec) while it was attached to, and a library does not "
-      "outlive that: attach again",
-      pid);
+  return fmt::format(messages::target_injection::kExeced, pid);
 }
 
 support::Result<control::ControlSocket> inject_library(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our own files: where the daemon and the library are, and how the library is named in LD_PRELOAD.
+// gpuprof's own files: where the daemon and the library are, and how LD_PRELOAD names the library.
 //
 // Context:  cli
 #include "cli/target/installation.hpp"
@@ -16,6 +16,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/messages/target_installation.hpp"
 #include "cli/session/daemon_process.hpp"
 #include "support/io/files.hpp"
 #include "support/process/program_probe.hpp"
@@ -60,10 +61,7 @@ std::string real_folder(const std::string& file) {
 support::Result<Installation> find_installation(const std::string& executable,
                                                 const std::string& daemon_path) {
   if (executable.empty()) {
-    return error(
-        "the daemon and the library cannot be found because /proc/self/exe cannot be read: /proc "
-        "is not "
-        "mounted here; mount it (mount -t proc proc /proc)");
+    return error(messages::target_installation::kNoProc);
   }
   const std::string bin = support::parent_folder(executable);
   const std::string root = support::parent_folder(bin);
@@ -74,23 +72,17 @@ support::Result<Installation> find_installation(const std::string& executable,
   found.daemon_listens = is_daemon_address(daemon_path);
   if (support::is_folder(found.daemon)) {
     return error(
-        fmt::format("--daemon {}: it is a folder; name the program gpuprofd, or the socket "
-                    "of one that listens",
-                    in_quotes(found.daemon)));
+        fmt::format(messages::target_installation::kDaemonIsFolder, in_quotes(found.daemon)));
   }
   if (!found.daemon_listens && access(found.daemon.c_str(), X_OK) != 0) {
-    return error(
-        fmt::format("the daemon {} is not there or not executable; install gpuprof anew or "
-                    "name it with --daemon",
-                    in_quotes(found.daemon.empty() ? bin + "/gpuprofd" : found.daemon)));
+    return error(fmt::format(messages::target_installation::kNoDaemon,
+                             in_quotes(found.daemon.empty() ? bin + "/gpuprofd" : found.daemon)));
   }
   found.library = first_that_exists({root + "/lib/gpuprof/" + kLibraryName,
                                      root + "/lib/" + kLibraryName, bin + "/" + kLibraryName});
   if (found.library.empty()) {
-    return error(
-        fmt::format("the library {} is not there, or in a folder you may not enter; "
-                    "install gpuprof anew",
-                    in_quotes(root + "/lib/gpuprof/" + kLibraryName)));
+    return error(fmt::format(messages::target_installation::kNoLibrary,
+                             in_quotes(root + "/lib/gpuprof/" + kLibraryName)));
   }
   const std::string by_lib = root + "/lib/gpuprof";
   for (const char* expansion : {"lib/x86_64-linux-gnu", "lib64"}) {
@@ -126,18 +118,16 @@ support::Result<PreloadPath> PreloadPath::make(const Installation& installation,
     std::string pattern = runtime_folder + "/gpuprof-link-XXXXXX";
     if (needs_preload_link(pattern)) pattern = "/tmp/gpuprof-link-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) {
-      return error(
-          fmt::format("cannot make a folder like {}: {}; set TMPDIR to one that can be "
-                      "written",
-                      in_quotes(pattern), strerror(errno)));
+      return error(fmt::format(messages::target_installation::kNoFolder, in_quotes(pattern),
+                               strerror(errno)));
     }
     name.private_folder_ = pattern;
     name.link_ = pattern + "/lib";
     if (symlink(folder.c_str(), name.link_.c_str()) != 0) {
       const int failure = errno;
       rmdir(pattern.c_str());
-      return error(
-          fmt::format("cannot make the link {}: {}", in_quotes(name.link_), strerror(failure)));
+      return error(fmt::format(messages::target_installation::kNoLink, in_quotes(name.link_),
+                               strerror(failure)));
     }
     folder = name.link_;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our own files: where the daemon and the library are, and how the library is named in LD_PRELOAD.
+// gpuprof's own files: where the daemon and the library are, and how LD_PRELOAD names the library.
 //
 // Context:  cli
 // Owns:     PreloadPath: a private folder with a link, where one was needed, until removed

@@ -22,6 +22,7 @@
 #include <new>
 #include <vector>
 
+#include "cli/messages/target_program.hpp"
 #include "cli/target/forwarded_signals.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/process/procfs.hpp"
@@ -83,7 +84,7 @@ support::Result<pid_t> Program::start(support::LaunchOptions launch,
   watch_ = std::make_unique<ProcessGroupMonitor>();
   int gate[2];
   if (pipe2(gate, O_CLOEXEC) != 0) {
-    return support::error(fmt::format("cannot make a pipe: {}", strerror(errno)));
+    return support::error(fmt::format(messages::target_program::kNoPipe, strerror(errno)));
   }
   base::UniqueFd gate_read(gate[0]), gate_write(gate[1]);
   const sigset_t set = intercepted_signals();

@@ -11,22 +11,20 @@
 
 #include <new>
 
+#include "cli/messages/target_program.hpp"
 #include "cli/target/program.hpp"
 
 namespace gpuprof::cli {
 
-/// Does the rest. @return true if something failed: what `rest` says, or no memory, told here.
+/// Does the rest. @return true if something failed: what `rest` says, or no memory, reported here.
 template <typename Rest>
 bool failed_or_out_of_memory(Program& program, Rest&& rest) {
   try {
     return rest();
   } catch (const std::bad_alloc&) {
-    constexpr char kLine[] =
-        "gpuprof: failed: there was not enough memory to say what was recorded; raise the limit "
-        "(`ulimit -d`, `ulimit -v`). `gpuprof export FOLDER` writes what a .gpuprof-spool-* folder "
-        "holds\n";
+    using messages::target_program::kOutOfMemory;
     // stderr may be closed or full: there is nobody left to tell.
-    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, kLine, sizeof kLine - 1);
+    [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, kOutOfMemory, sizeof kOutOfMemory - 1);
     program.wait_until_exit({});
     program.restore_signals();
     return true;

@@ -15,6 +15,7 @@
 #include <map>
 #include <span>
 
+#include "cli/messages/target_selection.hpp"
 #include "daemon/client/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/process/procfs.hpp"
@@ -55,37 +56,26 @@ void add_children(std::vector<std::uint32_t>& pids) {
 }
 
 support::Error no_process_argument_error(const char* command) {
-  return error(fmt::format("{} needs a process: gpuprof {} PID", command, command));
+  return error(fmt::format(messages::target_selection::kNeedsProcess, command));
 }
 
 support::Error no_process_selector_error(const char* command) {
-  return error(
-      fmt::format("{} needs a process: gpuprof {} PID, a NAME, or --all; `gpuprof status` lists "
-                  "what there is",
-                  command, command));
+  return error(fmt::format(messages::target_selection::kNeedsSelector, command));
 }
 
 bool is_there(std::uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
 
 support::Error no_process(std::uint32_t pid) {
-  return error(fmt::format("there is no process {}; `ps` lists what there is", pid));
+  return error(fmt::format(messages::target_selection::kNoProcess, pid));
 }
 
 support::Error no_library_error(std::uint32_t pid) {
   if (!is_there(pid)) return no_process(pid);
   if (kill(static_cast<pid_t>(pid), 0) != 0)
-    return error(
-        fmt::format("process {} is another user's; run gpuprof as that user, or as root", pid));
+    return error(fmt::format(messages::target_selection::kOtherUser, pid));
   if (client::has_library(static_cast<pid_t>(pid)))
-    return error(fmt::format(
-        "gpuprof's library in process {} does not respond: it is detached, was never activated "
-        "(the first CUDA or NVTX call does that), or its thread cannot run, as in Python 3.12 or "
-        "later while it forks continuously; `gpuprof attach {}` activates it",
-        pid, pid));
-  return error(
-      fmt::format("gpuprof's library is not loaded in process {}; `gpuprof status` lists processes "
-                  "that have it, `gpuprof attach {}` injects it",
-                  pid, pid));
+    return error(fmt::format(messages::target_selection::kNoResponse, pid));
+  return error(fmt::format(messages::target_selection::kNoLibrary, pid));
 }
 
 support::Result<control::TargetStatus> status_of(std::uint32_t pid, bool* silent) {
@@ -159,8 +149,7 @@ void add_found_by_name(ProcessSelection& meant, const std::vector<std::uint32_t>
 /// Sentences of processes, as a part of one.
 std::string first_and_count(const std::vector<std::string>& messages) {
   if (messages.size() == 1) return messages.front();
-  return fmt::format("{} (one of {}; `gpuprof status` lists them)", messages.front(),
-                     messages.size());
+  return fmt::format(messages::target_selection::kOneOfMany, messages.front(), messages.size());
 }
 
 /// Whoever does not answer may have the name.
@@ -168,22 +157,17 @@ support::Error unknown_name_error(const std::string& name, const ProcessSelectio
   std::vector<std::string> silent = meant.unresponsive;
   silent.insert(silent.end(), meant.maybe_named.begin(), meant.maybe_named.end());
   if (silent.empty())
-    return error(fmt::format("there is no process named {}; `gpuprof status` lists what there is",
-                             in_quotes(name)));
-  return error(
-      fmt::format("there is no process named {} among those that answer, and one that does not may "
-                  "be it: {}",
-                  in_quotes(name), first_and_count(silent)));
+    return error(fmt::format(messages::target_selection::kUnknownName, in_quotes(name)));
+  return error(fmt::format(messages::target_selection::kUnknownNameUnless, in_quotes(name),
+                           first_and_count(silent)));
 }
 
 }  // namespace
 
 support::Result<void> check_not_recording(const control::TargetStatus& status) {
   if (!status.in_session || status.state == "armed") return {};
-  return error(
-      fmt::format("process {} is being recorded already, by the daemon with process id {}; "
-                  "wait until that is over, or end it with `gpuprof stop {}`",
-                  status.control_socket.pid, status.daemon_pid, status.control_socket.pid));
+  return error(fmt::format(messages::target_selection::kBeingRecorded, status.control_socket.pid,
+                           status.daemon_pid));
 }
 
 support::Result<std::vector<std::uint32_t>> select_pids(const Options& options,
@@ -193,8 +177,7 @@ support::Result<std::vector<std::uint32_t>> select_pids(const Options& options,
   for (const std::string& word : options.arguments) {
     const std::vector<std::uint32_t> ids = ids_of(word);
     if (ids.empty())
-      return error(fmt::format("{} is no process: {} takes the numbers of running processes (`ps`)",
-                               in_quotes(word), command));
+      return error(fmt::format(messages::target_selection::kNotAnId, in_quotes(word), command));
     for (const std::uint32_t pid : ids) add(pids, pid);
   }
   if (pids.empty()) return no_process_argument_error(command);
@@ -223,17 +206,14 @@ support::Result<ProcessSelection> select_processes(const Options& options, const
     if (std::none_of(found.begin(), found.end(), [&](const auto& one) { return one.name == name; }))
       return unknown_name_error(name, meant);
   if (const auto silent = unresponsive_error(meant); silent && found.empty()) return *silent;
-  if (found.empty())
-    return error(
-        "no process of yours has gpuprof's library in it; start one with `gpuprof run "
-        "--armed`, or bring it into a running one with `gpuprof attach PID`");
+  if (found.empty()) return error(messages::target_selection::kNoneOfUser);
   return meant;
 }
 
 std::vector<std::string> selection_notes(const ProcessSelection& meant) {
   std::vector<std::string> notes;
   for (const std::string& message : meant.maybe_named)
-    notes.push_back("one that may have the name is left out: " + message);
+    notes.push_back(fmt::format(messages::target_selection::kMaybeNamed, message));
   return notes;
 }
 

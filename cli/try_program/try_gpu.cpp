@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 
+#include "cli/messages/doctor_trial.hpp"
+
 namespace gpuprof::tried {
 
 namespace {
@@ -35,10 +37,10 @@ GpuStatus Gpu::open(const char** why) {
   int (*get)(void**, void*, const char*) = nullptr;
   int (*allocate)(std::uint64_t*, std::size_t) = nullptr;
   int devices = 0;
-  *why = "no libcuda.so.1";
+  *why = messages::doctor_trial::kNoLibcuda;
   library_ = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library_ == nullptr) return GpuStatus::kNone;
-  *why = "the driver lacks a function";
+  *why = messages::doctor_trial::kNoFunction;
   if (!find(init, "cuInit") || !find(count, "cuDeviceGetCount") ||
       !find(retain, "cuDevicePrimaryCtxRetain") || !find(make_current, "cuCtxSetCurrent") ||
       !find(load, "cuModuleLoadData") || !find(get, "cuModuleGetFunction") ||
@@ -47,16 +49,16 @@ GpuStatus Gpu::open(const char** why) {
       !find(wait_, "cuCtxSynchronize"))
     return GpuStatus::kBroken;
   constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
-  *why = "there is no device";
+  *why = messages::doctor_trial::kNoDevice;
   const int started = init(0);
   if (started == kNoDevice) return GpuStatus::kNone;
   if (started == 0 && count(&devices) == 0 && devices == 0) return GpuStatus::kNone;
-  *why = "the driver cannot be initialised (cuInit)";
+  *why = messages::doctor_trial::kNotInitialised;
   if (started != 0 || devices == 0) return GpuStatus::kBroken;
-  *why = "the first device refuses a context or memory";
+  *why = messages::doctor_trial::kNoContext;
   if (retain(&context_, 0) != 0 || make_current(context_) != 0 || allocate(&buffer_, kBytes) != 0)
     return GpuStatus::kBroken;
-  *why = "the driver does not compile a kernel";
+  *why = messages::doctor_trial::kNoKernel;
   const bool compiled = load(&module_, kProgram) == 0 && get(&kernel_, module_, "gpuprof_try") == 0;
   return compiled ? GpuStatus::kUsable : GpuStatus::kBroken;
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "cli/messages/doctor_trial.hpp"
 #include "cli/try_program/try_gpu.hpp"
 
 namespace {
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   const bool until_eof = argc > 1 && strcmp(argv[1], "until-eof") == 0;
   const long time_ms = argc > 1 ? strtol(argv[1], nullptr, 10) : 0;
   if (!until_eof && time_ms <= 0) {
-    fputs("usage: gpuprof-try MILLISECONDS | gpuprof-try until-eof\n", stderr);
+    fputs(gpuprof::messages::doctor_trial::kUsage, stderr);
     return 2;
   }
   gpuprof::tried::Gpu gpu;
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   GpuStatus found = gpu.open(&why);
   const auto work = [&] {
     if (found == GpuStatus::kUsable && !gpu.run_workload())
-      found = GpuStatus::kBroken, why = "the driver refused a call";
+      found = GpuStatus::kBroken, why = gpuprof::messages::doctor_trial::kCallFailed;
   };
   if (until_eof) {
     work();

@@ -16,6 +16,7 @@
 #include "daemon/attach/process/loader.hpp"
 #include "daemon/attach/process/thread_candidates.hpp"
 #include "daemon/attach/ptrace/step_out.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"
@@ -71,13 +72,11 @@ support::Result<InjectResult> InjectionAttempt::run() {
 support::Error InjectionAttempt::no_thread() const {
   if (done_.tries != 0 && is_loader_busy(request_.pid)) return loader_busy_error(request_.pid);
   if (why_.empty() && base::mono_ns() >= until_ns_)
-    return support::error(
-        fmt::format("{} ms were over before a thread of process {} was looked at: try again",
-                    request_.deadline_ns / 1'000'000, request_.pid));
-  return support::error(fmt::format(
-      "no thread of process {} stood at a place where a library can be loaded (the last one: {}): "
-      "try again later",
-      request_.pid, why_.empty() ? "it has no thread that can be stopped" : why_));
+    return support::error(fmt::format(messages::attach::kNothingExamined, request_.pid,
+                                      request_.deadline_ns / 1'000'000));
+  if (why_.empty())
+    return support::error(fmt::format(messages::attach::kNoStoppableThread, request_.pid));
+  return support::error(fmt::format(messages::attach::kNoSafeThread, request_.pid, why_));
 }
 
 support::Error InjectionAttempt::cannot_trace() const {
@@ -142,7 +141,7 @@ bool InjectionAttempt::search(bool may_step_out, bool spare) {
 
 bool InjectionAttempt::try_thread(pid_t tid, bool may_step_out) {
   if (waits_for_child(tid)) {
-    why_ = "waiting for a child that it made by vfork to start its program or end";
+    why_ = messages::attach::kInVfork;
     return false;
   }
   detach_stopped();
@@ -197,23 +196,19 @@ bool InjectionAttempt::wait_until_stopped(Tracee& tracee) {
     const char state = support::parse_process_stat(support::read_small_file(stat)).state;
     // It may be us who had no processor when it stopped.
     if (state == 't' || (state != 'D' && base::mono_ns() < until_ns_)) continue;
-    why_ = state == 'D' ? "it does not stop, as if it waited for a disk"
-                        : "it has got no processor since it was told to stop";
+    why_ = state == 'D' ? messages::attach::kWaitsForDisk : messages::attach::kGotNoProcessor;
     has_unstopped_ = true;
     return false;
   }
-  if (how != StopReason::kTrap) why_ = "it ended";
+  if (how != StopReason::kTrap) why_ = messages::attach::kThreadEnded;
   return how == StopReason::kTrap;
 }
 
 /// Signals of ours run on every thread: one is enough.
 bool InjectionAttempt::dispatches_syscalls(const Tracee& tracee) {
   if (!uses_syscall_user_dispatch(tracee.tid())) return false;
-  result_ = support::error(fmt::format(
-      "thread {} of process {} has its system calls sent back to it as signals (Syscall User "
-      "Dispatch, as Wine uses it), and ours would be, too: `gpuprof run` records such a program up "
-      "to the prctl that begins this",
-      tracee.tid(), request_.pid));
+  result_ = support::error(
+      fmt::format(messages::attach::kSyscallUserDispatch, tracee.tid(), request_.pid));
   return true;
 }
 
@@ -222,14 +217,14 @@ bool InjectionAttempt::same_program() {
   std::uint8_t byte = 0;
   if (target_.memory->read(target_.gadgets.call, byte)) return true;
   another_program_ = true;
-  result_ = support::error(fmt::format(
-      "process {} started another program while we looked at it: try again", request_.pid));
+  result_ = support::error(fmt::format(messages::attach::kStartedAnotherProgram, request_.pid));
   return false;
 }
 
 Verdict InjectionAttempt::judge(const Tracee& tracee) {
   arch::Registers registers;
-  if (!arch::read_registers(tracee.tid(), registers)) return {false, "it ended", 0};
+  if (!arch::read_registers(tracee.tid(), registers))
+    return {false, messages::attach::kThreadEnded, 0};
   return safe_point_.check(tracee.tid(), registers);
 }
 

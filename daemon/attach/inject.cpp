@@ -17,6 +17,7 @@
 #include "daemon/attach/attempt.hpp"
 #include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/loader.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/process/procfs.hpp"
 
@@ -46,7 +47,7 @@ support::Result<ProcessImage> look_patiently(const InjectRequest& request,
 
 support::Result<InjectResult> try_to_inject(const InjectRequest& request, std::uint64_t begun_ns) {
   if (request.argument.size() >= kMaxArgument || request.argument.find('\0') != std::string::npos)
-    return support::error("the text for the library is too long or holds a NUL byte");
+    return support::error(messages::attach::kBadArgument);
   GPUPROF_TRY(library, read_library(request.library));
   const std::uint64_t until_ns = begun_ns + request.deadline_ns;
   for (int program = 1;; ++program) {
@@ -69,10 +70,7 @@ support::Result<InjectResult> try_to_inject(const InjectRequest& request, std::u
     if (attempt.is_another_program() && program != kPrograms) continue;
     // Whatever we met in it: there was a process whose program had gone.
     if (!*result && support::has_execed(request.pid, target.program))
-      return support::error(fmt::format(
-          "process {} started another program (exec) while it was attached to, and a library does "
-          "not outlive that: attach again",
-          request.pid));
+      return support::error(fmt::format(messages::attach::kStartedAnotherProgram, request.pid));
     return *std::move(result);
   }
 }

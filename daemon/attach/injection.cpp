@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "daemon/attach/process/checks.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::attach {
@@ -65,15 +66,13 @@ void Injection::passed(Phase step) const {
 }
 
 support::Error Injection::process_gone_error(const char* doing) const {
-  return support::error(fmt::format("process {} ended, or its thread {} did, while {}",
-                                    means_.target.pid, tracee_.tid(), doing));
+  return support::error(
+      fmt::format(messages::attach::kEndedMeanwhile, means_.target.pid, tracee_.tid(), doing));
 }
 
 support::Error Injection::timeout_error(const char* doing) const {
-  return support::error(fmt::format(
-      "process {} did not finish {} in {} ms, probably because another of its threads holds a lock "
-      "that this needs: it goes on by itself and ends what was begun; try again later",
-      means_.target.pid, doing, means_.request.deadline_ns / 1'000'000));
+  return support::error(fmt::format(messages::attach::kTimedOut, means_.target.pid, doing,
+                                    means_.request.deadline_ns / 1'000'000));
 }
 
 std::uint64_t Injection::block_address() const { return scratch_ + kBlockAt; }
@@ -89,10 +88,10 @@ support::Result<int> Injection::go() {
   GPUPROF_CHECK(write_code());
   // Before anything that can lead to the loader, should we die now.
   if (block_.make_file == 0 && !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_))
-    return process_gone_error("its signals were blocked");
+    return process_gone_error(messages::attach::kBlockedSignals);
   if (!arch::set_start(tracee_.tid(), saved_, scratch_, scratch_ + kPageBytes + kScratchBytes,
                        block_address()))
-    return process_gone_error("our instructions were started");
+    return process_gone_error(messages::attach::kStartedCode);
   passed(Phase::kStarted);
   if (block_.make_file != 0) {
     auto given = provide_library();
@@ -101,7 +100,7 @@ support::Result<int> Injection::go() {
       stop_in_wait(means_.until_ns);
     if (!given) return given.error();
   }
-  if (!tracee_.resume(false)) return process_gone_error("the library was loaded");
+  if (!tracee_.resume(false)) return process_gone_error(messages::attach::kLoadedLibrary);
   passed(Phase::kLoading);
   GPUPROF_CHECK(wait_for_end());
   return read_answer();
@@ -110,31 +109,29 @@ support::Result<int> Injection::go() {
 /// Frame and scratch memory.
 support::Result<void> Injection::prepare() {
   const pid_t tid = tracee_.tid();
-  if (!arch::save(tid, saved_)) return process_gone_error("its registers were read");
+  if (!arch::save(tid, saved_)) return process_gone_error(messages::attach::kReadRegisters);
   kept_ = saved_.mask & ~kBlocked & (kOnlyIfSent | read_status(tid).pending);
   frame_ = arch::frame_below(saved_, means_.target.gadgets);
   const Mapping* stack = mapping_of(means_.target.maps, arch::sp(saved_.registers));
   if (stack == nullptr || !stack->writable || frame_.address < stack->start + kRoomBelow)
-    return support::error("on a stack without room for a signal frame");
+    return support::error(messages::attach::kNoRoomForFrame);
   if (!means_.target.memory->write(frame_.address, frame_.bytes, tid))
-    return process_gone_error("its stack was written");
+    return process_gone_error(messages::attach::kWroteStack);
   passed(Phase::kFrameWritten);
   GPUPROF_TRY(scratch, call(SYS_mmap,
                             {0, kPageBytes + kScratchBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, ~0ULL, 0},
                             Announce::kMap));
   if (is_failure(scratch))
-    return support::error(fmt::format("process {} gets no memory ({}): raise its limit",
-                                      means_.target.pid, strerror(-static_cast<int>(scratch))));
+    return support::error(fmt::format(messages::attach::kCannotMapMemory, means_.target.pid,
+                                      strerror(-static_cast<int>(scratch))));
   scratch_ = scratch;
   passed(Phase::kMapped);
   GPUPROF_TRY(code, call(SYS_mmap, {scratch_, kPageBytes, PROT_READ | PROT_EXEC,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, ~0ULL, 0}));
   if (is_failure(code))
-    return support::error(fmt::format(
-        "process {} may not map memory that can be executed ({}): a security policy forbids it; "
-        "start the program with `gpuprof run`",
-        means_.target.pid, strerror(-static_cast<int>(code))));
+    return support::error(fmt::format(messages::attach::kCannotMapCode, means_.target.pid,
+                                      strerror(-static_cast<int>(code))));
   passed(Phase::kCodeMapped);
   return {};
 }
@@ -165,18 +162,18 @@ support::Result<void> Injection::write_code() {
       !target.memory->write(scratch_ + kNameAt, with_nul(kLibraryName), tid) ||
       !target.memory->write(scratch_ + kPathAt, with_nul(means_.path), tid) ||
       !target.memory->write(scratch_ + kArgumentAt, with_nul(means_.request.argument), tid))
-    return process_gone_error("our instructions were written");
+    return process_gone_error(messages::attach::kWroteCode);
   passed(Phase::kCodeWritten);
   return {};
 }
 
 support::Result<void> Injection::run_to_call(long number) {
   for (int signal = 0;;) {
-    if (!tracee_.resume(true, signal)) return process_gone_error("it made a system call for us");
+    if (!tracee_.resume(true, signal)) return process_gone_error(messages::attach::kMadeSystemCall);
     const StopReason how = tracee_.wait(means_.until_ns);
-    if (how == StopReason::kNone) return timeout_error("a system call of ours");
+    if (how == StopReason::kNone) return timeout_error(messages::attach::kSystemCall);
     if (how == StopReason::kGone || how == StopReason::kFailure)
-      return process_gone_error("it made a system call for us");
+      return process_gone_error(messages::attach::kMadeSystemCall);
     arch::Registers registers;
     if (how == StopReason::kCall && arch::read_registers(tracee_.tid(), registers) &&
         registers.call == number)
@@ -191,20 +188,20 @@ support::Result<std::uint64_t> Injection::call(long number,
                                                Announce announce) {
   const pid_t tid = tracee_.tid();
   if (!arch::set_call(tid, saved_, means_.target.gadgets, frame_, number, arguments))
-    return process_gone_error("its registers were written");
+    return process_gone_error(messages::attach::kWroteRegisters);
   framed_ = true;
   if (announce == Announce::kMap) passed(Phase::kMapCall);
   if (announce == Announce::kUnmap) passed(Phase::kUnmapCall);
   // After the registers: they are what puts the mask back.
   if (!arch::write_mask(tid, kBlocked | kept_))
-    return process_gone_error("its signals were blocked");
+    return process_gone_error(messages::attach::kBlockedSignals);
   if (announce == Announce::kMap) passed(Phase::kMasked);
   GPUPROF_CHECK(run_to_call(number));
   if (announce == Announce::kMap) passed(Phase::kMapEntered);
   GPUPROF_CHECK(run_to_call(number));
   arch::Registers registers;
   if (!arch::read_registers(tid, registers))
-    return process_gone_error("it made a system call for us");
+    return process_gone_error(messages::attach::kMadeSystemCall);
   return arch::result(registers);
 }
 
@@ -213,7 +210,8 @@ support::Result<void> Injection::provide_library() {
   GPUPROF_CHECK(run_to_call(SYS_memfd_create));
   passed(Phase::kFileMade);
   arch::Registers registers;
-  if (!arch::read_registers(tracee_.tid(), registers)) return process_gone_error("a file was made");
+  if (!arch::read_registers(tracee_.tid(), registers))
+    return process_gone_error(messages::attach::kCreatedFile);
   const auto file = static_cast<std::int64_t>(arch::result(registers));
   GPUPROF_TRY(path, file >= 0 ? means_.copy.in_memory(file) : means_.copy.in_a_file());
   const std::uint64_t go = 1;
@@ -221,7 +219,7 @@ support::Result<void> Injection::provide_library() {
       !arch::write_mask(tracee_.tid(), kBlockedWhileLoading | kept_) ||
       !means_.target.memory->write(block_address() + offsetof(StubData, proceed), bytes_of(go),
                                    tracee_.tid()))
-    return process_gone_error("the library was written");
+    return process_gone_error(messages::attach::kWroteLibrary);
   passed(Phase::kFileWritten);
   return {};
 }
@@ -233,13 +231,13 @@ support::Result<void> Injection::wait_for_end() {
     if (means_.target.memory->read(block_address(), state) && state == kEnded) break;
     const StopReason how = tracee_.wait(base::mono_ns() + kTraceePollNs);
     if (how == StopReason::kGone || how == StopReason::kFailure)
-      return process_gone_error("it was loading the library");
+      return process_gone_error(messages::attach::kLoadedLibrary);
     if (how == StopReason::kNone) {
-      if (base::mono_ns() > means_.until_ns) return timeout_error("loading the library");
+      if (base::mono_ns() > means_.until_ns) return timeout_error(messages::attach::kLoading);
       continue;
     }
     const int signal = how == StopReason::kSignal ? tracee_.signal() : 0;
-    if (!tracee_.resume(false, signal)) return process_gone_error("it was loading the library");
+    if (!tracee_.resume(false, signal)) return process_gone_error(messages::attach::kLoadedLibrary);
   }
   passed(Phase::kCalled);
   return {};
@@ -274,15 +272,15 @@ StopReason Injection::stop_in_wait(std::uint64_t until_ns) {
 support::Result<int> Injection::read_answer() {
   const bool read = means_.target.memory->read(block_address(), block_);
   const StopReason how = stop_in_wait(means_.until_ns);
-  if (how == StopReason::kNone) return timeout_error("a wait");
-  if (!read || how != StopReason::kTrap) return process_gone_error("its answer was read");
+  if (how == StopReason::kNone) return timeout_error(messages::attach::kWaiting);
+  if (!read || how != StopReason::kTrap) return process_gone_error(messages::attach::kReadResult);
   passed(Phase::kHeld);
   if (block_.entered != 0) return static_cast<int>(block_.result);
   const std::string words =
       block_.error_text == 0 ? "" : means_.target.memory->read_text(block_.error_text, 1024);
   return support::error(
-      fmt::format("the dynamic loader of process {} could not load the gpuprof library: {}",
-                  means_.target.pid, words.empty() ? "it did not say why" : words));
+      fmt::format(messages::attach::kLoaderFailed, means_.target.pid,
+                  words.empty() ? std::string(messages::attach::kLoaderGaveNoReason) : words));
 }
 
 /// The thread becomes the program's: memory first, then, where the kernel can restart its system

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "daemon/attach/process/checks.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
 
@@ -69,10 +70,7 @@ support::Result<std::string> LibraryCopy::in_memory(std::int64_t file) {
   const base::UniqueFd fd(
       open(fmt::format("/proc/{}/fd/{}", pid_, file).c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd || !write_all(fd.get(), library_.bytes))
-    return support::error(fmt::format(
-        "the library cannot be written into process {} ({}): give it memory, or start the program "
-        "with `gpuprof run`",
-        pid_, strerror(errno)));
+    return support::error(fmt::format(messages::attach::kCannotCopyLibrary, pid_, strerror(errno)));
   // The dot makes a name that nobody else uses: the loader knows objects by it, and descriptors are
   // used again.
   return fmt::format("/proc/self/./fd/{}", file);
@@ -97,11 +95,7 @@ support::Result<std::string> LibraryCopy::in_a_file() {
   for (const char* folder : kFolders)
     if (root && make_in(root.get(), folder))
       return fmt::format("/{}/{}/{}", folder, name_, kLibraryName);
-  return support::error(fmt::format(
-      "process {} sees no /proc in which it finds itself and no folder (/tmp, /dev/shm, /var/tmp, "
-      "/run) that we can write a library into and it may run one from: mount /proc there, or start "
-      "the program with `gpuprof run`",
-      pid_));
+  return support::error(fmt::format(messages::attach::kNoPlaceForLibrary, pid_));
 }
 
 }  // namespace gpuprof::attach

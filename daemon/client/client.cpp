@@ -6,6 +6,7 @@
 #include "daemon/client/client.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,8 +17,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "gpuprof/wire/control_socket.hpp"
-
+#include "daemon/messages/client.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control_socket.hpp"
 
@@ -68,7 +68,7 @@ support::Result<SessionInfo> Client::open(const recording::SessionOptions& optio
       return support::error(event.text);
     }
   }
-  return support::error("the daemon gpuprofd did not answer in time");
+  return support::error(messages::client::kNoResponse);
 }
 
 bool Client::command_started(std::uint32_t pid) { return send(wire::CommandStarted{pid, 0}, {}); }
@@ -115,10 +115,10 @@ DaemonMessage Client::receive_one() {
   std::uint16_t major = 0;
   if (static_cast<std::size_t>(bytes) > buffer.size() ||
       !wire::parse_packet(buffer.data(), static_cast<std::size_t>(bytes), &packet, &major)) {
-    return closed("the daemon gpuprofd sent something that is no message");
+    return closed(messages::client::kInvalidMessage);
   }
   if (major != wire::kWireMajor) {
-    return closed("gpuprof and gpuprofd are of different versions; install both from one build");
+    return closed(messages::client::kOtherVersion);
   }
   DaemonMessage event;
   if (wire::SessionReady ready; packet.as(&ready)) {
@@ -136,10 +136,11 @@ DaemonMessage Client::receive_one() {
     event.text = tail_text(packet, failure.text_bytes);
   } else if (wire::Summary part; packet.as(&part)) {
     summary_text_ += tail_text(packet, part.text_bytes);
-    if (summary_text_.size() > kMaxSummaryBytes) return closed("the daemon's summary is too long");
+    if (summary_text_.size() > kMaxSummaryBytes) return closed(messages::client::kSummaryTooLong);
     if (part.more != 0) return event;
     auto summary = recording::from_json(std::exchange(summary_text_, {}));
-    if (!summary) return closed("the daemon's summary cannot be read: " + summary.error().message);
+    if (!summary)
+      return closed(fmt::format(messages::client::kCannotReadSummary, summary.error().message));
     event.kind = DaemonMessage::Kind::kSummary;
     event.summary = summary.take();
   }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/messages/client.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "recording/session/session_options.hpp"
 #include "recording/session/summary.hpp"
@@ -20,8 +21,8 @@
 
 namespace gpuprof::client {
 
-/// What kClosed says of a daemon that is simply gone.
-inline constexpr char kEndedUnexpectedly[] = "the daemon gpuprofd ended unexpectedly";
+/// The text of kClosed if the daemon is simply gone.
+using messages::client::kEndedUnexpectedly;
 
 /// A session that waits for its command.
 struct SessionInfo {

@@ -2,9 +2,11 @@
 #include "daemon/control/control_errors.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 
 #include <cstring>
 
+#include "daemon/messages/control.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::control {
@@ -14,26 +16,22 @@ bool is_not_listening(int failure) { return failure == ECONNREFUSED || failure =
 bool was_reset(int failure) { return failure == EPIPE || failure == ECONNRESET; }
 
 std::string not_listening_reason(int failure) {
-  std::string why = "(" + std::string(std::strerror(failure)) + ")";
+  const char* error = std::strerror(failure);
   if (is_not_listening(failure) || was_reset(failure))
-    why +=
-        ": the library's thread there does not get to run, as in a Python 3.12 or later that "
-        "forks all the time; try again";
-  return why;
+    return fmt::format(messages::control::kErrorOfStarved, error);
+  return fmt::format(messages::control::kError, error);
 }
 
 std::string no_reply_reason(std::uint32_t pid) {
   if (support::process_stat(static_cast<pid_t>(pid)).is_stopped())
-    return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
-  return "the library's thread there does not get to run, as on a busy machine or under a "
-         "debugger; try again";
+    return fmt::format(messages::control::kStopped, pid);
+  return messages::control::kStarved;
 }
 
 std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
-  if (support::has_ended(static_cast<pid_t>(pid))) return "it has ended meanwhile";
+  if (support::has_ended(static_cast<pid_t>(pid))) return messages::control::kEnded;
   if (!support::has_execed(static_cast<pid_t>(pid), program)) return "";
-  return "it has started another program (exec) meanwhile, and a library does not outlive that; "
-         "attach again";
+  return messages::control::kStartedAnotherProgram;
 }
 
 }  // namespace gpuprof::control

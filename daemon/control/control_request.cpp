@@ -6,6 +6,7 @@
 #include "daemon/control/control_request.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "daemon/control/control_errors.hpp"
 #include "daemon/control/control_sockets.hpp"
+#include "daemon/messages/control.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/control_socket.hpp"
 #include "gpuprof/wire/segment.hpp"
@@ -105,48 +107,53 @@ bool wait_readable(int socket, const ControlSocket& control_socket, int timeout_
   }
 }
 
-support::Error no_reply_error(const ControlSocket& control_socket, const char* what, int failure) {
-  const bool away = is_not_listening(failure) || was_reset(failure);
+/// @param closed  It listened, and closed its control socket; else nobody listened there.
+support::Error no_reply_error(const ControlSocket& control_socket, bool closed, int failure) {
+  const std::uint32_t pid = control_socket.pid;
+  std::string reason;
   if (failure == EAGAIN)
-    return error("process " + std::to_string(control_socket.pid) + what + ": " +
-                 no_reply_reason(control_socket.pid));
-  const std::string gone =
-      away ? process_gone_reason(control_socket.pid, control_socket.program) : "";
-  return error("process " + std::to_string(control_socket.pid) + what +
-               (gone.empty() ? " " + not_listening_reason(failure) : ": " + gone));
+    reason = no_reply_reason(pid);
+  else if (is_not_listening(failure) || was_reset(failure))
+    reason = process_gone_reason(pid, control_socket.program);
+  if (!reason.empty())
+    return error(closed ? fmt::format(messages::control::kClosed, pid, reason)
+                        : fmt::format(messages::control::kNotListening, pid, reason));
+  reason = not_listening_reason(failure);
+  return error(closed ? fmt::format(messages::control::kClosedError, pid, reason)
+                      : fmt::format(messages::control::kNotListeningError, pid, reason));
 }
 
 /// The answer, in `buffer`.
 template <typename M>
 support::Result<wire::Packet> call_once(const ControlSocket& control_socket, const M& request,
                                         int timeout_ms, Buffer& buffer, RequestFailure* failed) {
-  const std::string who = "process " + std::to_string(control_socket.pid);
   int failure = 0;
   const base::UniqueFd socket = connect_while_running(control_socket, timeout_ms, &failure);
   failed->silent = !is_not_listening(failure);
-  if (!socket)
-    return no_reply_error(control_socket, " does not respond on its control socket", failure);
+  if (!socket) return no_reply_error(control_socket, false, failure);
   alignas(8) std::array<std::byte, 256> out;
   const std::size_t bytes = wire::encode_message(request, nullptr, 0, out.data(), out.size());
   if (::send(socket.get(), out.data(), bytes, MSG_NOSIGNAL) < 0) {
     failed->unheard = failed->closed = was_reset(errno);
-    return no_reply_error(control_socket, " closed its control socket", errno);
+    return no_reply_error(control_socket, true, errno);
   }
   if (!wait_readable(socket.get(), control_socket, timeout_ms))
-    return error(who + " does not answer: " + no_reply_reason(control_socket.pid));
+    return error(fmt::format(messages::control::kDoesNotRespond, control_socket.pid,
+                             no_reply_reason(control_socket.pid)));
   const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   wire::Packet packet;
   std::uint16_t major = 0;
   failed->unheard = got < 0 && was_reset(errno);
   failed->closed = got <= 0;
-  if (got < 0) return no_reply_error(control_socket, " closed its control socket", errno);
-  if (got == 0) return error(who + " closed its control socket without a reply");
+  if (got < 0) return no_reply_error(control_socket, true, errno);
+  if (got == 0) return error(fmt::format(messages::control::kClosedUnanswered, control_socket.pid));
   failed->silent = false;
   if (!wire::parse_packet(buffer.data(), static_cast<std::size_t>(got), &packet, &major) ||
       major != wire::kWireMajor)
-    return error("the library in " + who + " is of another version of gpuprof");
+    return error(fmt::format(messages::control::kOtherVersion, control_socket.pid));
   if (packet.type == wire::MessageType::kRefused)
-    return error(who + ": " + std::string(packet.tail, packet.tail_bytes));
+    return error(fmt::format(messages::control::kRefused, control_socket.pid,
+                             std::string_view(packet.tail, packet.tail_bytes)));
   return packet;
 }
 
@@ -225,7 +232,8 @@ support::Result<TargetStatus> request_status(const ControlSocket& control_socket
   alignas(8) Buffer buffer;
   GPUPROF_TRY(packet, call(control_socket, wire::StatusRequest{}, kReplyTimeoutMs, buffer, silent));
   wire::StatusReply reported;
-  if (!packet.as(&reported)) return error("the answer is none of gpuprof");
+  if (!packet.as(&reported))
+    return error(fmt::format(messages::control::kInvalidResponse, control_socket.pid));
   const std::string text(packet.tail, packet.tail_bytes);
   TargetStatus status;
   status.control_socket = control_socket;

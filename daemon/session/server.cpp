@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <random>
 
+#include "daemon/messages/session_server.hpp"
 #include "gpuprof/base/clock.hpp"
 
 namespace gpuprof::session {
@@ -94,7 +96,7 @@ bool Server::accept_one() {
   auto connection = std::make_unique<Connection>(std::move(socket), loop_);
   const Credentials who = connection->credentials();
   if (who.uid != ::getuid() && !accepts_user(who.uid)) {
-    connection->refuse("This daemon serves the processes of its own user only.");
+    connection->refuse(messages::session_server::kOtherUser);
     ++refused_;
     for (const auto& session : sessions_) session->peer_of_other_user(who.uid);
     return true;
@@ -114,7 +116,7 @@ void Server::pause_accepting() {
   const std::uint64_t now_ns = base::mono_ns();
   if (no_descriptor_since_ns_ == 0) {
     no_descriptor_since_ns_ = now_ns;
-    spdlog::warn("no descriptor is left (ulimit -n): processes that greet wait");
+    spdlog::warn("no file descriptor is left (ulimit -n): new connections wait");
   }
   if (now_ns - no_descriptor_since_ns_ >= kDescriptorTimeoutNs) refuse_waiting();
   accept_paused_until_ns_ = now_ns + kAcceptPauseNs;
@@ -137,7 +139,7 @@ bool Server::refuse_next() {
   wire::Packet hello;
   std::uint16_t major = 0;
   connection.receive(&hello, &major);  // unread, it would take the place of our answer
-  connection.refuse("The daemon has no descriptor left (ulimit -n).");
+  connection.refuse(messages::session_server::kNoDescriptorLeft);
   ++refused_;
   for (const auto& session : sessions_) session->peer_without_descriptor(connection.credentials());
   return true;
@@ -161,7 +163,7 @@ void Server::receive_from(PendingPeer& peer) {
       peer.done = true;
       return;
     case Connection::Received::kMalformed:
-      peer.connection->refuse("That was no message of gpuprof.");
+      peer.connection->refuse(messages::session_server::kNotAMessage);
       peer.done = true;
       return;
     case Connection::Received::kMessage:
@@ -174,9 +176,8 @@ void Server::receive_from(PendingPeer& peer) {
 void Server::dispatch_first_message(PendingPeer& peer, const wire::Packet& packet,
                                     std::uint16_t major) {
   if (major != wire::kWireMajor) {
-    peer.connection->refuse("The library and the daemon are of different versions (" +
-                            std::to_string(major) + " and " + std::to_string(wire::kWireMajor) +
-                            ").");
+    peer.connection->refuse(
+        fmt::format(messages::session_server::kWireVersionsDiffer, major, wire::kWireMajor));
     ++refused_;
     for (const auto& session : sessions_) session->peer_refused();
     return;
@@ -187,7 +188,7 @@ void Server::dispatch_first_message(PendingPeer& peer, const wire::Packet& packe
     case wire::MessageType::kOpenSession:
       return open_session(peer, packet);
     default:
-      peer.connection->refuse("A first message must be Hello or OpenSession.");
+      peer.connection->refuse(messages::session_server::kWrongFirstMessage);
   }
 }
 
@@ -199,13 +200,13 @@ Session* Server::session_of(std::uint64_t key) {
 
 void Server::add_agent(PendingPeer& peer, const wire::Packet& packet) {
   wire::Hello hello;
-  if (!packet.as(&hello)) return peer.connection->refuse("The Hello is too short.");
+  if (!packet.as(&hello)) return peer.connection->refuse(messages::session_server::kHelloTooShort);
   if (hello.major != wire::kWireMajor)
-    return peer.connection->refuse("The library and the daemon are of different versions.");
+    return peer.connection->refuse(messages::session_server::kVersionsDiffer);
   Session* session = session_of(hello.session);
   if (session == nullptr) {
     ++refused_;
-    return peer.connection->refuse("The daemon has no such session (any more).");
+    return peer.connection->refuse(messages::session_server::kNoSuchSession);
   }
   session->add_agent(std::move(peer.connection), hello, packet, peer.who);
 }
@@ -214,7 +215,7 @@ void Server::open_session(PendingPeer& peer, const wire::Packet& packet) {
   wire::OpenSession open;
   const bool is_client = !private_ || peer.client;
   if (!packet.as(&open) || !is_client || stopping_)
-    return peer.connection->fail("The daemon opens no session for this request.");
+    return peer.connection->fail(messages::session_server::kSessionNotOpened);
   private_opened_ = private_;
   auto options = recording::from_text(
       std::string(packet.tail, std::min<std::size_t>(open.text_bytes, packet.tail_bytes)));

@@ -5,6 +5,7 @@
 // Context:  daemon (ingest thread)
 #include "daemon/session/session.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "daemon/messages/session.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/process/procfs.hpp"
 
@@ -186,11 +188,10 @@ void Session::add_agent(std::unique_ptr<Connection> connection, const wire::Hell
       return;
     }
   finish_replaced(identity.pid, identity.start_ticks);
-  if (state_ != State::kRunning) return connection->refuse("The session is ending.");
+  if (state_ != State::kRunning) return connection->refuse(messages::session::kSessionIsEnding);
   if (targets_.size() >= kMaxProcesses && !evict_smallest()) {
     processes_refused_.insert(identity.id());
-    return connection->refuse("The session already has " + std::to_string(kMaxProcesses) +
-                              " processes.");
+    return connection->refuse(fmt::format(messages::session::kTooManyProcesses, kMaxProcesses));
   }
   identity.spool_file = std::to_string(identity.pid) + "-" + std::to_string(spools_++) + ".spool";
   const std::uint32_t pid = identity.pid;
@@ -279,7 +280,7 @@ void Session::receive_from_client() {
 }
 
 void Session::client_closed() {
-  spdlog::warn("session {}: the client is gone", hex(setup_.key));
+  spdlog::warn("session {}: the client closed its connection", hex(setup_.key));
   client_gone_ = true;
   client_->close();
 }
@@ -302,7 +303,7 @@ void Session::on_client_message(const wire::Packet& packet) {
     client_->send(wire::Status{static_cast<std::uint32_t>(text.size()), 0}, text);
     return;
   }
-  client_->fail("The daemon does not know this request.");
+  client_->fail(messages::session::kUnknownRequest);
 }
 
 void Session::capture(const wire::Packet& packet) {
@@ -320,8 +321,7 @@ void Session::capture(const wire::Packet& packet) {
 void Session::capture_failed(std::uint32_t pid, const std::string& message) {
   if (named_.contains(pid) || !support::has_ended(static_cast<pid_t>(pid)))
     return add_failure(message);
-  remark("ended " + std::to_string(pid),
-         "Process " + std::to_string(pid) + " ended before anything was recorded of it.");
+  remark("ended " + std::to_string(pid), fmt::format(messages::session::kEndedUnrecorded, pid));
 }
 
 void Session::target_end_requested(Target& target, std::uint32_t by_pid) {

@@ -3,12 +3,15 @@
 // How a session ends: the last flush, the files.
 //
 // Context:  daemon (ingest thread; the jobs of post_… on the export worker's thread)
+#include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "daemon/messages/schedule.hpp"
+#include "daemon/messages/session.hpp"
 #include "daemon/session/session.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/process/out_of_memory.hpp"
@@ -80,7 +83,7 @@ void Session::end_targets(std::uint64_t now_ns) {
   const bool writes = counted_to_the_end_ || keeps_last_only() || whole_run_pending_;
   for (const auto& target : targets_) {
     if (target->finished()) continue;
-    if (writes) target->check_flush(flush_token_, "the last window", now_ns);
+    if (writes) target->check_flush(flush_token_, messages::session::kLastWindow, now_ns);
     target->stop();
     receive_rest(*target);
     target->finish(target->process_gone() ? Target::End::kVanished : Target::End::kStillRunning, -1,
@@ -128,9 +131,7 @@ void Session::queue_window(const model::Window& window) {
   windows_.push_back(window);
   log_->window(window);
   if (windows_.size() == kManyWindows && !keeps_last_only())
-    remark("windows", "There are " + std::to_string(kManyWindows) +
-                          " windows and more, each with a file for every process; --repeat N "
-                          "bounds them, longer ones (--active) are fewer.");
+    remark("windows", fmt::format(messages::session::kManyWindows, kManyWindows));
   if (!keeps_last_only()) {
     update_selection();
     post_window(window);
@@ -186,7 +187,7 @@ void Session::post_last_windows() {
 void Session::post_by_size() {
   worker_->post([this, view = view_of_selected()]() -> std::function<void()> {
     using Windows = std::vector<model::Window>;
-    auto result = support::catch_out_of_memory("find what the files hold", [&] {
+    auto result = support::catch_out_of_memory(messages::session::kSplitIntoFiles, [&] {
       return exporter::split_by_event_count(view, view.selected);
     });
     return [this, result = std::move(result)] {
@@ -251,9 +252,8 @@ void Session::send_progress(std::uint64_t now_ns) {
     return;
   }
   const std::size_t windows = worker_->pending();
-  const std::string text = windows < 2
-                               ? "writing the trace"
-                               : "writing the trace, " + std::to_string(windows) + " windows to go";
+  const std::string text = windows < 2 ? messages::schedule::kWritingTrace
+                                       : fmt::format(messages::schedule::kWritingWindows, windows);
   client_->send(wire::Progress{progress_done_.load(std::memory_order_relaxed),
                                progress_total_.load(std::memory_order_relaxed),
                                static_cast<std::uint32_t>(text.size()), 0},

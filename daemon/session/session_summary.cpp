@@ -3,6 +3,7 @@
 // What a session came to, for the client.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "daemon/messages/session.hpp"
 #include "daemon/session/session.hpp"
 #include "recording/model/loss.hpp"
 #include "recording/session/step_spec.hpp"
@@ -148,8 +150,7 @@ void add_missing(recording::Summary& made, const std::vector<exporter::WrittenFi
   for (std::string& message : made.missing)
     if (const auto found = reported.find(message);
         found != reported.end() && found->second < firsts.size())
-      message +=
-          " (" + std::to_string(found->second) + " of " + std::to_string(firsts.size()) + " files)";
+      message += fmt::format(messages::session::kOfFiles, found->second, firsts.size());
 }
 
 void add_files(recording::Summary& made, const std::vector<exporter::WrittenFile>& files) {
@@ -248,32 +249,24 @@ void Session::add_processes(recording::Summary& made) {
 void Session::add_unrecorded(recording::Summary& made) const {
   if (!processes_refused_.empty())
     made.missing.push_back(
-        support::count_with_unit(processes_refused_.size(), "process", "processes") +
-        " could not be served and recorded.");
+        fmt::format(messages::session::kProcessesNotRecorded,
+                    support::count_with_unit(processes_refused_.size(), "process", "processes")));
   if (!without_descriptor_.empty())
-    made.missing.push_back(
-        "gpuprofd had no descriptor left for " +
-        support::count_with_unit(without_descriptor_.size(), "of them", "of them") +
-        ": raise the limit of open files (ulimit -n)");
+    made.missing.push_back(fmt::format(messages::session::kNoDescriptorLeft,
+                                       support::human_count(without_descriptor_.size())));
   if (!processes_forgotten_.empty())
-    made.remarks.push_back(support::count_with_unit(processes_forgotten_.size(), "short process is",
-                                                    "short processes are") +
-                           " counted only: a session keeps what it knows of " +
-                           std::to_string(kMaxProcesses) +
-                           ", and of those that ended these had used the least CPU time.");
+    made.remarks.push_back(
+        fmt::format(messages::session::kShortProcesses,
+                    support::count_with_unit(processes_forgotten_.size(), "short process was",
+                                             "short processes were"),
+                    kMaxProcesses));
   for (const std::string& message :
        unrecorded_.messages([this](auto pid) { return has_connected(pid); }))
     made.missing.push_back(message);
   for (const std::uint32_t uid : users_refused_)
-    made.missing.push_back(
-        "a process of user " + std::to_string(uid) + " was not recorded: gpuprof runs as user " +
-        std::to_string(::getuid()) +
-        " and its daemon serves that user only; start gpuprof behind what changes the user "
-        "(setpriv, gosu, su): setpriv ... gpuprof run -- PROGRAM");
+    made.missing.push_back(fmt::format(messages::session::kOtherUser, uid, ::getuid()));
   if (made.files.empty() && !windows_.empty() && selected_pids_.empty() && !targets_.empty())
-    made.missing.push_back(
-        "no trace file: every window was over before a process of the program could be recorded, "
-        "which takes some ms; let windows begin later (--delay) or be longer (--active, -d)");
+    made.missing.push_back(messages::session::kWindowsTooEarly);
 }
 
 void Session::add_ending(recording::Summary& made) const {
@@ -281,21 +274,17 @@ void Session::add_ending(recording::Summary& made) const {
   if (!steps.empty()) made.remarks.push_back(steps);
   made.stopped = stopped_by_command_ || interrupted_;
   made.terminated = terminated_;
-  if (interrupted_ && !made.files.empty())
-    made.remarks.push_back(
-        "The recording was interrupted (Ctrl-C, TERM or HUP) before its time; what was recorded by "
-        "then is here, and the program went on.");
-  if (stopped_by_command_)
-    made.remarks.push_back("The recording was ended with `gpuprof stop`; the program went on.");
+  if (interrupted_ && !made.files.empty()) made.remarks.push_back(messages::session::kInterrupted);
+  if (stopped_by_command_) made.remarks.push_back(messages::session::kStopped);
   for (const auto& [key, message] : remarks_) add_once(made.remarks, message);
 }
 
 std::string Session::steps_message() const {
-  const std::string count = std::to_string(leader_->counts().steps);
+  const std::uint64_t count = leader_->counts().steps;
   const std::string& what = leader_->steps_description();
-  if (what.empty()) return matches_message(leader_->counts().steps);
-  if (counted_to_the_end_) return "Steps: " + count + " " + what + ".";
-  return "Steps: " + what + "; " + count + " were counted, until the last window was over.";
+  if (what.empty()) return matches_message(count);
+  return counted_to_the_end_ ? fmt::format(messages::session::kSteps, count, what)
+                             : fmt::format(messages::session::kStepsUntilLastWindow, count, what);
 }
 
 /// Of steps that the option names itself; "" of others.
@@ -305,9 +294,11 @@ std::string Session::matches_message(std::uint64_t steps) const {
   if (!step.ok() ||
       (step.value().source != Source::kNvtx && step.value().source != Source::kKernel))
     return "";
-  return "Steps: " + support::count_with_unit(steps, "step that matches ", "steps that match ") +
-         setup_.options.step +
-         (counted_to_the_end_ ? "." : "; counted until the last window was over.");
+  const std::string matching =
+      support::count_with_unit(steps, "step that matches", "steps that match");
+  return counted_to_the_end_
+             ? fmt::format(messages::session::kSteps, matching, setup_.options.step)
+             : fmt::format(messages::session::kStepsUntilLastWindow, matching, setup_.options.step);
 }
 
 /// What failed for several processes or files is reported once.

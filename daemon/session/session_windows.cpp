@@ -3,11 +3,13 @@
 // The beat of a session: drain, hand out the plan, cut windows.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <string>
 
+#include "daemon/messages/session.hpp"
 #include "daemon/session/session.hpp"
 #include "daemon/session/target/drain_pace.hpp"
 #include "gpuprof/base/clock.hpp"
@@ -141,9 +143,7 @@ void Session::check_for_lost_image(const Target& target, std::uint64_t now_ns) {
   std::string why = support::library_lost_reason(identity.pid, identity.exe);
   // It was never in the environment, so that cannot be why.
   if (!why.empty() && (identity.wake_reasons & wire::kWakeAttach) != 0)
-    why = "process " + std::to_string(identity.pid) +
-          " went on as another program (exec), which is not recorded: what `gpuprof attach` brings "
-          "in does not outlive an exec; attach again";
+    why = fmt::format(messages::session::kExecRemovedLibrary, identity.pid);
   lost_images_[identity.spool_file] = why;
 }
 
@@ -246,7 +246,8 @@ void Session::advance_windows(std::uint64_t now_ns) {
         for (const auto& target : targets_) target->choose_steps(now_ns, true);
       for (const auto& target : targets_) {
         if (!keeps_last_only())
-          target->check_flush(cut.token, "window " + std::to_string(cut.window.index + 1),
+          target->check_flush(cut.token,
+                              fmt::format(messages::session::kWindow, cut.window.index + 1),
                               cut.window.end_ns);
         target->complete_window(now_ns);
       }
@@ -267,9 +268,7 @@ void Session::check_size(std::uint64_t now_ns) {
   if (bytes < setup_.options.max_size_bytes) return;
   size_reached_ = true;
   schedule_.stop_recording(now_ns);
-  remark("size", "Recording stopped when the recorded data reached --max-size (" +
-                     std::to_string(setup_.options.max_size_bytes) +
-                     " bytes); the program went on.");
+  remark("size", fmt::format(messages::session::kMaxSizeReached, setup_.options.max_size_bytes));
   collect_windows();
   apply_plan(now_ns);
 }

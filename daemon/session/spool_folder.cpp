@@ -5,6 +5,7 @@
 // Context:  daemon
 #include "daemon/session/spool_folder.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+
+#include "daemon/messages/session.hpp"
 
 namespace gpuprof::session {
 
@@ -29,17 +32,16 @@ support::Result<SpoolFolder> SpoolFolder::create(const recording::SessionOptions
     beside = slash == std::string::npos ? fs::path(".") : fs::path(fixed.substr(0, slash + 1));
   }
   if (options.output.empty() || options.output[0] != '/')
-    return support::error("The output \"" + options.output +
-                          "\" must be an absolute path when it reaches the daemon.");
+    return support::error(fmt::format(messages::session::kOutputIsRelative, options.output));
   std::error_code problem;
   fs::create_directories(beside, problem);
   if (problem)
-    return support::error("The output folder " + beside.string() +
-                          " cannot be made: " + problem.message() + ".");
+    return support::error(fmt::format(messages::session::kCannotCreateOutputFolder, beside.string(),
+                                      problem.message()));
   folder.path_ = (beside / (".gpuprof-spool-" + std::to_string(::getpid()) + "-" + nonce)).string();
   if (::mkdir(folder.path_.c_str(), 0700) != 0)
-    return support::error("The folder " + folder.path_ +
-                          " cannot be made: " + std::strerror(errno) + ".");
+    return support::error(
+        fmt::format(messages::session::kCannotCreateFolder, folder.path_, std::strerror(errno)));
   return folder;
 }
 

@@ -16,6 +16,7 @@
 #include "gpuprof/base/unique_fd.hpp"
 #include "inject/agent/core.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/agent.hpp"
 
 namespace gpuprof::agent {
 
@@ -32,7 +33,6 @@ struct Limit {
   decltype(RLIMIT_AS) which;
   int word;  // of /proc/self/statm: pages that count already
   std::uint64_t ours_bytes;
-  const char *what, *option, *way_out;
 };
 
 // 0: not to be read.
@@ -48,11 +48,12 @@ std::uint64_t used_bytes(int word) {
 
 void refuse_recording(const Limit& limit, std::uint64_t left_bytes) {
   char text[320];
-  snprintf(text, sizeof text,
-           "The program's %s limited (ulimit %s) and has %llu MiB left, of which recording would "
-           "take %llu: it was left alone. A higher limit%s gives more room.",
-           limit.what, limit.option, static_cast<unsigned long long>(left_bytes >> 20),
-           static_cast<unsigned long long>(limit.ours_bytes >> 20), limit.way_out);
+  const auto left_mib = static_cast<unsigned long long>(left_bytes >> 20);
+  const auto ours_mib = static_cast<unsigned long long>(limit.ours_bytes >> 20);
+  if (limit.which == RLIMIT_AS)
+    snprintf(text, sizeof text, messages::agent::kLittleAddressSpace, ours_mib, left_mib);
+  else
+    snprintf(text, sizeof text, messages::agent::kLittleDataMemory, ours_mib, left_mib);
   install_outbox();
   hot::send_notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0, text);
   g_agent.send_queue.drain(g_agent.connection, kFinalSendMs);
@@ -66,9 +67,8 @@ void refuse_recording(const Limit& limit, std::uint64_t left_bytes) {
 
 bool memory_limits_allow(std::uint64_t segment_bytes) {
   const Limit limits[] = {
-      {RLIMIT_AS, 0, segment_bytes + kDataBytes + kOtherBytes, "address space is", "-v",
-       " or a smaller --buffer-size"},
-      {RLIMIT_DATA, 5, kDataBytes, "memory for data is", "-d", ""},
+      {RLIMIT_AS, 0, segment_bytes + kDataBytes + kOtherBytes},
+      {RLIMIT_DATA, 5, kDataBytes},
   };
   for (const Limit& limit : limits) {
     rlimit now{};

@@ -22,6 +22,7 @@
 #include "inject/hot/state.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
 #include "inject/hot/worker/worker_wakeup.hpp"
+#include "inject/messages/agent.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/sample/sampler.hpp"
 #include "inject/torch/torch.hpp"
@@ -119,9 +120,7 @@ void report_missed_cuda_calls() {
       g_agent.cuda_started_early_ns.exchange(0, std::memory_order_acq_rel);
   if (from_ns == 0 || g_agent.state != wire::AgentState::kRecording) return;
   char text[120];
-  snprintf(text, sizeof text,
-           "CUDA calls and GPU work of %.0f ms are missing: the program went on before recording "
-           "had begun",
+  snprintf(text, sizeof text, messages::agent::kCudaStartedEarly,
            static_cast<double>(base::mono_ns() - from_ns) / 1e6);
   hot::send_notice(wire::Feature::kCuda, wire::NoticeLevel::kMissing, 0, text);
 }
@@ -305,10 +304,8 @@ NextAction run_session() {
     return next;
   }
   if (g_agent.shut_down.load(std::memory_order_acquire))
-    hot::send_notice(
-        wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0,
-        "The program restricted its system calls (seccomp), which ours would have broken: "
-        "nothing was recorded from then on.");
+    hot::send_notice(wire::Feature::kGeneral, wire::NoticeLevel::kMissing, 0,
+                     messages::agent::kSystemCallsRestricted);
   end_session(bye_of(next));
   return next == NextAction::kWaitArmed && g_agent.detach_after_session ? NextAction::kDetach
                                                                         : next;

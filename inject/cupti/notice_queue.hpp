@@ -4,8 +4,8 @@
 //
 // Context:  queue_notice, queue_fact: worker | boundary, under the component's lock;
 //           send_queued_notices: worker
-// Owns:     room for sixteen sentences
-// Promises: nothing is sent from a boundary; a sentence that finds no room is dropped
+// Owns:     space for sixteen messages
+// Promises: nothing is sent from a boundary; a message that finds no space is dropped
 #pragma once
 
 #include <cstdint>

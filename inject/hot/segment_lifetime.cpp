@@ -26,6 +26,7 @@
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker/sleep.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
+#include "inject/messages/agent.hpp"
 
 namespace gpuprof::hot {
 
@@ -186,11 +187,10 @@ void report_leaked_segments() {
   if (g_leaked_total == g_leaked_reported) return;
   g_leaked_reported = g_leaked_total;
   char text[256];
-  snprintf(text, sizeof text,
-           "%u times at the end of a session a thread stayed inside our code for too long (stopped "
-           "by a debugger?): its part of the address space is freed once the thread has gone on; "
-           "the program is not harmed.",
-           g_leaked_total);
+  if (g_leaked_total == 1)
+    snprintf(text, sizeof text, "%s", messages::agent::kSessionMemoryKept);
+  else
+    snprintf(text, sizeof text, messages::agent::kSessionMemoryKeptOften, g_leaked_total);
   send_notice(wire::Feature::kGeneral, wire::NoticeLevel::kInfo, 0, text);
 }
 

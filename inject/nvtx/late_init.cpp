@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/nvtx.hpp"
 #include "inject/modules/module_list.hpp"
 #include "inject/nvtx/handle_tables.hpp"
 #include "inject/nvtx/handlers.hpp"
@@ -50,16 +51,13 @@ void take_out(NvtxFunctionPointer* slots, TableEntries entries) {
 
 void report_filled(const char* names) {
   char text[512];
-  snprintf(text, sizeof text,
-           "NVTX ranges of %s are recorded from now on: it looked for a tool before gpuprof came. "
-           "Their domains and registered texts from before are not known.",
-           names);
+  snprintf(text, sizeof text, messages::nvtx::kRecordedLate, names);
   hot::send_notice(wire::Feature::kNvtx, wire::NoticeLevel::kInfo, 0, text);
 }
 
 void report_skipped(const char* name, const char* why) {
   char text[512];
-  snprintf(text, sizeof text, "NVTX ranges of %s are not recorded: %s.", name, why);
+  snprintf(text, sizeof text, messages::nvtx::kNotRecorded, name, why);
   hot::send_notice(wire::Feature::kNvtx, wire::NoticeLevel::kMissing, 0, text);
 }
 
@@ -69,7 +67,7 @@ struct Names {
   void add(const char* path) {
     const char* slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
     const char* name = slash != nullptr ? slash + 1 : path;
-    if (name == nullptr || *name == '\0') name = "the program";
+    if (name == nullptr || *name == '\0') name = messages::nvtx::kProgram;
     const std::size_t used = std::strlen(text);
     if (used + 90 > sizeof text) return;
     snprintf(text + used, sizeof text - used, "%s%.80s", used == 0 ? "" : ", ", name);
@@ -136,7 +134,7 @@ void search(const ModuleData& module) {
   if (!odd || known) return;
   Names name;
   name.add(module.path);
-  report_skipped(name.text, "its copy of NVTX is laid out in a way that is not known");
+  report_skipped(name.text, messages::nvtx::kUnknownLayout);
 }
 
 bool anything_waits() {
@@ -195,7 +193,8 @@ void fill_late_tables(std::uint64_t now_ns) {
   if (modules::visit_loaded_modules(fill_in_module, &filling) == modules::VisitResult::kLoaderBusy)
     return;
   if (filling.filled.text[0] != '\0') report_filled(filling.filled.text);
-  if (filling.others.text[0] != '\0') report_skipped(filling.others.text, "another tool has them");
+  if (filling.others.text[0] != '\0')
+    report_skipped(filling.others.text, messages::nvtx::kOtherTool);
 }
 
 void release_late_tables() {

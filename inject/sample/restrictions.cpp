@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/sampling.hpp"
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/threads/threads.hpp"
 
@@ -70,19 +71,16 @@ void report_restrictions(bool filtered, bool traced) {
   };
   if (!g_obstacles.reported_hidden && threads_are_hidden()) {
     g_obstacles.reported_hidden = true;
-    say("the process has no /proc, or one of another process id namespace, in which its threads "
-        "do not have their own numbers: they are not sampled; mount one (`unshare --mount-proc`)");
+    say(messages::sampling::kNoProc);
   }
   g_obstacles.traced_scans = traced ? g_obstacles.traced_scans + 1 : 0;
   if (g_obstacles.traced_scans == kTracedScans && !g_obstacles.reported_traced) {
     g_obstacles.reported_traced = true;
-    say("a debugger or tracer is attached and would stop at every sampling signal; running threads "
-        "are not sampled meanwhile");
+    say(messages::sampling::kTraced);
   }
   if (filtered && !g_obstacles.reported_filtered) {
     g_obstacles.reported_filtered = true;
-    say("the program put threads of its own under a seccomp filter that may end them for what "
-        "sampling needs: from then on they are not sampled while they run");
+    say(messages::sampling::kFilteredThreads);
   }
 }
 
@@ -95,11 +93,8 @@ void reset_restrictions() {
 void report_missing_alt_stacks(bool some) {
   if (!some || g_obstacles.reported_lacking) return;
   g_obstacles.reported_lacking = true;
-  hot::send_notice(
-      wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
-      "code of TensorFlow, JAX or oneDNN must not be interrupted on a thread's own stack: "
-      "running threads are sampled only if they were made, or made others, under gpuprof "
-      "run and after that code was loaded");
+  hot::send_notice(wire::Feature::kNative, wire::NoticeLevel::kMissing, 0,
+                   messages::sampling::kNoAlternateStack);
 }
 
 }  // namespace gpuprof::sample

@@ -18,6 +18,7 @@
 #include "inject/hot/state.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
+#include "inject/messages/sampling.hpp"
 #include "inject/python/frames/frames.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/fault_guard/guard_policy.hpp"
@@ -88,10 +89,8 @@ void publish_rate() {
   stats->effective_rate_mhz.store(std::uint64_t{hz} * 1000, std::memory_order_relaxed);
   if (kind == nullptr || hz >= g_sampler.plan.rate_hz) return;
   char text[200];
-  snprintf(text, sizeof text,
-           "sampler %s gives at most %u samples per second and running thread here, %u were asked "
-           "for",
-           kind->name, hz, g_sampler.plan.rate_hz);
+  snprintf(text, sizeof text, messages::sampling::kLowerRate, kind->name, hz,
+           g_sampler.plan.rate_hz);
   hot::send_notice(Feature::kNative, NoticeLevel::kInfo, 0, text);
 }
 
@@ -141,10 +140,7 @@ void handle_sigqueue_limit() {
   discard_pending_signals();
   hot::send_notice(
       Feature::kNative, ended ? NoticeLevel::kMissing : NoticeLevel::kInfo, 0,
-      ended ? "SIGIO came from the kernel, as where the user's pending signals reach their limit "
-              "(ulimit -i) and perf's samples are lost: none are taken by perf any more"
-            : "the program handles SIGIO, which perf's samples may become: per-thread CPU "
-              "timers are used instead");
+      ended ? messages::sampling::kPerfSamplesLost : messages::sampling::kProgramHandlesSigio);
   begin_triggers();
 }
 
@@ -178,12 +174,8 @@ void update_signal() {
     remove_handler();
   else if (leave)
     retire_handler();
-  switch_signal(claims.handled,
-                leave && !give
-                    ? "the program waits for the signal used for sampling; another signal is "
-                      "used now"
-                    : "the program installed a handler for the signal used for sampling; "
-                      "another signal is used now");
+  switch_signal(claims.handled, leave && !give ? messages::sampling::kSignalAwaited
+                                               : messages::sampling::kSignalHandled);
 }
 
 void turn_of(ThreadEntry& entry, void*) {
@@ -214,8 +206,7 @@ void sample_off_cpu(std::uint64_t now_ns, bool last) {
   }
   if (allowed) return;
   g_sampler.off_cpu_refused = true;
-  hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0,
-                   "process_vm_readv is not allowed here: blocked threads are not sampled");
+  hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, messages::sampling::kNoReadv);
 }
 
 void update_modules(std::uint64_t now_ns) {

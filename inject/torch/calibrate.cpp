@@ -11,6 +11,7 @@
 
 #include "gpuprof/base/bytes.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "inject/messages/torch.hpp"
 
 namespace gpuprof::torch {
 
@@ -54,25 +55,23 @@ std::uint32_t slot_of_magic() {
 const char* look_at_probe() {
   const Functions& call = g_probe.library->call;
   const char* name = call.name(g_probe.object);
-  if (name == nullptr || strcmp(name, kProbeName) != 0) return "it gives a range another name";
+  if (name == nullptr || strcmp(name, kProbeName) != 0) return messages::torch::kProbeName;
   FunctionLayout& at = g_probe.at;
   at.sequence = slot_of_magic();
-  if (at.sequence == 0) return "the sequence number is not where it is looked for";
+  if (at.sequence == 0) return messages::torch::kProbeSequence;
   if (field<std::uint8_t>(kScopeAt) != static_cast<std::uint8_t>(Scope::kUser))
-    return "the scope is not where it is looked for";
-  if (field<std::uint64_t>(kThreadAt) != call.thread_id())
-    return "the thread's number is not where it is looked for";
+    return messages::torch::kProbeScope;
+  if (field<std::uint64_t>(kThreadAt) != call.thread_id()) return messages::torch::kProbeThread;
   // Which alternative the name is kept as: 0 a string, 1 a schema.
-  if (field<std::uint8_t>(at.sequence - 8) != 0) return "its names are kept in another way";
+  if (field<std::uint8_t>(at.sequence - 8) != 0) return messages::torch::kProbeNameKind;
   at.inputs = at.sequence + 8;
   if (field<std::uint64_t>(at.inputs) != 0 || field<std::uint64_t>(at.inputs + 8) != 0)
-    return "the inputs are not where they are looked for";
+    return messages::torch::kProbeInputs;
   const std::uint32_t after = at.inputs + kArrayBytes;
   const auto own_bucket = reinterpret_cast<std::uint64_t>(g_probe.object + after + kOwnBucketAt);
   const bool has_map = field<std::uint64_t>(after) == own_bucket;
   at.forward_thread = after + (has_map ? kMapBytes : 0) + kVectorBytes;
-  if (field<std::uint64_t>(at.forward_thread) != 0)
-    return "the forward thread is not where it is looked for";
+  if (field<std::uint64_t>(at.forward_thread) != 0) return messages::torch::kProbeForwardThread;
   at.thread = kThreadAt;
   at.scope = kScopeAt;
   return nullptr;
@@ -120,7 +119,7 @@ const char* calibrate(Library& library) {
   const Functions& call = library.call;
   if (call.construct == nullptr || call.destroy == nullptr || call.thread_id == nullptr ||
       (call.before_text == nullptr && call.before_variant == nullptr))
-    return "it does not export what a trial needs";
+    return messages::torch::kProbeFunctions;
   g_probe = Probe{};
   g_probe.library = &library;
   RecordFunctionCallback callback{probe_begins, probe_ends};
@@ -129,7 +128,7 @@ const char* calibrate(Library& library) {
   run_range(call);
   library.call_ns = time_ranges(call);
   call.remove(handle);
-  if (!g_probe.seen) return "a trial range was not reported";
+  if (!g_probe.seen) return messages::torch::kProbeNotReported;
   if (g_probe.why == nullptr) library.at = g_probe.at;
   return g_probe.why;
 }

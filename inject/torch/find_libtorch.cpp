@@ -11,6 +11,7 @@
 
 #include "gpuprof/base/loader_counts.hpp"
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/torch.hpp"
 #include "inject/modules/module_list.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/pinned_module.hpp"
@@ -80,10 +81,7 @@ void refuse(const char* version) {
   if (s_reported) return;
   s_reported = true;
   char text[200];
-  snprintf(text, sizeof text,
-           "PyTorch %s does not export what observing its operators needs (2.1 or later does): "
-           "there are none in the trace.",
-           version);
+  snprintf(text, sizeof text, messages::torch::kNoOperators, version);
   hot::send_notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
 }
 

@@ -13,6 +13,7 @@
 #include "inject/hot/clock/tsc_clock.hpp"
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/segment_lifetime.hpp"
+#include "inject/messages/torch.hpp"
 #include "inject/python/frames/fast_frames.hpp"
 #include "inject/python/frames/frames.hpp"
 #include "inject/torch/calibrate.hpp"
@@ -46,10 +47,7 @@ constinit std::atomic<bool> g_observed{false};
 
 void report_missing(const Library& library, const char* why) {
   char text[320];
-  snprintf(text, sizeof text,
-           "PyTorch %s is laid out in a way that is not known (%s): its operators have names and "
-           "times, but no sequence numbers, shapes or links from backward to forward.",
-           library.version, why);
+  snprintf(text, sizeof text, messages::torch::kUnknownLayout, library.version, why);
   hot::send_notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0, text);
 }
 
@@ -68,10 +66,8 @@ bool stacks_wanted() {
 void report_missing_stacks() {
   if (g_observation.reported_no_stacks || !python::fast_frames_disabled()) return;
   g_observation.reported_no_stacks = true;
-  hot::send_notice(
-      wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
-      "this Python keeps its frames in another way than its version does: PyTorch's "
-      "operators have no Python stacks and no modules, and no loop is found as a step.");
+  hot::send_notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
+                   messages::torch::kNoPythonStacks);
 }
 
 // The program ends: what is refused from then on was recorded.

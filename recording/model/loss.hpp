@@ -45,7 +45,7 @@ enum class LossReason : std::uint32_t {
   kThreadNoTrigger = 28,    // threads without a sampling trigger
   kThreadNoRing = 29,       // threads for which no ring was left
   kStepUnnumbered = 30,     // step marks whose kernel name was matched too late to be counted
-  kSampleBusy = 31,         // our code was busy on the thread
+  kSampleBusy = 31,         // gpuprof's code was busy on the thread
   kTimeImplausible = 32,    // a time at which the process did not run
   kCountDamaged = 33,       // a count nobody can have reached: its word was overwritten
   kNameTruncated = 34,      // names sent cut: they are there, but not whole
@@ -57,7 +57,7 @@ enum class LossReason : std::uint32_t {
   kGraphNodeSkipped = 40,  // after so many that later times may be wrong
 };
 
-/// What people read.
+/// What people read, and the key in traces and summaries: analysis/import accepts former ones.
 constexpr std::string_view loss_name(LossReason reason) {
   constexpr std::array<std::string_view, 41> kNames = {
       "unknown",
@@ -65,7 +65,7 @@ constexpr std::string_view loss_name(LossReason reason) {
       "no ring left for the thread",
       "record too long",
       "dropped by CUPTI",
-      "GPU record with bad times",
+      "GPU record with invalid times",
       "GPU record not finished",
       "CUPTI buffer cut short at a record of unknown kind",
       "no CUPTI buffer left",
@@ -81,7 +81,7 @@ constexpr std::string_view loss_name(LossReason reason) {
       "thread resumed while it was being unwound",
       "range end without begin",
       "launch table full",
-      "inner call of another call",
+      "call nested in another call",
       "Python frame walk faulted",
       "code table full",
       "record too short",
@@ -91,16 +91,16 @@ constexpr std::string_view loss_name(LossReason reason) {
       "thread without a sampling trigger",
       "thread without a ring",
       "step mark matched too late",
-      "thread busy in our code",
+      "thread busy in gpuprof's code",
       "time outside the process's life",
       "counter damaged",
       "name cut short",
-      "byte lost in cut CUPTI buffers",
+      "byte lost in truncated CUPTI buffers",
       "table of operator inputs full",
       "operator inputs never defined",
-      "begin of a step lost",
+      "start of a step lost",
       "the process was forking",
-      "graph node left out",
+      "graph node not recorded",
   };
   const auto index = static_cast<std::uint32_t>(reason);
   return index < kNames.size() ? kNames[index] : kNames[0];

@@ -8,6 +8,8 @@
 //           information only are removed first; how many were left out is known
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "gpuprof/base/notices.hpp"
+#include "recording/messages/recording_notices.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::model {
@@ -46,11 +49,11 @@ class NoticeLog {
   /// Notices about missing data, and, where notices were left out, how many.
   std::vector<std::string> missing(std::uint32_t pid) const {
     std::vector<std::string> texts;
-    if (left_out_ != 0)
-      texts.push_back(support::count_with_unit(left_out_, "earlier sentence", "earlier sentences") +
-                      " about process " + std::to_string(pid) + (left_out_ == 1 ? " is" : " are") +
-                      " left out: of all only the last " + std::to_string(kMaxNotices) +
-                      " are kept");
+    if (left_out_ == 1)
+      texts.push_back(fmt::format(messages::recording_notices::kOneDropped, pid, kMaxNotices));
+    if (left_out_ > 1)
+      texts.push_back(fmt::format(messages::recording_notices::kManyDropped,
+                                  support::human_count(left_out_), pid, kMaxNotices));
     for (const Entry& kept : kept_)
       if (kept.level >= kMissing) texts.push_back(kept.text);
     return texts;

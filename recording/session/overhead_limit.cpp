@@ -6,10 +6,13 @@
 // Owns:     nothing
 #include "recording/session/overhead_limit.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <string_view>
 
+#include "recording/messages/recording_options.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::recording {
@@ -24,8 +27,8 @@ support::Result<std::uint64_t> parse_max_overhead(const std::string& text) {
   const char* end = digits.data() + digits.size();
   const auto read = std::from_chars(digits.data(), end, percent, std::chars_format::fixed);
   if (read.ec != std::errc() || read.ptr != end || !(percent >= kMin && percent <= kMax))
-    return support::error("--max-overhead cannot be " + support::in_quotes(text) +
-                          "; it takes a share of a thread's time between 0.1% and 50%, or off");
+    return support::error(
+        fmt::format(messages::recording_options::kWrongOverhead, support::in_quotes(text)));
   return static_cast<std::uint64_t>(std::llround(percent * 10'000));
 }
 

@@ -7,11 +7,14 @@
 // Not here: how options are typed (cli/options/), what they do (daemon/session)
 #include "recording/session/session_options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string_view>
 #include <type_traits>
 
 #include "gpuprof/wire/messages.hpp"
+#include "recording/messages/recording_options.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::recording {
@@ -172,7 +175,7 @@ bool units_agree(const ScheduleOptions& schedule) {
 
 support::Result<SessionOptions> checked(SessionOptions options) {
   const auto bad = [](const std::string& key, const std::string& value) {
-    return support::error("The session's option " + key + " cannot be \"" + value + "\".");
+    return support::error(fmt::format(messages::recording_options::kWrongValue, key, value));
   };
   if (!one_of(options.sampler, {"auto", "perf", "cpu-timer", "tgkill", "wall-test-only", "off"}))
     return bad("sampler", options.sampler);
@@ -184,7 +187,7 @@ support::Result<SessionOptions> checked(SessionOptions options) {
   // The command line stops at 1000; tests go further, the library itself at 20,000.
   if (options.rate_hz > 20'000) return bad("rate_hz", std::to_string(options.rate_hz));
   if (!units_agree(options.schedule))
-    return support::error("The schedule mixes steps and time; give all its parts in one unit.");
+    return support::error(messages::recording_options::kMixedUnits);
   return options;
 }
 
@@ -209,10 +212,10 @@ support::Result<SessionOptions> from_text(const std::string& text) {
     const std::size_t equals = line.find('=');
     const std::string key = line.substr(0, equals);
     if (equals == std::string::npos)
-      return support::error("The session's options hold a line without '=': \"" + key + "\".");
+      return support::error(fmt::format(messages::recording_options::kLineWithoutEquals, key));
     std::string value;
     if (!unescape(line.substr(equals + 1), &value))
-      return support::error("The session's option " + key + " is badly escaped.");
+      return support::error(fmt::format(messages::recording_options::kWrongEscape, key));
     bool known = false, good = false;
     for_each_field(options, [&](const char* name, auto& field) {
       if (key != name) return;
@@ -220,9 +223,9 @@ support::Result<SessionOptions> from_text(const std::string& text) {
       good = from_value(value, &field);
     });
     if (!known)
-      return support::error("The session's option " + key + " is unknown to this version.");
+      return support::error(fmt::format(messages::recording_options::kUnknownOption, key));
     if (!good)
-      return support::error("The session's option " + key + " cannot be \"" + value + "\".");
+      return support::error(fmt::format(messages::recording_options::kWrongValue, key, value));
   }
   return checked(std::move(options));
 }

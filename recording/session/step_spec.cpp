@@ -5,6 +5,7 @@
 // Context:  cli | daemon
 #include "recording/session/step_spec.hpp"
 
+#include <fmt/format.h>
 #include <regex.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "recording/messages/recording_options.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::recording {
@@ -32,9 +34,7 @@ support::Result<StepSpec> loop_at(const std::string& text, std::string_view plac
       return spec;
     }
   }
-  return error("--step " + in_quotes(text) +
-               " names no line; write loop:FILE:LINE with the line the loop begins on, as in "
-               "loop:train.py:37");
+  return error(fmt::format(messages::recording_options::kStepWithoutLine, in_quotes(text)));
 }
 
 /// How many copies of a part the bounds in braces ask for, multiplied: they may be nested.
@@ -59,9 +59,7 @@ support::Result<StepSpec> checked_regex(StepSpec spec) {
   // The C library makes the copies, also in the program: with (x{1,255}){1,255} gigabytes of them.
   constexpr std::uint64_t kMaxCharacters = 4096;
   if (copies_in(spec.text) * spec.text.size() > kMaxCharacters)
-    return error(
-        "--step kernel: " + in_quotes(spec.text) +
-        " repeats too much for the memory of the program; write * or + for bounds in braces");
+    return error(fmt::format(messages::recording_options::kStepTooLarge, in_quotes(spec.text)));
   regex_t compiled;
   const int failure = regcomp(&compiled, spec.text.c_str(), REG_EXTENDED | REG_NOSUB);
   if (failure == 0) {
@@ -70,17 +68,17 @@ support::Result<StepSpec> checked_regex(StepSpec spec) {
   }
   std::array<char, 128> why{};
   regerror(failure, &compiled, why.data(), why.size());
-  return error("--step kernel: " + in_quotes(spec.text) +
-               " is not an extended regular expression: " + why.data() +
-               "; put a backslash before a character that is meant as itself");
+  return error(
+      fmt::format(messages::recording_options::kStepNotRegex, in_quotes(spec.text), why.data()));
 }
 
 support::Result<StepSpec> named(const std::string& text, std::string_view prefix, Source source) {
   StepSpec spec{source, text.substr(prefix.size()), 0};
   if (spec.text.empty())
-    return error("--step " + in_quotes(text) + " needs a " +
-                 (source == Source::kNvtx ? "range's name" : "regular expression") +
-                 " after the colon");
+    return error(
+        source == Source::kNvtx
+            ? fmt::format(messages::recording_options::kStepWithoutRange, in_quotes(text))
+            : fmt::format(messages::recording_options::kStepWithoutRegex, in_quotes(text)));
   return source == Source::kKernel ? checked_regex(spec) : spec;
 }
 
@@ -101,7 +99,8 @@ support::Result<StepSpec> parse_step(const std::string& text) {
   if (view.substr(0, 5) == "loop:") return loop_at(text, view.substr(5));
   if (view.substr(0, 5) == "nvtx:") return named(text, "nvtx:", Source::kNvtx);
   if (view.substr(0, 7) == "kernel:") return named(text, "kernel:", Source::kKernel);
-  return error("--step cannot be " + in_quotes(text) + "; it takes " + kStepSyntax);
+  return error(
+      fmt::format(messages::recording_options::kUnknownStep, kStepSyntax, in_quotes(text)));
 }
 
 }  // namespace gpuprof::recording

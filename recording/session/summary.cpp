@@ -6,12 +6,14 @@
 // Owns:     nothing
 #include "recording/session/summary.hpp"
 
+#include <fmt/format.h>
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
 #include <type_traits>
 
+#include "recording/messages/recording_options.hpp"
 #include "support/text/json.hpp"
 
 namespace gpuprof::recording {
@@ -165,10 +167,12 @@ std::string to_json(const Summary& summary) {
 
 support::Result<Summary> from_json(const std::string& text) {
   auto document = support::parse_json(text);
-  if (!document) return support::error("The summary is " + document.error().message + ".");
+  if (!document)
+    return support::error(
+        fmt::format(messages::recording_options::kSummaryUnreadable, document.error().message));
   Summary summary;
   if (!read(document.value(), &summary))
-    return support::error("The summary holds a field of an unexpected type.");
+    return support::error(messages::recording_options::kSummaryField);
   return summary;
 }
 

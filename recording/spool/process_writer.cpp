@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "gpuprof/base/unique_fd.hpp"
+#include "recording/messages/spool.hpp"
 #include "recording/model/ignoring_sink.hpp"
 #include "recording/spool/block.hpp"
 #include "recording/spool/event_coding.hpp"
@@ -161,12 +162,8 @@ class Core {
 
   bool fail(int why) {
     failed_with_ = why;
-    failure_ = fmt::format(
-        "the spool could not be written ({}); what was written before is kept, later events are "
-        "lost; {}",
-        std::strerror(why),
-        why == EFBIG ? "raise the limit on file sizes (ulimit -f)"
-                     : "make room there, or write elsewhere with -o");
+    failure_ = why == EFBIG ? fmt::format(messages::spool::kFileSizeLimit, std::strerror(why))
+                            : fmt::format(messages::spool::kCannotWriteSpool, std::strerror(why));
     // A half block would only cost the reader a remark, yet the file should be whole.
     [[maybe_unused]] const int ignored = ::ftruncate(fd_.get(), static_cast<off_t>(written_));
     return false;
@@ -237,12 +234,12 @@ support::Result<std::unique_ptr<ProcessWriter>> ProcessWriter::create(const std:
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd)
     return support::error(
-        fmt::format("cannot create the spool file {}: {}", path, std::strerror(errno)));
+        fmt::format(messages::spool::kCannotCreateSpoolFile, path, std::strerror(errno)));
   std::unique_ptr<ProcessWriter> writer = std::make_unique<Writer>(std::move(fd));
   if (writer->ok()) return writer;
   const int failure = writer->failed_with();
   ::unlink(path.c_str());  // the process may ask again
-  return support::error(fmt::format("cannot begin the spool file {}: {}{}", path,
+  return support::error(fmt::format(messages::spool::kCannotBeginSpoolFile, path,
                                     std::strerror(failure), support::write_error_hint(failure)));
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "gpuprof/base/unique_fd.hpp"
+#include "recording/messages/spool.hpp"
 #include "recording/spool/block.hpp"
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/spool.hpp"
@@ -126,9 +127,10 @@ support::Result<OpenSpool> open_spool(const std::string& path) {
   struct stat info {};
   if (!spool.fd || ::fstat(spool.fd.get(), &info) != 0)
     return support::error(
-        fmt::format("cannot read the spool file {}: {}", path, std::strerror(errno)));
+        fmt::format(messages::spool::kCannotReadSpoolFile, path, std::strerror(errno)));
   // Not blocking above and looked at here: a pipe of that name would never answer.
-  if (!S_ISREG(info.st_mode)) return support::error(fmt::format("{} is not a regular file", path));
+  if (!S_ISREG(info.st_mode))
+    return support::error(fmt::format(messages::spool::kNotARegularFile, path));
   spool.bytes = static_cast<std::uint64_t>(info.st_size);
   FileHeader header{};
   if (spool.bytes < sizeof header || !read_at(spool.fd.get(), 0, &header, sizeof header)) {
@@ -136,12 +138,10 @@ support::Result<OpenSpool> open_spool(const std::string& path) {
     return spool;
   }
   if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0)
-    return support::error(fmt::format("{} is not a spool file of gpuprof", path));
+    return support::error(fmt::format(messages::spool::kNotASpoolFile, path));
   if (header.version != kSpoolVersion || header.header_bytes != sizeof header)
-    return support::error(fmt::format(
-        "{} has spool version {}, this gpuprof reads version {}: export it with the gpuprof that "
-        "recorded it",
-        path, header.version, kSpoolVersion));
+    return support::error(
+        fmt::format(messages::spool::kOtherVersion, path, header.version, kSpoolVersion));
   return spool;
 }
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "gpuprof/base/unique_fd.hpp"
+#include "recording/messages/spool.hpp"
 #include "recording/spool/session_log_keys.hpp"
 #include "recording/spool/spool.hpp"
 #include "support/process/write_error_signals.hpp"
@@ -108,9 +109,8 @@ class Log final : public SessionLog {
   void ended(const std::string& how) override { append(Line(lines::kEnded).add("how", how)); }
   std::string failure() const override {
     if (unwritten_.empty()) return "";
-    return fmt::format(
-        "{}/{} could not be written to its end ({}{}): what it lacks is not exported", folder_,
-        lines::kFileName, std::strerror(failed_with_), support::write_error_hint(failed_with_));
+    return fmt::format(messages::spool::kCannotCompleteLog, folder_, lines::kFileName,
+                       std::strerror(failed_with_), support::write_error_hint(failed_with_));
   }
 
  private:
@@ -150,7 +150,8 @@ support::Result<std::unique_ptr<SessionLog>> SessionLog::create(
     const std::string& folder, const recording::SessionOptions& options, const std::string& host) {
   const std::string path = folder + "/" + lines::kFileName;
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
-  if (!fd) return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
+  if (!fd)
+    return support::error(fmt::format(messages::spool::kCannotCreate, path, std::strerror(errno)));
   auto log = std::make_unique<Log>(std::move(fd), folder);
   log->begin(options, host);
   return std::unique_ptr<SessionLog>(std::move(log));

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <map>
 
+#include "recording/messages/spool.hpp"
 #include "recording/spool/event_coding.hpp"
 #include "recording/spool/session_log_keys.hpp"
 #include "recording/spool/spool.hpp"
@@ -86,10 +87,8 @@ bool parse_line(const std::string& line, FlatObject& out) {
 
 support::Result<void> begin_session(const FlatObject& line, SessionView& view) {
   if (line.number("version") != lines::kVersion)
-    return support::error(fmt::format(
-        "{} has spool version {}, this gpuprof reads version {}: export it with the gpuprof that "
-        "recorded it",
-        view.folder, line.number("version"), lines::kVersion));
+    return support::error(fmt::format(messages::spool::kOtherVersion, view.folder,
+                                      line.number("version"), lines::kVersion));
   view.host = line.text("host");
   auto options = recording::from_text(line.text("options"));
   if (!options) return options.error();
@@ -139,27 +138,25 @@ support::Error missing_log_error(const std::string& folder) {
     if (starts_with(entry.path().filename().string(), ".gpuprof-spool-")) inside = entry.path();
   }
   if (failed)
-    return support::error(fmt::format("cannot read the folder {}: {}; run this as its owner",
-                                      folder, failed.message()));
+    return support::error(
+        fmt::format(messages::spool::kMayNotReadFolder, folder, failed.message()));
   if (spools != 0)
-    return support::error(fmt::format(
-        "{} cannot be exported: its {} is gone, without which its {} cannot be read", folder,
-        lines::kFileName, support::count_with_unit(spools, "spool file", "spool files")));
+    return support::error(
+        fmt::format(messages::spool::kLogIsGone, folder, lines::kFileName,
+                    support::count_with_unit(spools, "spool file", "spool files")));
   return support::error(
-      fmt::format("{} is not a spool folder: it has no {}{}", folder, lines::kFileName,
-                  inside.empty() ? std::string() : fmt::format("; did you mean {}?", inside)));
+      inside.empty()
+          ? fmt::format(messages::spool::kNotASpoolFolder, folder, lines::kFileName)
+          : fmt::format(messages::spool::kSpoolFolderInside, folder, lines::kFileName, inside));
 }
 
 support::Error cannot_open(const std::string& folder, const std::string& path, int failure) {
   if (failure == ENOENT && support::is_folder(folder)) return missing_log_error(folder);
-  if (failure == ENOENT) return support::error(fmt::format("there is no folder {}", folder));
-  if (failure == ENOTDIR)
-    return support::error(
-        fmt::format("{} is a file; name the folder it lies in, .gpuprof-spool-...", folder));
+  if (failure == ENOENT) return support::error(fmt::format(messages::spool::kNoFolder, folder));
+  if (failure == ENOTDIR) return support::error(fmt::format(messages::spool::kIsAFile, folder));
   if (failure == EACCES || failure == EPERM)
-    return support::error(
-        fmt::format("cannot read {}: {}; run this as its owner", path, std::strerror(failure)));
-  return support::error(fmt::format("cannot read {}: {}", path, std::strerror(failure)));
+    return support::error(fmt::format(messages::spool::kMayNotRead, path, std::strerror(failure)));
+  return support::error(fmt::format(messages::spool::kCannotRead, path, std::strerror(failure)));
 }
 
 }  // namespace
@@ -181,28 +178,22 @@ support::Result<SessionView> open_session(const std::string& folder) {
     FlatObject line;
     if (!parse_line(text, line)) {
       if (!whole) break;
-      if (!begun)
-        return support::error(fmt::format(
-            "{} is damaged at line {}: it is not what gpuprof wrote there", path, number));
+      if (!begun) return support::error(fmt::format(messages::spool::kLogIsDamaged, path, number));
       if (damaged++ == 0) first_damaged = number;
       continue;
     }
     if (!begun && line.text(lines::kKind) != lines::kSession)
-      return support::error(
-          fmt::format("{} does not begin as gpuprof writes it; is it of another program?", path));
+      return support::error(fmt::format(messages::spool::kLogIsForeign, path));
     begun = true;
     GPUPROF_CHECK(apply(line, view));
   }
   if (!begun)
-    return support::error(
-        fmt::format("{} {}, so nothing can be exported from it", path,
-                    number == 0 ? "is empty" : "ends before its first line does"));
-  if (damaged != 0)
-    view.damage = fmt::format(
-        "{} of {} {} damaged and left out, line {} {}: a process, a window or a sentence may be "
-        "missing",
-        support::count_with_unit(damaged, "line", "lines"), path, damaged == 1 ? "is" : "are",
-        first_damaged, damaged == 1 ? "it is" : "is the first");
+    return support::error(number == 0 ? fmt::format(messages::spool::kLogIsEmpty, path)
+                                      : fmt::format(messages::spool::kLogEndsAtOnce, path));
+  if (damaged == 1) view.damage = fmt::format(messages::spool::kDamagedLine, path, first_damaged);
+  if (damaged > 1)
+    view.damage = fmt::format(messages::spool::kDamagedLines, support::human_count(damaged), path,
+                              first_damaged);
   return view;
 }
 

@@ -18,7 +18,7 @@ import time
 PATIENCE_S = 300
 
 
-def ask(routes, route, **query):
+def get(routes, route, **query):
     answer = routes[route].get(route, query_string=query)
     if answer.status_code != 200:
         raise RuntimeError(f"{route} answers {answer.status_code}")
@@ -32,7 +32,7 @@ def wait_for_runs(routes):
     """The plugin scans in the background; right after its start it lists nothing and is idle."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        state = ask(routes, "/runs")
+        state = get(routes, "/runs")
         if state["runs"] and not state["loading"]:
             return state["runs"]
         time.sleep(0.2)
@@ -40,7 +40,7 @@ def wait_for_runs(routes):
 
 
 def show_kernels(routes, key):
-    table = ask(routes, "/kernel/table", group_by="Kernel", **key)["data"]
+    table = get(routes, "/kernel/table", group_by="Kernel", **key)["data"]
     names = [column["name"] if isinstance(column, dict) else column for column in table["columns"]]
     rows = [dict(zip(names, row)) for row in table["rows"]]
     calls = sum(row["Calls"] for row in rows)
@@ -51,7 +51,7 @@ def show_kernels(routes, key):
 
 
 def show_trace(routes, key):
-    events = ask(routes, "/trace", **key)["traceEvents"]
+    events = get(routes, "/trace", **key)["traceEvents"]
     on_gpu = sum(event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") for event in events)
     print(f"    {len(events)} events, {on_gpu} of them on a GPU")
 
@@ -69,20 +69,20 @@ def show(folder):
     routes = {name: Client(app) for name, app in plugin.get_plugin_apps().items()}
     listed = 0
     for run in wait_for_runs(routes):
-        for view in ask(routes, "/views", run=run):
+        for view in get(routes, "/views", run=run):
             view = view if isinstance(view, str) else view["name"]
-            workers = ask(routes, "/workers", run=run, view=view)
+            workers = get(routes, "/workers", run=run, view=view)
             print(f"  view {view}: {', '.join(workers)}")
             details = {"Kernel": show_kernels, "Trace": show_trace}.get(view)
             for worker in workers if details else []:
-                for span in ask(routes, "/spans", run=run, worker=worker) or [""]:
+                for span in get(routes, "/spans", run=run, worker=worker) or [""]:
                     details(routes, {"run": run, "worker": worker, "span": span})
             if view == "Overview":
                 for worker in workers:
-                    spans = ask(routes, "/spans", run=run, worker=worker) or [""]
+                    spans = get(routes, "/spans", run=run, worker=worker) or [""]
                     listed += len(spans)
                     for span in spans:
-                        page = ask(routes, "/overview", run=run, worker=worker, span=span)
+                        page = get(routes, "/overview", run=run, worker=worker, span=span)
                         steps = len(page.get("steps", {}).get("rows", []))
                         print(f"    {worker} span {span or '1'}: {steps} steps shown")
     print(f"  {listed} of {len(files)} files loaded")

@@ -37,18 +37,18 @@ def cases(path):
     return found
 
 
-def told(test):
-    """What a failed test said of it: the lines that name a failure and what follows each, and its last."""
-    said = [line.rstrip() for line in (test.findtext("system-out") or "").splitlines() if line.strip()]
-    found = {i + k for i, line in enumerate(said) if re.search(FAILURE, line) for k in range(4)}
+def output_lines(test):
+    """What a failed test printed about it: the lines that name a failure and what follows each, and its last."""
+    output = [line.rstrip() for line in (test.findtext("system-out") or "").splitlines() if line.strip()]
+    found = {i + k for i, line in enumerate(output) if re.search(FAILURE, line) for k in range(4)}
     # The last lines too: a Python program names its error there.
-    last = range(max(0, len(said) - LAST_LINES), len(said))
+    last = range(max(0, len(output) - LAST_LINES), len(output))
     first = [i for i in sorted(found) if i < last.start][:MOST_LINES - len(last)]
-    return [said[i][:MOST_COLUMNS] for i in [*first, *last]]
+    return [output[i][:MOST_COLUMNS] for i in [*first, *last]]
 
 
 def group(junit, failures):
-    """(rows, seconds) of one ctest run: rows are (test, state). `failures`: {test: what it said}."""
+    """(rows, seconds) of one ctest run: rows are (test, state). `failures`: {test: what it printed}."""
     rows, seconds = [], 0.0
     for test in xml.parse(junit).iter("testcase"):
         name = test.get("name")
@@ -60,7 +60,7 @@ def group(junit, failures):
                 "unable to find executable" in (skipped.get("message") or "").lower():
             state = "failed"
         if state == "failed":
-            failures[name] = told(test)
+            failures[name] = output_lines(test)
         inner = cases(junit.with_suffix(".cases") / f"{name}.xml")
         if state == "skipped" or not inner:
             rows.append((name, state))

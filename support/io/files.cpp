@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/messages/io.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
@@ -22,7 +24,7 @@ namespace {
 
 Result<std::string> check_program(const std::string& path) {
   if (is_folder(path)) {
-    return error(fmt::format("cannot run {}: it is a folder", in_quotes(path)), 126);
+    return error(fmt::format(messages::process::kRunsFolder, in_quotes(path)), 126);
   }
   // access() answers for the real user, exec for the effective one.
   if (faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) != 0) return exec_error(path, errno);
@@ -38,7 +40,7 @@ std::string executable_path() {
 }
 
 Result<std::string> find_program(const std::string& word, const std::string& path_variable) {
-  if (word.empty()) return error("cannot run '': the program's name is empty", 127);
+  if (word.empty()) return error(messages::process::kRunsEmptyName, 127);
   if (word.find('/') != std::string::npos) return check_program(word);
   std::string not_executable;
   for (const std::string& folder : split(path_variable, ':')) {
@@ -48,8 +50,7 @@ Result<std::string> find_program(const std::string& word, const std::string& pat
     if (not_executable.empty()) not_executable = path;
   }
   if (!not_executable.empty()) return exec_error(not_executable, EACCES);
-  return error(fmt::format("cannot run {}: no program of that name is in PATH", in_quotes(word)),
-               127);
+  return error(fmt::format(messages::process::kNotInPath, in_quotes(word)), 127);
 }
 
 Result<std::vector<std::string>> create_folders(const std::string& path) {
@@ -63,10 +64,9 @@ Result<std::vector<std::string>> create_folders(const std::string& path) {
     }
     const int failure = errno;
     if (is_folder(part)) continue;
-    const char* why = failure == EEXIST ? "a file of that name is in the way" : strerror(failure);
+    const char* why = failure == EEXIST ? messages::io::kFileHasThatName : strerror(failure);
     remove_if_empty(made);
-    return error(fmt::format("cannot make the output folder {}: {}; choose another with -o",
-                             in_quotes(part), why));
+    return error(fmt::format(messages::io::kCannotCreateOutputFolder, in_quotes(part), why));
   }
   return made;
 }
@@ -79,8 +79,8 @@ Result<void> check_writable(const std::string& folder) {
   const std::string probe = fmt::format("{}/.gpuprof-probe-{}", folder, getpid());
   const base::UniqueFd fd(open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) {
-    return error(fmt::format("cannot write in the output folder {}: {}; choose another with -o",
-                             in_quotes(folder), strerror(errno)));
+    return error(
+        fmt::format(messages::io::kCannotWriteOutputFolder, in_quotes(folder), strerror(errno)));
   }
   unlink(probe.c_str());
   return {};
@@ -122,16 +122,14 @@ Result<void> check_replaceable(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return {};
-    return error(fmt::format(
-        "{} is a link that leads nowhere, which is never replaced; name a file", in_quotes(path)));
+    return error(fmt::format(messages::io::kDanglingLink, in_quotes(path)));
   }
   if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return {};
-  const char* const what = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ? "a device"
-                           : S_ISFIFO(info.st_mode)                       ? "a pipe"
-                           : S_ISSOCK(info.st_mode)                       ? "a socket"
-                                                                          : "no file";
-  return error(
-      fmt::format("{} is {}, which is never replaced; name a file", in_quotes(path), what));
+  const char* const what = S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ? messages::io::kDevice
+                           : S_ISFIFO(info.st_mode)                       ? messages::io::kPipe
+                           : S_ISSOCK(info.st_mode)                       ? messages::io::kSocket
+                                                    : messages::io::kNotRegularFile;
+  return error(fmt::format(messages::io::kNotReplaceable, in_quotes(path), what));
 }
 
 bool file_exists(const std::string& path) {

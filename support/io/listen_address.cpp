@@ -15,12 +15,12 @@
 #include <memory>
 #include <optional>
 
+#include "support/messages/io.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::support {
 namespace {
 
-constexpr char kForms[] = "HOST:PORT, [IPv6]:PORT or PORT";
 constexpr int kBacklog = 64;
 
 struct Parts {
@@ -62,13 +62,13 @@ std::string shown(const ListenAddress& address) {
 std::string why_not(int failure) {
   switch (failure) {
     case EADDRINUSE:
-      return "another program listens there already; choose another port";
+      return messages::io::kPortInUse;
     case EACCES:
-      return "this port may be opened by root only; choose one above 1023";
+      return messages::io::kPortOfRoot;
     case EADDRNOTAVAIL:
-      return "this machine has no such address; `ip address` lists those it has";
+      return messages::io::kNotOurAddress;
     case EAFNOSUPPORT:
-      return "this machine has no IPv6; give an address of IPv4";
+      return messages::io::kNoIpv6;
     default:
       return strerror(failure);
   }
@@ -80,10 +80,10 @@ Result<ListenAddress> parse_listen_address(const std::string& option, const std:
   const auto parts = split_parts(word);
   const auto port = parts ? parse_unsigned(parts->port) : error("");
   if (!parts || (!parts->six && parts->port.empty()))
-    return error(fmt::format("{} cannot be {}; it takes {}", option, in_quotes(word), kForms));
+    return error(fmt::format(messages::io::kExpectedAddress, option, in_quotes(word)));
   if (!port || port.value() == 0 || port.value() > 65'535)
-    return error(fmt::format("{} {}: {} is no port; a port is a number from 1 to 65535", option,
-                             in_quotes(word), in_quotes(parts->port)));
+    return error(
+        fmt::format(messages::io::kNotAPort, option, in_quotes(word), in_quotes(parts->port)));
   addrinfo wanted{};
   wanted.ai_family = parts->six ? AF_INET6 : AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
@@ -93,8 +93,8 @@ Result<ListenAddress> parse_listen_address(const std::string& option, const std:
   addrinfo* list = nullptr;
   const int failure = getaddrinfo(host.c_str(), parts->port.c_str(), &wanted, &list);
   if (failure != 0)
-    return error(fmt::format("{} {}: {} is no address: {}; it takes {}", option, in_quotes(word),
-                             in_quotes(parts->host), gai_strerror(failure), kForms));
+    return error(fmt::format(messages::io::kCannotResolve, option, in_quotes(word),
+                             in_quotes(parts->host), gai_strerror(failure)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, freeaddrinfo);
   ListenAddress address;
   address.bytes = list->ai_addrlen;
@@ -106,8 +106,7 @@ Result<ListenAddress> parse_listen_address(const std::string& option, const std:
 
 Result<base::UniqueFd> listen_at(const std::string& option, const ListenAddress& address) {
   const auto failed = [&](int failure) {
-    return error(
-        fmt::format("{} {}: cannot listen there: {}", option, address.text, why_not(failure)));
+    return error(fmt::format(messages::io::kCannotListen, option, address.text, why_not(failure)));
   };
   base::UniqueFd socket(
       ::socket(address.socket_address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -12,6 +12,7 @@
 
 #include <utility>
 
+#include "support/messages/io.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::support {
@@ -37,7 +38,7 @@ Result<void> log_to_file(const std::string& program, const std::string& path) {
     install(program, std::make_shared<spdlog::sinks::basic_file_sink_mt>(path),
             "%Y-%m-%dT%H:%M:%S.%f %n[%l] %v");
   } catch (const spdlog::spdlog_ex& failure) {
-    return error(fmt::format("cannot write the log file {}: {}", in_quotes(path), failure.what()));
+    return error(fmt::format(messages::io::kCannotWriteLog, in_quotes(path), failure.what()));
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
+#include "support/messages/io.hpp"
 
 namespace gpuprof::support {
 namespace {
@@ -45,7 +46,7 @@ void ProgressLine::update(const std::string& text) {
   if (!terminal_) {
     if (fd_ < 0 || logged_ || now - start_ns_ < kLongNs) return;
     logged_ = true;
-    write_all(fd_, "gpuprof: still " + text + "\n");
+    write_all(fd_, fmt::format(messages::io::kStillWorking, text));
     return;
   }
   if (now - start_ns_ < silent_ns_ || now - last_ns_ < kBetweenLinesNs) return;
@@ -68,7 +69,7 @@ void ProgressLine::update(const std::string& text, std::uint64_t done, std::uint
   // Not rounded up: 100 % is the whole.
   const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
   const auto percent = static_cast<int>(share * 100);
-  if (!terminal_) return update(fmt::format("{}, {} % done", text, percent));
+  if (!terminal_) return update(fmt::format(messages::io::kPercentDone, text, percent));
   const auto full = static_cast<std::size_t>(share * kBarWidth);
   update(fmt::format("{} {:3} % [{}{}]", text, percent, std::string(full, '#'),
                      std::string(kBarWidth - full, '.')));

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "support/io/files.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/program_probe.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
@@ -30,10 +31,8 @@ std::string library_lost_message(const std::string& recorded_exe, const std::str
   const bool dropped = preloads.find(kLibrary) == std::string::npos;
   if (!dropped && not_preloadable.empty()) return "";
   const std::string why =
-      not_preloadable.empty()
-          ? "its environment was cleared of LD_PRELOAD (as env -i, sudo and some launchers do)"
-          : not_preloadable;
-  return fmt::format("{} went on as {}, which is not recorded: {}", in_quotes(recorded_exe),
+      not_preloadable.empty() ? messages::process::kPreloadRemoved : not_preloadable;
+  return fmt::format(messages::process::kContinuedUnrecorded, in_quotes(recorded_exe),
                      in_quotes(exe), why);
 }
 

@@ -7,10 +7,12 @@
 // Promises: what the work had is given back when the sentence is made
 #pragma once
 
+#include <fmt/format.h>
+
 #include <new>
-#include <string>
 #include <utility>
 
+#include "support/messages/process.hpp"
 #include "support/result.hpp"
 
 namespace gpuprof::support {
@@ -21,8 +23,7 @@ auto catch_out_of_memory(const char* what, Work&& work) -> decltype(work()) {
   try {
     return std::forward<Work>(work)();
   } catch (const std::bad_alloc&) {
-    return error(std::string("there was not enough memory to ") + what +
-                 "; raise the limit (`ulimit -d`, `ulimit -v`) or free some");
+    return error(fmt::format(messages::process::kOutOfMemory, what));
   }
 }
 

@@ -23,6 +23,7 @@
 
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
+#include "support/messages/process.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::support {
@@ -232,18 +233,17 @@ ProgramInfo probe_program(const std::string& path, const std::string& path_varia
 std::string preload_obstacle(const ProgramInfo& facts) {
   switch (facts.kind) {
     case ProgramKind::kStatic:
-      return "it is statically linked, so nothing can be loaded into it";
+      return messages::process::kStaticallyLinked;
     case ProgramKind::k32Bit:
-      return "it is a 32-bit program";
+      return messages::process::k32Bit;
     case ProgramKind::kForeignArchitecture:
-      return "it is built for another kind of processor";
+      return messages::process::kOtherArchitecture;
     case ProgramKind::kSanitizer:
-      return fmt::format("it is built with a sanitizer ({}), which must be the first library",
-                         facts.detail);
+      return fmt::format(messages::process::kSanitizer, facts.detail);
     case ProgramKind::kSecureExecution:
-      return fmt::format("the loader ignores LD_PRELOAD for it ({})", facts.detail);
+      return fmt::format(messages::process::kSecureExecution, facts.detail);
     case ProgramKind::kForeignLibc:
-      return fmt::format("its loader {} is not glibc's", facts.detail);
+      return fmt::format(messages::process::kOtherLibc, facts.detail);
     case ProgramKind::kDynamic:
     case ProgramKind::kUnknown:
       break;

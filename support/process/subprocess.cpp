@@ -19,6 +19,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/write_error_signals.hpp"
 #include "support/text/text.hpp"
 
@@ -36,7 +37,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return error(fmt::format("cannot make a pipe: {}", strerror(errno)));
+    return error(fmt::format(messages::process::kCannotCreatePipe, strerror(errno)));
   }
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
@@ -125,28 +126,23 @@ Error exec_error(const std::string& path, int failure) {
   switch (failure) {
     case ENOENT:
       if (access(path.c_str(), F_OK) == 0) {
-        return error(fmt::format("cannot run {}: the interpreter or loader it names is not there",
-                                 in_quotes(path)),
-                     126);
+        return error(fmt::format(messages::process::kNoInterpreter, in_quotes(path)), 126);
       }
-      return error(fmt::format("cannot run {}: no such file", in_quotes(path)), 127);
+      return error(fmt::format(messages::process::kNoSuchProgram, in_quotes(path)), 127);
     case ENOTDIR:
-      return error(
-          fmt::format("cannot run {}: a part of the path is not a folder", in_quotes(path)), 127);
+      return error(fmt::format(messages::process::kPathThroughFile, in_quotes(path)), 127);
     case EACCES:
-      return error(fmt::format("cannot run {}: permission denied (is it executable, and its folder "
-                               "not mounted noexec?)",
-                               in_quotes(path)),
-                   126);
+      return error(fmt::format(messages::process::kNotExecutable, in_quotes(path)), 126);
     default:
-      return error(fmt::format("cannot run {}: {}", in_quotes(path), strerror(failure)), 126);
+      return error(fmt::format(messages::process::kCannotRun, in_quotes(path), strerror(failure)),
+                   126);
   }
 }
 
 Result<pid_t> launch_process(LaunchOptions launch) {
   GPUPROF_TRY(report, make_pipe());
   const pid_t pid = fork();
-  if (pid < 0) return error(fmt::format("cannot start a process: {}", strerror(errno)));
+  if (pid < 0) return error(fmt::format(messages::process::kCannotStartProcess, strerror(errno)));
   if (pid == 0) run_child(launch, report.write_end.get());
   report.write_end.reset();
   if (launch.post_fork) launch.post_fork(pid);
@@ -173,7 +169,7 @@ Result<CapturedOutput> run_captured(const std::vector<std::string>& arguments,
                                     std::uint64_t timeout_ns) {
   GPUPROF_TRY(out, make_pipe());
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return error(fmt::format("cannot open /dev/null: {}", strerror(errno)));
+  if (!null) return error(fmt::format(messages::process::kCannotOpenNull, strerror(errno)));
   LaunchOptions launch;
   launch.path = arguments.front();
   launch.arguments = arguments;
@@ -188,7 +184,7 @@ Result<CapturedOutput> run_in_fork(const std::function<void(int out)>& work,
                                    std::uint64_t timeout_ns) {
   GPUPROF_TRY(out, make_pipe());
   const pid_t pid = fork();
-  if (pid < 0) return error(fmt::format("cannot start a process: {}", strerror(errno)));
+  if (pid < 0) return error(fmt::format(messages::process::kCannotStartProcess, strerror(errno)));
   if (pid == 0) {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3; ++fd) dup2(null, fd);

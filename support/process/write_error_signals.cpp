@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "support/messages/process.hpp"
+
 namespace gpuprof::support {
 namespace {
 
@@ -36,13 +38,11 @@ void restore_write_error_signals() {
 const char* write_error_hint(int failure) {
   switch (failure) {
     case ENOSPC:
-      return "; free some space";
+      return messages::process::kFreeSpace;
     case EDQUOT:
-      return "; free some space, or have the quota raised";
+      return messages::process::kFreeSpaceOrQuota;
     case EFBIG:
-      return " (the limit on file sizes, ulimit -f); raise it, or record less at once with "
-             "--active "
-             "or --span-size";
+      return messages::process::kRaiseFileSizeLimit;
     default:
       return "";
   }

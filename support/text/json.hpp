@@ -8,6 +8,7 @@
 // Not here: trace files (analysis/export writes those without a tree)
 #pragma once
 
+#include <fmt/format.h>
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/prettywriter.h>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/messages/text_values.hpp"
 #include "support/result.hpp"
 #include "support/text/utf8.hpp"
 
@@ -83,8 +85,7 @@ inline Result<rapidjson::Document> parse_json(std::string_view text) {
     std::string_view why = rapidjson::GetParseError_En(document.GetParseError());
     // The library's texts are whole sentences; this becomes a part of one.
     while (why.ends_with('.')) why.remove_suffix(1);
-    return error("not JSON at byte " + std::to_string(document.GetErrorOffset()) + ": " +
-                 std::string(why));
+    return error(fmt::format(messages::text_values::kNotJson, document.GetErrorOffset(), why));
   }
   return document;
 }

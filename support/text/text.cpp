@@ -14,6 +14,8 @@
 #include <numeric>
 #include <utility>
 
+#include "support/messages/text_values.hpp"
+
 namespace gpuprof::support {
 namespace {
 
@@ -63,18 +65,19 @@ Result<std::uint64_t> with_units(std::string_view word, const Unit (&units)[N],
                                  std::string_view right) {
   Parsed parsed;
   if (!split_number(word, &parsed)) {
-    return error(fmt::format("{} is not a number; write {}", in_quotes(word), right));
+    return error(fmt::format(messages::text_values::kExpected, right, in_quotes(word)));
   }
   for (const Unit& unit : units) {
     if (unit.name != parsed.unit) continue;
     const double value = parsed.number * unit.factor;
-    if (value > kLargest) return error(fmt::format("{} is too large", in_quotes(word)));
+    if (value > kLargest)
+      return error(fmt::format(messages::text_values::kTooLarge, in_quotes(word)));
     return static_cast<std::uint64_t>(std::llround(value));
   }
   if (parsed.unit.empty()) {
-    return error(fmt::format("{} has no unit; write {}", in_quotes(word), right));
+    return error(fmt::format(messages::text_values::kNoUnit, in_quotes(word), right));
   }
-  return error(fmt::format("{} is not a unit in {}; write {}", in_quotes(parsed.unit),
+  return error(fmt::format(messages::text_values::kUnknownUnit, in_quotes(parsed.unit),
                            in_quotes(word), right));
 }
 
@@ -109,7 +112,7 @@ bool plain_for_shell(char c) {
 }  // namespace
 
 Result<std::uint64_t> parse_duration_ns(std::string_view word) {
-  return with_units(word, kTimes, "a time such as 250us, 5ms, 1.5s or 2m");
+  return with_units(word, kTimes, messages::text_values::kDuration);
 }
 
 Result<StepsOrTime> parse_quantity(std::string_view word) {
@@ -121,20 +124,19 @@ Result<StepsOrTime> parse_quantity(std::string_view word) {
   }
   Parsed parsed;
   if (split_number(word, &parsed) && parsed.unit.empty()) {
-    return error(fmt::format("{} is not a whole number of steps; a time needs a unit (us ms s m)",
-                             in_quotes(word)));
+    return error(fmt::format(messages::text_values::kNotWholeSteps, in_quotes(word)));
   }
-  auto time = with_units(word, kTimes, "steps as a bare number, or a time such as 5ms, 1.5s or 2m");
+  auto time = with_units(word, kTimes, messages::text_values::kStepsOrDuration);
   if (!time) return time.error();
   return StepsOrTime{true, time.value()};
 }
 
 Result<std::uint64_t> parse_size_bytes(std::string_view word) {
-  return with_units(word, kSizes, "a size such as 512MiB or 4GiB");
+  return with_units(word, kSizes, messages::text_values::kSize);
 }
 
 Result<std::uint64_t> parse_count(std::string_view word) {
-  return with_units(word, kCounts, "a number such as 200000, 200k or 1M");
+  return with_units(word, kCounts, messages::text_values::kNumber);
 }
 
 Result<std::uint64_t> parse_unsigned(std::string_view word) {
@@ -142,10 +144,10 @@ Result<std::uint64_t> parse_unsigned(std::string_view word) {
   const char* end = word.data() + word.size();
   const auto [rest, failure] = std::from_chars(word.data(), end, value);
   if (failure == std::errc::result_out_of_range) {
-    return error(fmt::format("{} is too large", in_quotes(word)));
+    return error(fmt::format(messages::text_values::kTooLarge, in_quotes(word)));
   }
   if (failure != std::errc{} || rest != end) {
-    return error(fmt::format("{} is not a whole number", in_quotes(word)));
+    return error(fmt::format(messages::text_values::kNotWhole, in_quotes(word)));
   }
   return value;
 }
@@ -218,7 +220,7 @@ std::string closest_match(std::string_view word, const std::vector<std::string>&
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string near = closest_match(word, candidates);
-  return near.empty() ? "" : " (did you mean " + near + "?)";
+  return near.empty() ? "" : fmt::format(messages::text_values::kDidYouMean, near);
 }
 
 std::string human_count(std::uint64_t count) {

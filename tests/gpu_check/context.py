@@ -18,12 +18,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(HERE, "programs")
 ZOO = os.path.join(ROOT, "tests", "e2e", "simgpu", "zoo")
-# What a summary says where threads of ours had no processor while the program went on: judged again.
-STARVED = re.compile(r"went on before recording had begun|had not begun to record|did not begin to record|CUPTI was enabled late|"
-                     r"final flush did not finish|no CUPTI buffer left|found no room in a ring")
+# What a summary says where threads of gpuprof had no processor while the program went on: judged again.
+STARVED = re.compile(r"continued before recording began|had not begun to record|did not begin to record|CUPTI was enabled late|"
+                     r"final flush did not finish|no CUPTI buffer left|lost because a ring buffer was full")
 TRIES = 5
 # Of what a summary counts as lost: records, and not what samples, names or stacks lack.
-RECORDS_LOST = ("ring full", "no ring left for the thread", "record too long", "dropped by CUPTI", "GPU record with bad times",
+RECORDS_LOST = ("ring full", "no ring left for the thread", "record too long", "dropped by CUPTI", "GPU record with invalid times",
                 "GPU record not finished", "CUPTI buffer cut short at a record of unknown kind", "no CUPTI buffer left",
                 "ring damaged", "record of unknown kind", "spool could not be written", "record too short",
                 "GPU record without a clock")
@@ -33,11 +33,11 @@ MODULES = {"jax": "JAX", "cupy": "CuPy", "triton": "Triton"}
 
 @dataclasses.dataclass
 class Recording:
-    done: processes.Done
+    done: processes.Completed
     files: list
     summary: dict
 
-    def seen(self):
+    def trace(self):
         return traces.read(self.files)
 
     def lost(self):
@@ -121,7 +121,7 @@ class Context:
         return self.on_gpu(self.program("driver_app.py", *arguments), *sim_options)
 
     def training(self):
-        """A training that goes on until SIGTERM and tells its process id first."""
+        """A training that goes on until SIGTERM and prints its process id first."""
         if self.simulated:
             command = [os.path.join(self.simulator, "sim_trainer"), "--forever", "--step-ms", "10"]
             return ["sh", "-c", 'echo $$; exec "$@"', "sh", *self.on_gpu(command)]
@@ -136,7 +136,7 @@ class Context:
         return self.run([self.gpuprof, *map(str, words)], limit_s, **keywords)
 
     def record(self, name, command, *options, limit_s=60, keep=False):
-        """`gpuprof run` of a command; on the simulated GPU, whose machine may be busy, again where we were starved."""
+        """`gpuprof run` of a command; on the simulated GPU, whose machine may be busy, again where gpuprof was starved."""
         out, summary = self.path("traces", name, "files"), self.path("traces", name, "summary.json")
         for _ in range(TRIES if self.simulated else 1):
             shutil.rmtree(out, ignore_errors=True)
@@ -144,7 +144,7 @@ class Context:
             if done.hung or not STARVED.search(done.err):
                 break
         self.keep(*traces.paths(out), most=KEPT_EACH if keep else KEPT_OTHERS)
-        return Recording(done, traces.paths(out), told_in(summary))
+        return Recording(done, traces.paths(out), load_summary(summary))
 
     def keep(self, *files, most=KEPT_EACH):
         """Puts small traces where they are returned from."""
@@ -160,7 +160,7 @@ class Context:
             yield from pool.map(function, items)
 
 
-def told_in(path):
+def load_summary(path):
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)

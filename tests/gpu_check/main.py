@@ -68,18 +68,18 @@ def chosen(parser, options):
     if options.planted:
         return list(parts.PLANTED), False
     names = [part.name for part in parts.PARTS] + [parts.ROWS]
-    asked = options.only.split(",") if options.only else names
-    unknown = [name for name in asked if name not in names]
+    requested = options.only.split(",") if options.only else names
+    unknown = [name for name in requested if name not in names]
     if unknown:
         parser.error("there is no part %s; there are %s" % (unknown[0], ", ".join(names)))
-    return [part for part in parts.PARTS if part.name in asked], parts.ROWS in asked
+    return [part for part in parts.PARTS if part.name in requested], parts.ROWS in requested
 
 
 def context_of(options, folder):
     return Context(options.build, options.simulated, folder, options.patience, options.times)
 
 
-def answer(options):
+def run_child(options):
     """A part, in a process of its own: each row a line of JSON as soon as it is known."""
     name, folder = options.child.split(":", 1)
     context, part = context_of(options, folder), parts.by_name(name)
@@ -106,7 +106,7 @@ def kept_in(folder):
     return kept
 
 
-def asked(part, options, folder, left_s):
+def run_part(part, options, folder, left_s):
     """Its rows; a part that hangs or breaks has one more."""
     limit = min(part.limit_s * options.patience, left_s)
     command = [sys.executable, os.path.abspath(__file__), "--child", "%s:%s" % (part.name, folder), "--build", options.build,
@@ -133,8 +133,8 @@ def asked(part, options, folder, left_s):
     elif status:
         shutil.copy(log_path, os.path.join(kept_in(folder), part.name + ".log"))
         with open(log_path, encoding="utf-8", errors="replace") as log:
-            said = log.read().strip().splitlines()[-1:] or ["no word"]
-        rows.append(Row("the part", "ended with status %d" % status, "0", FAILED, said[0][:300], part.name))
+            last_lines = log.read().strip().splitlines()[-1:] or ["no word"]
+        rows.append(Row("the part", "ended with status %d" % status, "0", FAILED, last_lines[0][:300], part.name))
     return rows
 
 
@@ -144,7 +144,7 @@ def progress(text):
         sys.stderr.flush()
 
 
-def ask_all(chosen_parts, options, folder):
+def run_parts(chosen_parts, options, folder):
     began, rows = time.monotonic(), []
     for number, part in enumerate(chosen_parts, 1):
         left = WHOLE_S * options.patience - (time.monotonic() - began)
@@ -152,7 +152,7 @@ def ask_all(chosen_parts, options, folder):
         if left < LEAST_S:
             rows.append(Row("all", verdict="not asked", why="the five minutes were over", part=part.name))
             continue
-        rows += asked(part, options, folder, left)
+        rows += run_part(part, options, folder, left)
         yield rows, time.monotonic() - began
     progress("")
     yield rows, time.monotonic() - began
@@ -164,7 +164,7 @@ def write(out, folder, options, rows, text, seconds):
         file.write(text)
     with open(os.path.join(out, "results.json"), "w", encoding="utf-8") as file:
         json.dump({"simulated": options.simulated, "date": time.strftime("%Y-%m-%d"), "seconds": round(seconds, 1),
-                   "machine": questions.machine_words(rows, options.simulated),
+                   "machine": questions.machine_text(rows, options.simulated),
                    "rows": [dataclasses.asdict(row) for row in rows]}, file, indent=1)
     with open(os.path.join(out, "gpu-checks.md"), "w", encoding="utf-8") as file:
         file.write(questions.markdown(rows, options.simulated) + "\n")
@@ -197,7 +197,7 @@ def check(parser, options):
     folder = tempfile.mkdtemp(prefix="gpuprof-check-")
     try:
         # After each part: whoever ends all of this early has what was asked until then.
-        for rows, seconds in ask_all(chosen_parts, options, folder):
+        for rows, seconds in run_parts(chosen_parts, options, folder):
             text = report(rows, seconds, options, with_rows)
             write(os.path.abspath(options.out), folder, options, rows, text, seconds)
     finally:
@@ -210,7 +210,7 @@ def check(parser, options):
 def main():
     parser, options = arguments()
     if options.child:
-        return answer(options)
+        return run_child(options)
     if options.list:
         for part in parts.PARTS:
             print("%-13s %4d s  %s" % (part.name, part.limit_s, part.about))

@@ -33,8 +33,8 @@ def link(build, name, target):
     """The build's own command for it, with another output; False if it is not built."""
     if not os.path.exists(os.path.join(build, "bin", name)):
         return False
-    said = subprocess.run(["ninja", "-C", build, "-t", "commands", "bin/" + name], capture_output=True, text=True, check=True)
-    words = shlex.split(said.stdout.strip().splitlines()[-1])
+    output = subprocess.run(["ninja", "-C", build, "-t", "commands", "bin/" + name], capture_output=True, text=True, check=True)
+    words = shlex.split(output.stdout.strip().splitlines()[-1])
     words = words[words.index("&&") + 1:] if words[0] == ":" else words
     words = words[:words.index("&&")] if "&&" in words else words
     words[words.index("-o") + 1] = target
@@ -44,8 +44,8 @@ def link(build, name, target):
 
 def needs_of(path):
     """{name: file} of what the loader finds for it, the machine's own left out."""
-    said = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-    found = dict(re.findall(r"(\S+) => (/\S+)", said))
+    output = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+    found = dict(re.findall(r"(\S+) => (/\S+)", output))
     return {name: file for name, file in found.items() if not OF_THE_MACHINE.match(name)}
 
 
@@ -53,8 +53,8 @@ def newest_glibc(paths):
     """The release of the C library that the machine must have at least."""
     versions = set()
     for path in paths:
-        said = subprocess.run(["readelf", "-V", "-W", path], capture_output=True, text=True, check=True).stdout
-        versions.update((int(major), int(minor)) for major, minor in GLIBC.findall(said))
+        output = subprocess.run(["readelf", "-V", "-W", path], capture_output=True, text=True, check=True).stdout
+        versions.update((int(major), int(minor)) for major, minor in GLIBC.findall(output))
     return "%d.%d" % max(versions)
 
 
@@ -93,8 +93,8 @@ def sizes(folder):
 
 
 def commit():
-    said = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return said.stdout.strip() or "unknown"
+    output = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return output.stdout.strip() or "unknown"
 
 
 def pack(build, folder, cupti):

@@ -30,11 +30,11 @@ class Part:
     run: typing.Callable
 
 
-def told(name, result, **figures):
+def info_row(name, result, **figures):
     return Row(name, result, figures=figures)
 
 
-def judged(name, good, result, expected, why="", **figures):
+def checked_row(name, good, result, expected, why="", **figures):
     """A row that is ok or FAILED; `why` is for the reader of a failure."""
     return Row(name, result, expected, OK if good else FAILED, "" if good else why, figures=figures)
 

@@ -13,14 +13,14 @@ SUBREAPER = 36  # prctl: orphans below become this process's children
 
 
 @dataclasses.dataclass
-class Done:
+class Completed:
     status: int
     out: str
     err: str
     hung: bool = False
 
-    def words(self):
-        """What it said last, on one line; of a summary's lines none that every summary has."""
+    def last_lines(self):
+        """What it printed last, on one line; of a summary's lines none that every summary has."""
         lines = [line for line in self.err.strip().splitlines() if not line.startswith(EVER_THERE)]
         return " / ".join(line[:160] for line in lines[-3:])
 
@@ -99,11 +99,11 @@ def run(command, limit_s, **keywords):
         except subprocess.TimeoutExpired:  # somebody else holds its pipes
             out, err = "", ""
         err += "\nkilled after %g s" % limit_s
-    return Done(process.returncode, out, err, hung)
+    return Completed(process.returncode, out, err, hung)
 
 
 class Program:
-    """A program in the background that has told something, its process id if it is to be ended by a signal; killed at
+    """A program in the background that has printed something, its process id if it is to be ended by a signal; killed at
     the end of the block."""
 
     def __init__(self, command, **keywords):

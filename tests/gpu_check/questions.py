@@ -63,28 +63,28 @@ def answer(number, rows):
     """(verdict, rows that answer, why)."""
     question = QUESTIONS[number]
     found = [row for row in rows if any(belongs(row, one) for one in question.answered)]
-    asked = [row for row in found if row.verdict != NOT_ASKED and (row.expected or row.figures)]
-    if not asked:
-        untold = sorted({"the part %s did not run" % part for part, _ in question.answered
-                         if not any(row.part == part for row in rows)})
-        whys = [row.why for row in found] + ["; ".join(untold), question.open, "no copy of it here"]
-        return NOT_ASKED, [], next(filter(None, whys))
-    bad = [row for row in asked if row.verdict == FAILED]
+    answering = [row for row in found if row.verdict != NOT_ASKED and (row.expected or row.figures)]
+    if not answering:
+        unanswered = sorted({"the part %s did not run" % part for part, _ in question.answered
+                             if not any(row.part == part for row in rows)})
+        reasons = [row.why for row in found] + ["; ".join(unanswered), question.open, "no copy of it here"]
+        return NOT_ASKED, [], next(filter(None, reasons))
+    bad = [row for row in answering if row.verdict == FAILED]
     if bad:
-        return FAILED, asked, "; ".join("%s, %s" % (row.part, row.name) for row in bad)
+        return FAILED, answering, "; ".join("%s, %s" % (row.part, row.name) for row in bad)
     left = sorted({row.name for row in found if row.verdict == NOT_ASKED})
-    return OK, asked, ", ".join(left + [question.open] * bool(question.open))
+    return OK, answering, ", ".join(left + [question.open] * bool(question.open))
 
 
 def as_rows(rows):
     for number in QUESTIONS:
-        verdict, asked, why = answer(number, rows)
-        parts = sorted({row.part for row in asked})
-        text = "answered by " + ", ".join(parts) if asked else ""
+        verdict, answering, why = answer(number, rows)
+        parts = sorted({row.part for row in answering})
+        text = "answered by " + ", ".join(parts) if answering else ""
         yield Row("row %d" % number, text, "", verdict, "not asked: " + why if verdict == OK and why else why, "rows")
 
 
-def machine_words(rows, simulated):
+def machine_text(rows, simulated):
     """GPU, driver and the CUPTI that was taken, as the parts told them."""
     figures = {}
     for row in rows:
@@ -98,12 +98,12 @@ def machine_words(rows, simulated):
 def markdown(rows, simulated):
     """Ready to be pasted into docs/gpu-checks.md."""
     date = datetime.date.today().isoformat()
-    lines = ["Run on %s: %s." % (date, machine_words(rows, simulated)), "", "| # | state | result | not asked |",
+    lines = ["Run on %s: %s." % (date, machine_text(rows, simulated)), "", "| # | state | result | not asked |",
              "|---|---|---|---|"]
     for number in QUESTIONS:
-        verdict, asked, why = answer(number, rows)
-        told = "; ".join("%s, %s: %s%s" % (row.part, row.name, row.result, " (%s)" % row.why if row.why else "") for row in asked)
+        verdict, answering, why = answer(number, rows)
+        summary = "; ".join("%s, %s: %s%s" % (row.part, row.name, row.result, " (%s)" % row.why if row.why else "") for row in answering)
         state = "not run on a GPU" if verdict == NOT_ASKED or simulated else "%s, %s" % (verdict, date)
-        cells = (told, "" if verdict == FAILED else why)
+        cells = (summary, "" if verdict == FAILED else why)
         lines.append("| %d | %s | %s |" % (number, state, " | ".join(" ".join(text.replace("|", "/").split()) for text in cells)))
     return "\n".join(lines)

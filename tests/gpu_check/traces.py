@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace of ours, or of torch.profiler, says of GPU work; and whether it can be true."""
+"""What a trace of gpuprof, or of torch.profiler, states about GPU work; and whether it can be true."""
 
 import bisect
 import collections
@@ -11,7 +11,7 @@ import os
 
 KINDS = {"kernel": "kernel", "gpu_memcpy": "copy", "gpu_memset": "set"}
 CALLS = ("runtime", "cuda_runtime", "cuda_driver")
-MARGIN_NS = 1_000_000  # of ours: time 0 is this long before the window (docs/trace-format.md)
+MARGIN_NS = 1_000_000  # of gpuprof: time 0 is this long before the window (docs/trace-format.md)
 ROUNDING_NS = 1  # of times in a file
 
 
@@ -27,7 +27,7 @@ class Work:
         return self.kind, self.args.get("bytes"), tuple(self.args.get("grid", ())), tuple(self.args.get("block", ()))
 
     def key(self):
-        """What two witnesses of one program must agree on. A set has no name of its own."""
+        """What two sources of one program must agree on. A set has no name of its own."""
         return (self.name if self.kind != "set" else "", *self.shape())
 
     def correlation(self):
@@ -35,7 +35,7 @@ class Work:
 
 
 @dataclasses.dataclass
-class Seen:
+class GpuTrace:
     """One or several files of one process."""
     work: list = dataclasses.field(default_factory=list)
     calls: dict = dataclasses.field(default_factory=dict)  # by correlation id: (start, end, name)
@@ -53,7 +53,7 @@ class Seen:
         kinds = collections.Counter(one.kind for one in self.work)
         return kinds["kernel"], kinds["copy"], kinds["set"]
 
-    def told(self):
+    def messages(self):
         return [text for head in self.heads for text in head["missing"] + head["notices"] + head["remarks"]]
 
     def fact(self, name):
@@ -88,7 +88,7 @@ def _add(seen, event, zero):
 
 def read(files):
     """Ours; times are CLOCK_MONOTONIC."""
-    seen = Seen()
+    seen = GpuTrace()
     for path in files:
         trace = load(path)
         seen.heads.append(trace["gpuprof"])
@@ -101,7 +101,7 @@ def read(files):
 
 def read_kineto(path):
     """torch.profiler's; on a clock of its own."""
-    seen = Seen()
+    seen = GpuTrace()
     for event in load(path)["traceEvents"]:
         if event.get("ph") == "X":
             _add(seen, event, 0)
@@ -109,7 +109,7 @@ def read_kineto(path):
 
 
 def difference(wanted, got, what=Work.key):
-    """(missing, extra, first of either as text) of two witnesses, by name, shape and bytes."""
+    """(missing, extra, first of either as text) of two sources, by name, shape and bytes."""
     one, other = (collections.Counter(map(what, seen.work)) for seen in (wanted, got))
     missing, extra = one - other, other - one
     first = next(iter((missing + extra).items()), None)
@@ -124,9 +124,9 @@ def linked(seen):
         place = one.args.get("device"), one.args.get("stream")
         last[place] = max(last.get(place, one.start), one.start)
     alone = [one for one in seen.work if one.correlation() not in seen.calls]
-    # A thread that stands inside a call when the window ends has its work there and not the call; the trace tells it.
+    # A thread that stands inside a call when the window ends has its work there and not the call; the trace states it.
     cut = [one for one in alone if one.start == last[one.args.get("device"), one.args.get("stream")]] \
-        if any("without the host call" in text for text in seen.told()) else []
+        if any("without the host call" in text for text in seen.messages()) else []
     return len(seen.work) - len(alone), len(seen.work), len(alone) - len(cut)
 
 

@@ -18,8 +18,8 @@ import staged
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 E2E = os.path.join(os.path.dirname(HERE), "e2e")
-for _room in ("lib", "kill", "hostile", "unchanged", "faults", "cli", "attach_cli"):
-    sys.path.append(os.path.join(E2E, _room))
+for _suite in ("lib", "kill", "hostile", "unchanged", "faults", "cli", "attach_cli"):
+    sys.path.append(os.path.join(E2E, _suite))
 import e2e  # noqa: E402
 from unchanged_test import same  # noqa: E402
 
@@ -35,7 +35,7 @@ class Skip(Exception):
 
 
 @dataclasses.dataclass
-class Ran:
+class Result:
     """What a program did."""
     status: int
     out: bytes
@@ -45,7 +45,7 @@ class Ran:
     summary: dict = dataclasses.field(default_factory=dict)
 
 
-def need(*paths):
+def require_files(*paths):
     for path in paths:
         if not os.path.exists(path):
             raise Skip("not built: " + os.path.relpath(path, e2e.BUILD))
@@ -69,20 +69,20 @@ class Attempt:
         self.harms, self.losses, self.skips, self.checked = [], [], [], 0
 
     # -- e2e.Checks --------------------------------------------------------------------------------------------------
-    def expect(self, good, what):
+    def expect(self, condition, what):
         self.checked += 1
-        if not good:
+        if not condition:
             lost = self.fault.lost and re.search(self.fault.lost, what)
             (self.losses if lost else self.harms).append(what)
             print("FAILED: " + what, flush=True)
-        return good
+        return condition
 
-    def in_time(self, good, what):
+    def in_time(self, condition, what):
         """What a machine that does something else may miss: not judged among the tests of every day."""
-        if good or os.environ.get("GPUPROF_TEST_TIME") != "0":
-            return self.expect(good, what)
+        if condition or os.environ.get("GPUPROF_TEST_TIME") != "0":
+            return self.expect(condition, what)
         print("too slow, which is not judged here: " + what, flush=True)
-        return good
+        return condition
 
     def equal(self, got, wanted, what):
         return self.expect(got == wanted, "%s: got %r, wanted %r" % (what, got, wanted))
@@ -108,7 +108,7 @@ class Attempt:
         self.losses.append(what)
         print("LOST: " + what, flush=True)
 
-    def ran(self, words, env=None, stdin=b"", limit_s=60.0, what="the program", **keywords):
+    def execute(self, words, env=None, stdin=b"", limit_s=60.0, what="the program", **keywords):
         """Runs it to its end; after limit_s it hangs: harm, and status None."""
         began, limit_s = time.monotonic(), limit_s * staged.patience()
         process = subprocess.Popen(words, env=dict(os.environ, **(env or {})), stdin=subprocess.PIPE,
@@ -121,37 +121,37 @@ class Attempt:
             out, err = process.communicate()
             status = None
             self.harm("%s hung for %d s: %s" % (what, limit_s, " ".join(words)[-200:]))
-        return Ran(status, out, err, time.monotonic() - began)
+        return Result(status, out, err, time.monotonic() - began)
 
     def run(self, words, options=(), prefix=(), name="out", **keywords):
         """The program under `gpuprof run -q`: what stands on stderr is the program's."""
         folder, summary = self.path(name), self.path(name + ".summary.json")
         command = [*prefix, e2e.GPUPROF, "run", "-q", "-f", "-o", folder, "--summary-json", summary, *options, "--", *words]
-        ran = self.ran(command, what="gpuprof run", **keywords)
-        ran.folder, ran.summary = folder, load_json(summary)
-        return ran
+        result = self.execute(command, what="gpuprof run", **keywords)
+        result.folder, result.summary = folder, load_json(summary)
+        return result
 
     # -- judgement ---------------------------------------------------------------------------------------------------
-    def alike(self, ours, words, what="", stderr=True, but=None, **keywords):
-        """The program with us did what it does alone, lines that match `but` aside; returns how it was
+    def check_same_as_plain(self, profiled, words, what="", stderr=True, ignore=None, **keywords):
+        """The program under gpuprof did what it does alone, except for lines that match `ignore`; returns how it was
         alone."""
-        plain = self.ran(words, what="the program alone", **keywords)
+        plain = self.execute(words, what="the program alone", **keywords)
         again = None
         what = what and what + ": "
-        self.equal(ours.status, plain.status, what + "status")
+        self.equal(profiled.status, plain.status, what + "status")
         for stream in ("out", "err") if stderr else ("out",):
-            def said(one):
-                return re.sub(but, b"", getattr(one, stream)) if but else getattr(one, stream)
-            a, c = said(plain), said(ours)
+            def output(one):
+                return re.sub(ignore, b"", getattr(one, stream)) if ignore else getattr(one, stream)
+            a, c = output(plain), output(profiled)
             if a != c:
-                again = again or self.ran(words, what="the program alone", **keywords)
-                if not same(a, said(again), c):
+                again = again or self.execute(words, what="the program alone", **keywords)
+                if not same(a, output(again), c):
                     self.harm("%sstd%s: with %r, without %r" % (what, stream, c[-500:], a[-500:]))
         bound = SLOW_FACTOR * plain.seconds + SLOW_EXTRA_S * staged.patience()
-        self.expect(ours.seconds < bound, "%sslow: %.1f s, alone %.1f s" % (what, ours.seconds, plain.seconds))
+        self.expect(profiled.seconds < bound, "%sslow: %.1f s, alone %.1f s" % (what, profiled.seconds, plain.seconds))
         return plain
 
-    def readable(self, folder, least=1, what=""):
+    def read_traces(self, folder, least=1, what=""):
         """At least so many traces, each a whole file; returns them loaded."""
         loaded, paths = [], e2e.traces(folder)
         for path in paths:
@@ -169,11 +169,11 @@ class Attempt:
         return loaded
 
     def unchanged(self, words, options=(), least=1, stderr=True, run_prefix=(), **keywords):
-        """The usual attempt: under us, alone, and a trace that can be read."""
-        ours = self.run(words, options, run_prefix, **keywords)
-        self.alike(ours, words, stderr=stderr, **keywords)
-        self.readable(ours.folder, least)
-        return ours
+        """The usual attempt: under gpuprof, alone, and a trace that can be read."""
+        profiled = self.run(words, options, run_prefix, **keywords)
+        self.check_same_as_plain(profiled, words, stderr=stderr, **keywords)
+        self.read_traces(profiled.folder, least)
+        return profiled
 
     # -- end ---------------------------------------------------------------------------------------------------------
     def write(self):

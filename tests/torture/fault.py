@@ -5,7 +5,7 @@ import dataclasses
 import importlib
 
 FAMILIES = ("kill", "limits", "processes", "loader", "gpu", "hostile", "programs")
-# Hours of work: only where somebody asks for it by name.
+# Hours of work: only if requested by name.
 ON_REQUEST = ("programs",)
 
 
@@ -15,7 +15,7 @@ class Fault:
     name: str
     body: object          # called with an Attempt
     limit_s: float        # an attempt that takes longer hangs
-    lost: str             # failed expectations whose sentence matches are lost traces, all others harm
+    lost: str             # failed expectations whose message matches are lost traces, all others harm
     quick: bool           # among those of a short round
 
     @property

@@ -11,9 +11,9 @@ import faults_test
 import pythons
 import sim
 import staged
-from attempt import Ran, Skip, load_json, need
+from attempt import Result, Skip, load_json, require_files
 from fault import add, fault
-from faults_kill import tests_own
+from faults_kill import run_e2e_test
 from trace_facts import Facts
 
 SCENARIOS = os.path.join(e2e.SOURCE, "tests", "simgpu", "core", "scenarios.hpp")
@@ -54,13 +54,13 @@ def with_argument(attempt, name):
 
 
 def row(attempt, options, wants_kernels=None, words=()):
-    """Ten steps with us and without: faults_test judges; the program's shape is chosen by chance."""
-    need(sim.TRAINER, sim.GPUSIM_RUN)
+    """Ten steps with gpuprof and without: faults_test judges; the program's shape is chosen by chance."""
+    require_files(sim.TRAINER, sim.GPUSIM_RUN)
     faults_test.TRAIN = ["--steps", "10", "--kernels", "10", "--host-ms", "5", "--step-ms", "30", *attempt.random.choice(EXTRAS)]
     print(options, faults_test.TRAIN, flush=True)
     out = attempt.path("out")
     faults_test.cupti_row(attempt, out, "row", options, words, wants_kernels)
-    attempt.readable(out)
+    attempt.read_traces(out)
 
 
 def scenario(name):
@@ -79,8 +79,8 @@ for _name in scenarios():
 def ending(attempt):
     work = os.path.join(e2e.BUILD, "ending", "work.so")
     program = os.path.join(e2e.SOURCE, "tests", "e2e", "ending", "programs", "ending.py")
-    need(work, sim.GPUSIM_RUN)
-    python = attempt.random.choice(pythons.readable())
+    require_files(work, sim.GPUSIM_RUN)
+    python = attempt.random.choice(pythons.supported_interpreters())
     options = attempt.random.choice([[], ["--rate", "0"], ["--rate", "1000"]])
     print(python, options, flush=True)
     attempt.unchanged([sim.GPUSIM_RUN, "--quiet", "--", python, program, work, "launches"], options)
@@ -120,9 +120,9 @@ def wraps(attempt):
 def threads(attempt):
     """Each with a buffer of its own, a quarter full."""
     arguments = ["--steps", "10", "--kernels", "6", "--host-ms", "1", "--step-ms", "30", "--threads", "64"]
-    plain, ours = sim.plain(arguments), sim.run(["-o", attempt.path("out")], arguments)
-    attempt.equal((ours.returncode, ours.stdout), (plain.returncode, plain.stdout), "status and output")
-    traces = [Facts(t) for t in attempt.readable(attempt.path("out"))]
+    plain, profiled = sim.run_plain(arguments), sim.run(["-o", attempt.path("out")], arguments)
+    attempt.equal((profiled.returncode, profiled.stdout), (plain.returncode, plain.stdout), "status and output")
+    traces = [Facts(t) for t in attempt.read_traces(attempt.path("out"))]
     got, wanted = sum(len(f.kernels) for f in traces), int(re.search(rb"result kernels (\d+)", plain.stdout)[1])
     if got != wanted and not any(t.trace["gpuprof"]["dropped"] for t in traces):
         attempt.lose("%d of %d kernels, and nothing is said to be dropped" % (got, wanted))
@@ -144,14 +144,14 @@ def before(attempt):
 def during(attempt):
     """A client of CUPTI that subscribes while we record hears of every kernel it hears of alone."""
     client = os.path.join(e2e.SIMGPU, "sim_client")
-    need(client)
+    require_files(client)
     words = [sim.GPUSIM_RUN, "--quiet", *attempt.random.choice([[], ["--preload"]]), "--", client]
-    ours, plain = attempt.run(words), attempt.ran(words)
-    attempt.equal(ours.status, plain.status, "status")
-    heard = [len(re.findall(rb"^kernel ", ran.out, re.MULTILINE)) for ran in (ours, plain)]
-    attempt.equal(heard[0], heard[1], "kernels that it hears of")
-    attempt.expect(heard[1] > 0, "it hears of kernels without us")
-    attempt.readable(ours.folder)
+    profiled, plain = attempt.run(words), attempt.execute(words)
+    attempt.equal(profiled.status, plain.status, "status")
+    kernel_counts = [len(re.findall(rb"^kernel ", ran.out, re.MULTILINE)) for ran in (profiled, plain)]
+    attempt.equal(kernel_counts[0], kernel_counts[1], "kernels that it hears of")
+    attempt.expect(kernel_counts[1] > 0, "it hears of kernels without us")
+    attempt.read_traces(profiled.folder)
 
 
 @fault("gpu", "own profiler before, during, after", lost="records")
@@ -179,24 +179,24 @@ def own_attached(attempt):
 def own_begins(attempt):
     """Without a preload nobody stands between it and CUPTI: it is handed buffers that were ours, and
     loses records where our window ends within its session. The program does what it does."""
-    attach_to(attempt, own_session((100, 150)), 1.0, but=OWN_RECORDS)
+    attach_to(attempt, own_session((100, 150)), 1.0, ignore=OWN_RECORDS)
 
 
 @fault("gpu", "own profiler by dlsym while attached before 13.2")
 def own_unseen(attempt):
     """CUPTI does not tell of its session."""
     steps = attempt.random.choice([(5, 190), (60, 120)])
-    attach_to(attempt, own_session(steps, "12.9"), 0.8, but=OWN_RECORDS)
+    attach_to(attempt, own_session(steps, "12.9"), 0.8, ignore=OWN_RECORDS)
 
 
-def attach_to(attempt, words, after_s=None, but=None):
-    """`but`: lines of its output that may differ."""
+def attach_to(attempt, words, after_s=None, ignore=None):
+    """`ignore`: lines of its output that may differ."""
     began = time.monotonic()
     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(after_s or attempt.random.uniform(0.2, 1.5))
     summary, out = attempt.path("summary.json"), attempt.path("out")
-    command = attempt.ran([e2e.GPUPROF, "attach", str(process.pid), "-d", "700ms", "-o", out, "--summary-json", summary], limit_s=40,
-                          what="gpuprof attach")
+    command = attempt.execute([e2e.GPUPROF, "attach", str(process.pid), "-d", "700ms", "-o", out, "--summary-json", summary], limit_s=40,
+                              what="gpuprof attach")
     print(command.status, command.err.decode()[-800:], flush=True)
     try:
         stdout, stderr = process.communicate(timeout=40 * staged.patience())
@@ -204,8 +204,8 @@ def attach_to(attempt, words, after_s=None, but=None):
         process.kill()
         process.communicate()
         return attempt.harm("the program hangs after an attach")
-    attempt.alike(Ran(process.returncode, stdout, stderr, time.monotonic() - began), words, but=but)
-    attempt.readable(out, len(load_json(summary).get("files", [])) or int(command.status == 0))
+    attempt.check_same_as_plain(Result(process.returncode, stdout, stderr, time.monotonic() - began), words, ignore=ignore)
+    attempt.read_traces(out, len(load_json(summary).get("files", [])) or int(command.status == 0))
 
 
 @fault("gpu", "a scenario, attached")
@@ -216,18 +216,18 @@ def scenario_attached(attempt):
                                      ["--quiet", "--scenario", with_argument(attempt, name)]))
 
 
-add("gpu", "graphs of 2,000 nodes", tests_own("simgpu", "graphs_test.py", lost="nodes|slice"), limit_s=200)
+add("gpu", "graphs of 2,000 nodes", run_e2e_test("simgpu", "graphs_test.py", lost="nodes|slice"), limit_s=200)
 
 
-def with_torch(room, script, *words, cases=()):
+def with_torch(suite, script, *words, cases=()):
     """A test that needs PyTorch's CUDA wheel; one of its cases by chance."""
     def body(attempt):
         if not os.environ.get("GPUPROF_TORCH_PYTHON"):
             raise Skip("no PyTorch (GPUPROF_TORCH_PYTHON names a Python that has one)")
-        need(os.path.join(e2e.BUILD, "simgpu", "lib", "gpusim_cudnn.so"))
+        require_files(os.path.join(e2e.BUILD, "simgpu", "lib", "gpusim_cudnn.so"))
         chosen = ["--only", attempt.random.choice(cases)] if cases else []
         print(chosen, flush=True)
-        tests_own(room, script, *words, *chosen, lost="miss|trace")(attempt)
+        run_e2e_test(suite, script, *words, *chosen, lost="miss|trace")(attempt)
     return body
 
 

@@ -12,10 +12,10 @@ import kill_test
 import live
 import sim
 import staged
-from attempt import E2E, HERE, Skip, load_json, need
+from attempt import E2E, HERE, Skip, load_json, require_files
 from fault import add, fault
-from faults_kill import tests_own
-from trace_facts import Facts, printed
+from faults_kill import run_e2e_test
+from trace_facts import Facts, parse_results
 
 NOBODY = 65534
 REACH = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
@@ -36,8 +36,8 @@ def as_nobody():
 
 
 # -- a session with an honest program and a stranger -------------------------------------------------------------------
-def beside(attempt, stranger, judge=None):
-    """The trainer under us while stranger(pid, address) happens: all of it is in the trace."""
+def run_beside(attempt, intruder, check_summary=None):
+    """The trainer under gpuprof while intruder(pid, address) runs: all of it is in the trace."""
     out, summary = attempt.path("out"), attempt.path("summary.json")
     with open(attempt.path("stdout"), "wb") as stdout, open(attempt.path("stderr"), "wb") as stderr:
         process = subprocess.Popen([e2e.GPUPROF, "run", "-o", out, "--summary-json", summary, "--step", "nvtx:step", "--",
@@ -46,19 +46,19 @@ def beside(attempt, stranger, judge=None):
     if target is None:
         process.kill()
         return attempt.harm("the program never began")
-    stranger(target, address_of(target))
+    intruder(target, address_of(target))
     status = process.wait(timeout=60 * staged.patience())
     attempt.equal(status, 0, "the program's status")
-    said = printed(kill_test.read(attempt.folder, "stdout"))
-    facts = [Facts(t) for t in attempt.readable(out)]
-    attempt.equal(sum(len(f.kernels) for f in facts), said.get("kernels"), "the trainer's kernels")
-    attempt.equal(sum(len(f.steps) for f in facts), said.get("steps"), "the trainer's steps")
+    results = parse_results(kill_test.read(attempt.folder, "stdout"))
+    facts = [Facts(t) for t in attempt.read_traces(out)]
+    attempt.equal(sum(len(f.kernels) for f in facts), results.get("kernels"), "the trainer's kernels")
+    attempt.equal(sum(len(f.steps) for f in facts), results.get("steps"), "the trainer's steps")
     summary = load_json(summary)
     attempt.expect(summary.get("complete"), "the daemon ended by itself: %s" % summary.get("failures"))
-    told = kill_test.read(attempt.folder, "stderr").decode()
-    print(told, flush=True)
-    if judge:
-        judge(summary, told)
+    errors = kill_test.read(attempt.folder, "stderr").decode()
+    print(errors, flush=True)
+    if check_summary:
+        check_summary(summary, errors)
 
 
 def address_of(target):
@@ -71,35 +71,35 @@ def address_of(target):
 
 
 def peers(attempt, way, prefix=()):
-    def stranger(_target, address):
+    def intruder(_target, address):
         done = subprocess.run([*prefix, sys.executable, PEERS, address, way, "0.8", str(attempt.seed)], capture_output=True, text=True,
                               timeout=40 * staged.patience())
         print("%s at %s: %s %s" % (way, address, done.stdout, done.stderr), flush=True)
         attempt.equal(done.returncode, 0, "the stranger itself")
         if way in ("garbage", "mixed"):
             attempt.expect("answered b'" in done.stdout, "the daemon says why it refuses: " + done.stdout[-300:])
-    return stranger
+    return intruder
 
 
 def refused(attempt):
-    def judge(summary, told):
+    def check_summary(summary, errors):
         attempt.expect(summary.get("peers_refused", 0) > 0, "the daemon counts whom it refused: %s" % summary.get("peers_refused"))
-        attempt.expect("refus" in told or "another user" in told or "user %d" % NOBODY in told, "the summary says so: " + told[-700:])
-    return judge
+        attempt.expect("refus" in errors or "another user" in errors or "user %d" % NOBODY in errors, "the summary says so: " + errors[-700:])
+    return check_summary
 
 
 for _way in ("garbage", "oversize", "half", "mixed", "descriptors", "crowd"):
     add("hostile", {"half": "half messages", "mixed": "messages of random kinds", "descriptors": "floods of descriptors",
                     "crowd": "connections that stay"}.get(_way, _way),
-        lambda attempt, way=_way: beside(attempt, peers(attempt, way)), lost=LOST, quick=_way == "garbage")
+        lambda attempt, way=_way: run_beside(attempt, peers(attempt, way)), lost=LOST, quick=_way == "garbage")
     add("hostile", "another user: " + _way,
-        lambda attempt, way=_way: beside(attempt, peers(attempt, way, as_nobody()), refused(attempt)), lost=LOST)
+        lambda attempt, way=_way: run_beside(attempt, peers(attempt, way, as_nobody()), refused(attempt)), lost=LOST)
 
 
 def damaged(ways):
     """A process of the session damages the memory that the daemon reads."""
     def body(attempt):
-        need(hostile_test.SCRIBBLER)
+        require_files(hostile_test.SCRIBBLER)
         done, watch = hostile_test.session(attempt.folder, 2, attempt.seed % 100000, ways)
         watch.join(timeout=10)
         summary = load_json(attempt.path("summary.json"))
@@ -130,7 +130,7 @@ def control_socket(attempt):
         attempt.expect(program.process.poll() is None, "the program runs")
         done = live.cli("capture", program.pid, "-d", "300ms", "-o", attempt.path("out"))
         attempt.equal(done.returncode, 0, "it is recorded afterwards: " + done.stderr)
-        attempt.readable(attempt.path("out"))
+        attempt.read_traces(attempt.path("out"))
 
 
 # -- files that are there already --------------------------------------------------------------------------------------
@@ -155,24 +155,24 @@ def links(attempt):
     os.mkdir(out)
     name = os.path.join(out, "fixed.pt.trace.json.gz")
     os.symlink(precious, name)
-    done = attempt.ran([e2e.GPUPROF, "run", "-o", name, "--", *WORK])
+    done = attempt.execute([e2e.GPUPROF, "run", "-o", name, "--", *WORK])
     attempt.equal((done.status, done.out), (125, b""), "a file in the way: refused before the program")
     untouched(attempt, precious)
     # The same with --force, and links at every name it may use on the way.
     pid = os.getpid()
     for number in range(pid, pid + 600):
         os.symlink(precious, "%s.%d-1.part" % (name, number))
-    done = attempt.ran([e2e.GPUPROF, "run", "-f", "-o", name, "--", *WORK])
+    done = attempt.execute([e2e.GPUPROF, "run", "-f", "-o", name, "--", *WORK])
     attempt.equal((done.status, done.out), (0, b"end\n"), "with --force: %r" % done.err[-300:])
     untouched(attempt, precious)
     print(done.err.decode(), flush=True)
     if os.path.islink(name):
         attempt.expect(b"gpuprof" in done.err, "no file and no sentence")
     else:
-        attempt.readable(out)
+        attempt.read_traces(out)
 
 
-DOORS_MADE = {
+CONTROL_FOLDERS = {
     "a link": 'mkdir /tmp/elsewhere; ln -s /tmp/elsewhere "$d"',
     "a file": 'echo precious >"$d"',
     "another user's": 'mkdir -m 777 "$d"; chown 65534:65534 "$d"',
@@ -186,24 +186,24 @@ def in_private_tmp(attempt, script):
     keep = [p for p in (e2e.BUILD, e2e.SOURCE, attempt.folder) if p.startswith("/tmp/")]
     binds = "".join('mkdir -p "%s" && mount --bind "/mnt%s" "%s" && ' % (p, p[4:], p) for p in keep)
     whole = "mount --bind /tmp /mnt && mount -t tmpfs -o mode=1777 tmpfs /tmp && %s umount -l /mnt && d=%s && { %s; }" % (
-        binds, live.DOORS, script)
+        binds, live.CONTROL_FOLDER, script)
     return ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", whole]
 
 
-def control_sockets_made(attempt, how):
+def control_socket_folder(attempt, how):
     if subprocess.run(in_private_tmp(attempt, "true"), capture_output=True).returncode != 0:
         raise Skip("no mount namespace of one's own here")
     out = attempt.path("out")
     script = '%s; "%s" run -q -r 1000 -o "%s" -- "$@"; s=$?; ls -lnA "$d" "$d"/ /tmp/elsewhere >&2 2>/dev/null; exit $s' % (
-        DOORS_MADE[how], e2e.GPUPROF, out)
-    done = attempt.ran([*in_private_tmp(attempt, script), "sh", *WORK])
+        CONTROL_FOLDERS[how], e2e.GPUPROF, out)
+    done = attempt.execute([*in_private_tmp(attempt, script), "sh", *WORK])
     print(how, done, flush=True)
     attempt.equal((done.status, done.out), (0, b"end\n"), "the program: %r" % done.err[-300:])
-    attempt.readable(out)
+    attempt.read_traces(out)
 
 
-for _how in DOORS_MADE:
-    add("hostile", "folder of the control sockets: " + _how, lambda attempt, how=_how: control_sockets_made(attempt, how))
+for _how in CONTROL_FOLDERS:
+    add("hostile", "folder of the control sockets: " + _how, lambda attempt, how=_how: control_socket_folder(attempt, how))
 
 
 # -- process ids -------------------------------------------------------------------------------------------------------
@@ -229,20 +229,20 @@ def again(attempt):
     if subprocess.run([*prefix, "sh", "-c", "echo 100 >/proc/sys/kernel/ns_last_pid"], capture_output=True).returncode != 0:
         raise Skip("no namespace of process ids of one's own here")
     train = sim.simulated(["--steps", "10", "--kernels", "20", "--step-ms", "10"])
-    ours = attempt.run(["sh", "-c", AGAIN, "sh", *train], ["--step", "nvtx:step"], prefix)
-    print(ours.err, ours.summary.get("missing"), flush=True)
-    attempt.equal(ours.status, 0, "status")
-    if b"same 1" not in ours.err:
+    profiled = attempt.run(["sh", "-c", AGAIN, "sh", *train], ["--step", "nvtx:step"], prefix)
+    print(profiled.err, profiled.summary.get("missing"), flush=True)
+    attempt.equal(profiled.status, 0, "status")
+    if b"same 1" not in profiled.err:
         raise Skip("the kernel gave no process id twice")
-    kernels = sum(len(Facts(t).kernels) for t in attempt.readable(ours.folder, 2))
-    runs = ours.out.count(b"result steps 10")
+    kernels = sum(len(Facts(t).kernels) for t in attempt.read_traces(profiled.folder, 2))
+    runs = profiled.out.count(b"result steps 10")
     if kernels != runs * 200:
         attempt.lose("%d kernels of %d runs in the files, 200 each" % (kernels, runs))
 
 
-def own_test(room, name):
+def e2e_module(suite, name):
     """A module of the end-to-end tests whose name another suite has too."""
-    spec = importlib.util.spec_from_file_location("%s_%s" % (room, name), os.path.join(E2E, room, name + ".py"))
+    spec = importlib.util.spec_from_file_location("%s_%s" % (suite, name), os.path.join(E2E, suite, name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -250,7 +250,7 @@ def own_test(room, name):
 
 @fault("hostile", "control socket of a dead process")
 def stale(attempt):
-    own_test("attach_cli", "endings_test").stale_control_socket(attempt, attempt.folder)
+    e2e_module("attach_cli", "endings_test").stale_control_socket(attempt, attempt.folder)
 
 
 # -- daemons and viewers that are not what they should be --------------------------------------------------------------
@@ -258,10 +258,10 @@ def stale(attempt):
 def lies(attempt):
     how, wanted = attempt.random.choice([("dies", 125), ("refuses", 125), ("old", 125), ("garbage", 125), ("dies-later", 4),
                                          ("nonsense", 4)])
-    done = attempt.ran([e2e.GPUPROF, "run", "--daemon", FAKE_DAEMON, "-o", attempt.path("out"), "sh", "-c", "sleep 0.2; exit 4"],
-                       env={"FAKE_DAEMON": how})
+    done = attempt.execute([e2e.GPUPROF, "run", "--daemon", FAKE_DAEMON, "-o", attempt.path("out"), "sh", "-c", "sleep 0.2; exit 4"],
+                           env={"FAKE_DAEMON": how})
     attempt.equal(done.status, wanted, "daemon that %s: %r" % (how, done.err))
     attempt.expect(b"gpuprof" in done.err, "it is said")
 
 
-add("hostile", "strangers at the port of --serve", tests_own("serve", "hostile_test.py", lost="trace"), limit_s=240)
+add("hostile", "strangers at the port of --serve", run_e2e_test("serve", "hostile_test.py", lost="trace"), limit_s=240)

@@ -13,11 +13,11 @@ import e2e
 import kill_test
 import sim
 import staged
-from attempt import E2E, Skip, load_json, need
+from attempt import E2E, Skip, load_json, require_files
 from fault import add, fault
 from kill_test import read, recorded_kernels, trainer_of, wait_for
 
-# What these sentences of the tests tell of is a file, not the program.
+# What these messages of the tests tell of is a file, not the program.
 FILES = r"kernels in the file|kernels recovered|kernels in the files|a spool is left|: export:"
 MOST_RANDOM_S = 1.8
 
@@ -29,8 +29,8 @@ def random_instants(body):
     return attempt_of
 
 
-for who in ("target", "daemon", "cli"):
-    add("kill", who + " at random", random_instants(getattr(kill_test, "kill_" + who)), lost=FILES, quick=who == "target")
+for process_name in ("target", "daemon", "cli"):
+    add("kill", process_name + " at random", random_instants(getattr(kill_test, "kill_" + process_name)), lost=FILES, quick=process_name == "target")
 
 
 # -- run: every step that can be seen from outside ---------------------------------------------------------------------
@@ -162,29 +162,29 @@ def at_step(victim, step):
     return body
 
 
-def whole_output(attempt, what):
+def check_output_complete(attempt, what):
     attempt.expect(b"result steps 150" in read(attempt.folder, "stdout"), what + ": the program ran to its end")
 
 
-def judge_target(attempt, session, step, status, died_ns):
+def check_killed_target(attempt, session, step, status, died_ns):
     attempt.expect(status in (-signal.SIGKILL, 128 + signal.SIGKILL) or step == "program ended", "status %d" % status)
     stdout = read(attempt.folder, "stdout")
     least = kill_test.promised(stdout, died_ns)
-    traces = attempt.readable(session.out, 1 if least else 0)
+    traces = attempt.read_traces(session.out, 1 if least else 0)
     kernels = recorded_kernels(session.out) if traces else 0
     attempt.in_time(kernels >= least, "%d kernels in the file, %d were published 50 ms before" % (kernels, least))
-    said = " ".join(text for trace in traces for text in trace["gpuprof"]["missing"] + trace["gpuprof"]["notices"])
-    if traces and step != "program ended" and "SIGKILL" not in said:
-        attempt.lose("no trace says how the program ended: " + said[:300])
+    messages = " ".join(text for trace in traces for text in trace["gpuprof"]["missing"] + trace["gpuprof"]["notices"])
+    if traces and step != "program ended" and "SIGKILL" not in messages:
+        attempt.lose("no trace says how the program ended: " + messages[:300])
 
 
-def judge_daemon(attempt, session, step, status, died_ns):
+def check_killed_daemon(attempt, session, step, status, died_ns):
     stdout = read(attempt.folder, "stdout")
     if step in BEFORE_PROGRAM and not stdout:
-        # Nothing had begun: our failure before the program, or the program without us.
+        # Nothing had begun: our failure before the program, or the program without gpuprof.
         return attempt.expect(status in (0, 125), "status %d" % status)
     attempt.equal(status, 0, "the program's status")
-    whole_output(attempt, "daemon")
+    check_output_complete(attempt, "daemon")
     recovered(attempt, session, kill_test.promised(stdout, died_ns - 5 * kill_test.GRACE_NS))
 
 
@@ -196,12 +196,12 @@ def recovered(attempt, session, least):
             return attempt.lose("no file, no spool, %d kernels were due" % least) if least else None
         subprocess.run([e2e.GPUPROF, "export", os.path.join(session.out, spools[0]), "-o", session.out], capture_output=True,
                        timeout=60)
-    attempt.readable(session.out, 1 if least else 0)
+    attempt.read_traces(session.out, 1 if least else 0)
     kernels = recorded_kernels(session.out)
     attempt.in_time(kernels >= least, "%d kernels recovered, %d were drained" % (kernels, least))
 
 
-def judge_command(attempt, session, step, status, died_ns):
+def check_killed_command(attempt, session, step, status, died_ns):
     # It may have ended between the look and the kill.
     late = step in ("program ended", "file being written", "file there")
     attempt.expect(status == -signal.SIGKILL or late and status == 0, "the command's status %s" % status)
@@ -214,17 +214,17 @@ def judge_command(attempt, session, step, status, died_ns):
         return
     # Of a program that started between the last look and the kill no id is known.
     wait_for(lambda: LAST_LINE in read(attempt.folder, "stdout"), 60)
-    whole_output(attempt, "command")
+    check_output_complete(attempt, "command")
     stdout = read(attempt.folder, "stdout")
-    said = re.search(rb"result kernels (\d+)", stdout)
+    launched = re.search(rb"result kernels (\d+)", stdout)
     if step not in BEFORE_PROGRAM and step != "program started":
-        attempt.readable(session.out, 1)
+        attempt.read_traces(session.out, 1)
         kernels = recorded_kernels(session.out)
-        if said and kernels != int(said[1]):
-            attempt.lose("%d kernels in the files, the program launched %s" % (kernels, said[1].decode()))
+        if launched and kernels != int(launched[1]):
+            attempt.lose("%d kernels in the files, the program launched %s" % (kernels, launched[1].decode()))
 
 
-JUDGES = {"target": judge_target, "daemon": judge_daemon, "command": judge_command}
+JUDGES = {"target": check_killed_target, "daemon": check_killed_daemon, "command": check_killed_command}
 for _step in STEPS:
     for _victim in JUDGES:
         if _victim == "target" and (_step in BEFORE_PROGRAM or _step in ("file being written", "file there")):
@@ -254,7 +254,7 @@ def held_up(attempt, arguments, hold):
     gap = largest_gap_ms(stdout)
     print("largest gap between two lines of the program: %.0f ms" % gap)
     attempt.expect(gap < 2000 * staged.patience(), "the program stood still for %.0f ms" % gap)
-    attempt.readable(session.out, 1)
+    attempt.read_traces(session.out, 1)
 
 
 @fault("kill", "daemon stopped for 10 s", limit_s=120)
@@ -280,13 +280,13 @@ def slow_daemon(attempt):
 
 
 # -- the attacher ------------------------------------------------------------------------------------------------------
-def tests_own(room, script, *words, lost=""):
+def run_e2e_test(suite, script, *words, lost=""):
     """A test of the end-to-end suites as a fault: its failed lines are the harm."""
     def body(attempt):
-        path = os.path.join(E2E, room, script)
-        rooms = [os.path.join(E2E, r) for r in ("lib", room, "kill")]
+        path = os.path.join(E2E, suite, script)
+        folders = [os.path.join(E2E, r) for r in ("lib", suite, "kill")]
         done = subprocess.run([sys.executable, path, *[w.format(seed=attempt.seed) for w in words]], capture_output=True, text=True,
-                              cwd=os.path.join(E2E, room), env=dict(os.environ, PYTHONPATH=":".join(rooms)))
+                              cwd=os.path.join(E2E, suite), env=dict(os.environ, PYTHONPATH=":".join(folders)))
         print(done.stdout + done.stderr, flush=True)
         attempt.checked += 1
         if done.returncode == 77:
@@ -308,10 +308,10 @@ def attach_steps():
 
 
 def attacher_at(step):
-    inner = tests_own("attach", "kill_test.py", "--random", "0", "--only", step)
+    inner = run_e2e_test("attach", "kill_test.py", "--random", "0", "--only", step)
 
     def body(attempt):
-        need(os.path.join(e2e.BUILD, "attach", "attach_tool"))
+        require_files(os.path.join(e2e.BUILD, "attach", "attach_tool"))
         inner(attempt)
     return body
 
@@ -339,7 +339,7 @@ def attacher_at_random(attempt):
         process.kill()
         return attempt.harm("the program hangs")
     attempt.equal((process.returncode, out, err), (7, b"done\n", b""), "the program's end")
-    attempt.readable(attempt.path("out"), 0)
+    attempt.read_traces(attempt.path("out"), 0)
 
 
 @fault("kill", "files survive a kill in mid-window", limit_s=60)
@@ -357,9 +357,9 @@ def mid_window(attempt):
     os.kill(target, signal.SIGKILL)
     process.wait(timeout=60 * staged.patience())
     attempt.expect(begun, "the first window's file")
-    traces = attempt.readable(attempt.path("out"), 1)
+    traces = attempt.read_traces(attempt.path("out"), 1)
     windows = load_json(summary).get("windows", [])
     attempt.expect(len(windows) == len(traces), "%d windows, %d files" % (len(windows), len(traces)))
-    said = [t for t in traces if "SIGKILL" in " ".join(t["gpuprof"]["missing"] + t["gpuprof"]["notices"])]
-    print("%d windows, %d say SIGKILL" % (len(windows), len(said)))
+    killed = [t for t in traces if "SIGKILL" in " ".join(t["gpuprof"]["missing"] + t["gpuprof"]["notices"])]
+    print("%d windows, %d say SIGKILL" % (len(windows), len(killed)))
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Family loader: a library arrives by dlopen, in all the ways there are, while everything of ours is awake."""
+"""Family loader: a library arrives by dlopen, in all the ways there are, while everything of gpuprof is active."""
 
 import glob
 import os
 import shutil
 
 import e2e
-from attempt import PROGRAMS, Skip, need
+from attempt import PROGRAMS, Skip, require_files
 from fault import add, fault
 
 ARRIVALS = os.path.join(e2e.BUILD, "arrivals")
@@ -32,7 +32,7 @@ def options(attempt):
 
 def staged(*stages):
     found = [os.path.join(ARRIVALS, stage, name) for stage in stages for name in ("libcupti.so.12", "libcuda.so.1")]
-    need(PROGRAM, *found)
+    require_files(PROGRAM, *found)
     return found
 
 
@@ -87,21 +87,21 @@ def held_up(attempt):
 @fault("loader", "dlopen that fails")
 def failing(attempt):
     library = os.path.join(PROGRAMS, "libtorture_arrive_missing.so")
-    need(PROGRAM, library)
+    require_files(PROGRAM, library)
     unchanged(attempt, "failing", [library])
 
 
 @fault("loader", "dlopen in a constructor")
 def nested(attempt):
     library = os.path.join(PROGRAMS, "libtorture_arrive_nested.so")
-    need(library)
+    require_files(library)
     inner = staged(*attempt.random.sample(STAGES[:3], 2))
     unchanged(attempt, "main", [library], env={"TORTURE_NESTED": ":".join(inner)})
 
 
 def python(version):
     def body(attempt):
-        need(PROGRAM)
+        require_files(PROGRAM)
         library = python_library(version)
         how = attempt.random.choice(["python", "python", "python-thread", "python-deepbind", "python-again"])
         code = CODE % attempt.random.choice(["0.05", "0.15", "0.3"])
@@ -115,13 +115,13 @@ for _version in VERSIONS:
 
 @fault("loader", "libpython closed at once")
 def python_closed(attempt):
-    need(PROGRAM)
+    require_files(PROGRAM)
     unchanged(attempt, "closed", [python_library(attempt.random.choice(VERSIONS[1:6]))])
 
 
 @fault("loader", "libpython in a constructor")
 def python_nested(attempt):
     library = os.path.join(PROGRAMS, "libtorture_arrive_nested.so")
-    need(PROGRAM, library)
+    require_files(PROGRAM, library)
     inner = python_library(attempt.random.choice(VERSIONS[1:6]))
     unchanged(attempt, "main", [library], env={"TORTURE_NESTED": inner})

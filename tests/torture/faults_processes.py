@@ -12,7 +12,7 @@ import live
 import passed_signals_test
 import staged
 import unchanged_test
-from attempt import PROGRAMS, RATE, Ran, Skip, load_json, need
+from attempt import PROGRAMS, RATE, Result, Skip, load_json, require_files
 from fault import add, fault
 
 FORKS = {"workers": "storm of loader workers", "vfork": "vfork and exec", "spawn": "posix_spawn", "daemons": "double fork",
@@ -25,7 +25,7 @@ THREADS = {"churn": "thread churn", "itimer": "SIGPROF by itimer", "gperf": "SIG
 
 def storm(program, mode, seconds):
     path = os.path.join(PROGRAMS, program)
-    need(path)
+    require_files(path)
     return [path, mode, "%g" % seconds]
 
 
@@ -44,8 +44,8 @@ def attached(program, mode):
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(attempt.random.uniform(0.1, 0.8))
         summary, out = attempt.path("summary.json"), attempt.path("out")
-        command = attempt.ran([e2e.GPUPROF, "attach", str(process.pid), *RATE, "-d", "1s", "-o", out, "--summary-json", summary],
-                              limit_s=40, what="gpuprof attach")
+        command = attempt.execute([e2e.GPUPROF, "attach", str(process.pid), *RATE, "-d", "1s", "-o", out, "--summary-json", summary],
+                                  limit_s=40, what="gpuprof attach")
         print(command.status, command.err.decode()[-600:], flush=True)
         try:
             stdout, stderr = process.communicate(timeout=40 * staged.patience())
@@ -53,10 +53,10 @@ def attached(program, mode):
             process.kill()
             process.communicate()
             return attempt.harm("the program hangs after an attach")
-        ours = Ran(process.returncode, stdout, stderr, time.monotonic() - began)
-        attempt.alike(ours, words)
+        profiled = Result(process.returncode, stdout, stderr, time.monotonic() - began)
+        attempt.check_same_as_plain(profiled, words)
         if command.status == 0:
-            attempt.readable(out, len(load_json(summary).get("files", [])))
+            attempt.read_traces(out, len(load_json(summary).get("files", [])))
         else:
             attempt.expect(command.err.strip(), "attach says why it does not record")
     return body
@@ -75,26 +75,26 @@ def everything_at_once(attempt):
     """The sampler's own stress: prints counters, so only its end is compared."""
     program = os.path.join(e2e.BUILD, "bin", "sampler_stress")
     plugins = [os.path.join(e2e.BUILD, "lib", "libsampler_plugin_%d.so" % n) for n in range(1, 6)]
-    need(program, *plugins)
-    ours = attempt.run([program, "4", *plugins], RATE)
-    last = (ours.out.decode().splitlines() or [""])[-1]
-    attempt.equal((ours.status, last), (0, "done failures 0"), "its end: %r" % ours.err[-300:])
-    attempt.expect(ours.seconds < 30 * staged.patience(), "slow: %.1f s for 4 s" % ours.seconds)
-    attempt.readable(ours.folder)
+    require_files(program, *plugins)
+    profiled = attempt.run([program, "4", *plugins], RATE)
+    last = (profiled.out.decode().splitlines() or [""])[-1]
+    attempt.equal((profiled.status, last), (0, "done failures 0"), "its end: %r" % profiled.err[-300:])
+    attempt.expect(profiled.seconds < 30 * staged.patience(), "slow: %.1f s for 4 s" % profiled.seconds)
+    attempt.read_traces(profiled.folder)
 
 
 @fault("processes", "a debugger")
 def debugger(attempt):
-    """A program under ptrace is stopped by no signal of ours."""
+    """A program under ptrace is stopped by no signal of gpuprof."""
     program = os.path.join(e2e.BUILD, "unchanged", "traced")
-    need(program)
+    require_files(program)
     attempt.unchanged([program, live.PYTHON, "-c", "print(sum(i * i for i in range(5 * 10 ** 6)))"], RATE)
 
 
 @fault("processes", "a filter that no library sees")
 def unseen_filter(attempt):
     program = os.path.join(e2e.BUILD, "unchanged", "sandboxed")
-    need(program)
+    require_files(program)
     attempt.unchanged([program], RATE)
 
 
@@ -109,7 +109,7 @@ def many_at_once(attempt):
     for i, process in enumerate(running):
         out, err = process.communicate(timeout=80 * staged.patience())
         attempt.equal((process.returncode, out, err), (0, b"done workers failures 0\n", b""), "session %d" % i)
-        attempt.readable(attempt.path("out%d" % i))
+        attempt.read_traces(attempt.path("out%d" % i))
 
 
 def small_programs(attempt, begin=""):
@@ -181,13 +181,13 @@ def signals_to_the_group(attempt):
     words = [live.PYTHON, "-c", SIGNALS, repr(chosen), attempt.random.choice(["handled", "ignored"]),
              attempt.random.choice(["group", "group", "alone"])]
     print(words[3:], flush=True)
-    ours = attempt.run(words, RATE)
-    attempt.alike(ours, words)
+    profiled = attempt.run(words, RATE)
+    attempt.check_same_as_plain(profiled, words)
 
 
 @fault("processes", "terminal closed")
 def terminal_closed(attempt):
-    """The leader of the session is reported: without us that is the program."""
+    """The leader of the session is reported: without gpuprof that is the program."""
     handled = attempt.random.random() < 0.5
     code = "import signal, sys, time\n" + ("signal.signal(1, lambda *_: sys.exit(6))\n" if handled else "")
     words = [live.PYTHON, "-c", code + "print('ready', flush=True)\nend = time.time() + 20\nwhile time.time() < end: sum(range(1000))"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Family programs, only where asked for: real programs and their own tests, unchanged (tests/torture/real)."""
+"""Family programs, only where requested: real programs and their own tests, unchanged (tests/torture/real)."""
 
 import os
 import subprocess

@@ -29,7 +29,7 @@ def message(kind, body, tail=b"", major=MAJOR, lie=0):
     return HEADER.pack(MAGIC, major, kind, len(body) + lie, len(tail)) + body + tail
 
 
-def first_answer(one, data):
+def first_response(one, data):
     """What comes back for one message; it may be there before it is sent, and the connection closed."""
     try:
         one.send(data)
@@ -37,59 +37,59 @@ def first_answer(one, data):
         pass
     try:
         return one.recv(4096)
-    except ConnectionResetError:  # told once; what was said before it is still there
+    except ConnectionResetError:  # reported once; what was said before it is still there
         return one.recv(4096)
 
 
-def garbage(address, chance):
+def garbage(address, rng):
     with connected(address) as one:
-        if chance.random() < 0.5:
-            return first_answer(one, chance.randbytes(chance.randint(1, 3000)))
+        if rng.random() < 0.5:
+            return first_response(one, rng.randbytes(rng.randint(1, 3000)))
         for _ in range(20):
-            one.send(chance.randbytes(chance.randint(1, 3000)))
+            one.send(rng.randbytes(rng.randint(1, 3000)))
         return one.recv(4096)
 
 
-def oversize(address, chance):
+def oversize(address, rng):
     """As large as a packet of the kernel's gets, and lengths beyond it."""
     with connected(address) as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        one.send(message(chance.randint(0, 128), bytes(chance.choice([70_000, 120_000, 200_000]))))
-        one.send(message(chance.randint(0, 128), b"abc", lie=1 << 30))
+        one.send(message(rng.randint(0, 128), bytes(rng.choice([70_000, 120_000, 200_000]))))
+        one.send(message(rng.randint(0, 128), b"abc", lie=1 << 30))
         return one.recv(4096)
 
 
-def half(address, chance):
+def half(address, rng):
     """The beginning of a message, then nothing, or the end of the connection."""
     with connected(address) as one:
-        whole = message(chance.choice([1, 2, 3, 64, 65]), bytes(64), b"x" * 20)
-        one.send(whole[:chance.randint(1, len(whole) - 1)])
-        if chance.random() < 0.5:
+        whole = message(rng.choice([1, 2, 3, 64, 65]), bytes(64), b"x" * 20)
+        one.send(whole[:rng.randint(1, len(whole) - 1)])
+        if rng.random() < 0.5:
             time.sleep(0.2)
-        return one.recv(4096) if chance.random() < 0.5 else b""
+        return one.recv(4096) if rng.random() < 0.5 else b""
 
 
-def mixed(address, chance):
+def mixed(address, rng):
     """Well-formed messages of random kinds with random bodies, but none that a control socket obeys: a user may have his own
     program join a daemon that does not answer, and detached then."""
     def one_message():
-        return message(chance.choice([kind for kind in range(131) if kind != JOIN]), chance.randbytes(chance.choice([0, 8, 40, 200])), chance.randbytes(10),
-                       major=chance.choice([MAJOR, MAJOR, 0, 65535]))
+        return message(rng.choice([kind for kind in range(131) if kind != JOIN]), rng.randbytes(rng.choice([0, 8, 40, 200])), rng.randbytes(10),
+                       major=rng.choice([MAJOR, MAJOR, 0, 65535]))
     with connected(address) as one:
-        if chance.random() < 0.5:
-            return first_answer(one, one_message())
+        if rng.random() < 0.5:
+            return first_response(one, one_message())
         for _ in range(30):
             one.send(one_message())
         return one.recv(4096)
 
 
-def descriptors(address, chance):
+def descriptors(address, rng):
     """250 open files with each packet."""
     files = [os.open("/dev/null", os.O_RDONLY) for _ in range(250)]
     try:
         with connected(address) as one:
             for _ in range(20):
-                one.sendmsg([message(chance.randint(1, 70), bytes(64))],
+                one.sendmsg([message(rng.randint(1, 70), bytes(64))],
                             [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
             return one.recv(4096)
     finally:
@@ -116,19 +116,19 @@ WAYS = {f.__name__: f for f in (garbage, oversize, half, mixed, descriptors, cro
 
 
 def main():
-    address, way, seconds, chance = sys.argv[1], sys.argv[2], float(sys.argv[3]), random.Random(int(sys.argv[4]))
-    end, said, tries, answers = time.monotonic() + seconds, set(), 0, 0
+    address, way, seconds, rng = sys.argv[1], sys.argv[2], float(sys.argv[3]), random.Random(int(sys.argv[4]))
+    end, outcomes, tries, responses = time.monotonic() + seconds, set(), 0, 0
     # Where there is little time for it: until there is an answer, or after many tries none.
-    while time.monotonic() < end or way in ANSWERED and answers == 0 and tries < LEAST:
+    while time.monotonic() < end or way in ANSWERED and responses == 0 and tries < LEAST:
         try:
-            answer = WAYS[way](address, chance)
-            answers += 1
-            said.add("answered %r" % answer[16:200])
+            response = WAYS[way](address, rng)
+            responses += 1
+            outcomes.add("answered %r" % response[16:200])
         except OSError as error:
-            said.add(type(error).__name__ + (": " + (error.strerror or "")))
+            outcomes.add(type(error).__name__ + (": " + (error.strerror or "")))
             time.sleep(0.002)
         tries += 1
-    print("%d tries: %s" % (tries, "; ".join(sorted(said)[:8])))
+    print("%d tries: %s" % (tries, "; ".join(sorted(outcomes)[:8])))
 
 
 if __name__ == "__main__":

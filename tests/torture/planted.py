@@ -41,17 +41,17 @@ PLANTS = [
 
 
 def caught(one, faults, seed):
-    """Stages it; (whether it counted as it must, the sentence)."""
+    """Stages it; (whether it counted as it must, the message)."""
     running = staged.Running(faults[one.fault], seed, one.plant)
     while not running.over():
         time.sleep(0.02)
     result = running.result()
-    said = [sentence for kind in one.counts_as for sentence in result[kind]]
-    if said:
+    messages = [sentence for kind in one.counts_as for sentence in result[kind]]
+    if messages:
         shutil.rmtree(result["folder"], ignore_errors=True)
-    if result["skips"] and not said:
+    if result["skips"] and not messages:
         return None, result["skips"][0]
-    return bool(said), said[0] if said else "counted: %d harms, %d losses; %s" % (
+    return bool(messages), messages[0] if messages else "counted: %d harms, %d losses; %s" % (
         len(result["harms"]), len(result["losses"]), result["folder"])
 
 
@@ -62,9 +62,9 @@ def main(arguments):
         family = one.fault.split("/")[0]
         if words and not (family in words or one.fault in words or "quick" in words and one.quick):
             continue
-        good, said = caught(one, faults, arguments.seed)
+        good, messages = caught(one, faults, arguments.seed)
         word = "SKIPPED" if good is None else "caught" if good else "NOT CAUGHT"
-        print("%-10s %-42s %s: %s: %s" % (family, one.fault.split("/")[1], word, one.what, said.replace("\n", " ")[:160]), flush=True)
+        print("%-10s %-42s %s: %s: %s" % (family, one.fault.split("/")[1], word, one.what, messages.replace("\n", " ")[:160]), flush=True)
         missed += good is False
         families.update([family] if good else [])
     for family in registry.FAMILIES:

@@ -60,7 +60,7 @@ class Progress:
             self.shown = False
 
 
-def tell(running, result):
+def print_result(running, result):
     """A harm or a loss, with the way to repeat it."""
     bad = [("harmed", text) for text in result["harms"]] + [("lost", text) for text in result["losses"]]
     for word, text in bad[:6]:

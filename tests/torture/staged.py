@@ -12,7 +12,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "GPUPROF_TORTURE_MARK"
-# Processes of ours may take this long to end once the attempt has.
+# Processes of gpuprof may take this long to end once the attempt has.
 GRACE_S = 15.0
 
 

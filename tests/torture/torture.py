@@ -91,7 +91,7 @@ def torture(faults, arguments):
             result = one.result()
             rounds.done(one, result)
             progress.clear()
-            report.tell(one, result)
+            report.print_result(one, result)
         progress.show(rounds.rows, running, until - time.monotonic())
         time.sleep(0.02)
     progress.clear()
@@ -110,7 +110,7 @@ def repeat(text, times):
             time.sleep(0.02)
         result = one.result()
         row.add(one.seed, result)
-        report.tell(one, result)
+        report.print_result(one, result)
     return [row]
 
 

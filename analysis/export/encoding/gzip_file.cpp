@@ -17,6 +17,7 @@
 #include <cstring>
 #include <new>
 
+#include "analysis/messages/export_files.hpp"
 #include "support/process/helper_thread.hpp"
 #include "support/process/write_error_signals.hpp"
 
@@ -70,7 +71,9 @@ class GzipFile::Deflater {
 
 support::Result<std::unique_ptr<GzipFile>> GzipFile::create(const std::string& path, bool plain) {
   base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd) return support::error(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
+  if (!fd)
+    return support::error(
+        fmt::format(messages::export_files::kCannotCreate, path, std::strerror(errno)));
   return std::unique_ptr<GzipFile>(new GzipFile(path, std::move(fd), plain));
 }
 
@@ -215,8 +218,8 @@ support::Result<std::uint64_t> GzipFile::finish() {
   if (error_ == 0 && !plain_ && !write_all(tail.data(), tail.size())) error_ = errno;
   if (error_ == 0 && ::close(fd_.release()) != 0) error_ = errno;
   if (error_ != 0)
-    return support::error(fmt::format("cannot write {}: {}{}", path_, std::strerror(error_),
-                                      support::write_error_hint(error_)));
+    return support::error(fmt::format(messages::export_files::kCannotWriteHint, path_,
+                                      std::strerror(error_), support::write_error_hint(error_)));
   return file_bytes_;
 }
 

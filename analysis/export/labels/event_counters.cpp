@@ -31,38 +31,42 @@ std::string_view omission_message(OmissionReason kind, std::uint64_t count) {
   constexpr std::array<Sentence, static_cast<std::size_t>(OmissionReason::kCount)> kMessages = {{
       {"GPU event launched before the window is not in the file",
        "GPU events launched before the window are not in the file"},
-      {"GPU event is drawn without the host call that launched it: that was not recorded",
-       "GPU events are drawn without the host call that launched them: those were not recorded"},
-      {"range that does not nest is drawn as a span of its own and is no operator",
-       "ranges that do not nest are drawn as spans of their own and are no operators"},
-      {"range or operator nested deeper than 100 is drawn as a span of its own: TensorBoard's "
-       "plugin would not load the file",
-       "ranges and operators nested deeper than 100 are drawn as spans of their own: TensorBoard's "
-       "plugin would not load the file"},
-      {"stack has calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
-       "plugin would not load the file",
-       "stacks have calls of modules nested deeper than 40, which are not drawn: TensorBoard's "
-       "plugin would not load the file"},
-      {"range holds whole steps and no launch of its own: drawn, but no operator",
-       "ranges hold whole steps and no launch of their own: drawn, but no operators"},
-      {"range reaches over the border of the window and is cut there",
-       "ranges reach over the border of the window and are cut there"},
-      {"call or GPU event lies in a range that had not ended when the file was written",
-       "calls and GPU events lie in a range that had not ended when the file was written"},
-      {"GPU event of a device beyond index 63 is not in the file",
-       "GPU events of devices beyond index 63 are not in the file"},
-      {"host call inside another one with the same correlation id is drawn without link",
-       "host calls inside another one with the same correlation id are drawn without link"},
-      {"sample is deeper than is drawn; its innermost frames are cut",
-       "samples are deeper than is drawn; their innermost frames are cut"},
-      {"name is too long to be written whole; …#HASH at its end tells it from others",
-       "names are too long to be written whole; …#HASH at the end of each tells them apart"},
-      {"range ProfilerStep# of the program is not drawn: the steps of this file are others",
-       "ranges ProfilerStep# of the program are not drawn: the steps of this file are others"},
+      {"GPU event is drawn without the host call that launched it: the call was not recorded",
+       "GPU events are drawn without the host calls that launched them: these were not recorded"},
+      {"range does not nest; it is drawn as a separate span and does not count as an operator",
+       "ranges do not nest; they are drawn as separate spans and do not count as operators"},
+      {"range or operator is nested deeper than 100, TensorBoard's limit; "
+       "it is drawn as a separate span",
+       "ranges and operators are nested deeper than 100, TensorBoard's limit; "
+       "they are drawn as separate spans"},
+      {"stack has nn.Module calls nested deeper than 40, TensorBoard's limit; "
+       "the inner ones are not drawn",
+       "stacks have nn.Module calls nested deeper than 40, TensorBoard's limit; "
+       "the inner ones are not drawn"},
+      {"range contains whole steps and launches nothing itself; it is drawn and does not count as "
+       "an operator",
+       "ranges contain whole steps and launch nothing themselves; they are drawn and do not count "
+       "as operators"},
+      {"range extends beyond the window and is cut at its boundary",
+       "ranges extend beyond the window and are cut at its boundary"},
+      {"call or GPU event is not linked to its range, "
+       "which had not ended when the file was written",
+       "calls and GPU events are not linked to their ranges, "
+       "which had not ended when the file was written"},
+      {"GPU event of a device with an index above 63 is not in the file",
+       "GPU events of devices with an index above 63 are not in the file"},
+      {"host call inside another with the same correlation id is drawn without a link",
+       "host calls inside another with the same correlation id are drawn without a link"},
+      {"sample has more frames than are drawn; its innermost frames are cut",
+       "samples have more frames than are drawn; their innermost frames are cut"},
+      {"name is too long to be written in full; it ends in …#HASH to stay unique",
+       "names are too long to be written in full; they end in …#HASH to stay unique"},
+      {"ProfilerStep# range of the program is not drawn: this file has other steps",
+       "ProfilerStep# ranges of the program are not drawn: this file has other steps"},
       {"memory record of a device that is neither the host nor CUDA is not in the file",
        "memory records of devices that are neither the host nor CUDA are not in the file"},
-      {"different set of operator inputs is not shown: there were too many",
-       "different sets of operator inputs are not shown: there were too many"},
+      {"distinct set of operator inputs is not in the file: there were too many",
+       "distinct sets of operator inputs are not in the file: there were too many"},
   }};
   const Sentence& message = kMessages[static_cast<std::size_t>(kind)];
   return count == 1 ? message.one : message.several;

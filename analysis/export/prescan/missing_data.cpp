@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "analysis/messages/missing.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "recording/model/clock_metadata.hpp"
 #include "recording/model/loss.hpp"
@@ -18,6 +19,7 @@
 namespace gpuprof::exporter {
 namespace {
 
+namespace missing = messages::missing;
 using model::LossReason;
 
 std::uint64_t gpu_events(const Prescan& s) {
@@ -27,21 +29,17 @@ std::uint64_t gpu_events(const Prescan& s) {
 
 /// Contexts and launches are reported by the process itself, the rest by CUPTI's records.
 std::string no_gpu_events_message(const Prescan& s) {
-  if (s.count(EventKind::kApiCall) != 0)
-    return "no GPU rows: CUDA calls were seen, but no GPU activity in this window";
+  if (s.count(EventKind::kApiCall) != 0) return missing::kNoGpuActivity;
   const auto launches = s.facts.find("stats.launch_callbacks");
   const bool launched = launches != s.facts.end() && launches->second != "0";
-  if (launched || !s.contexts.empty())
-    return "no GPU rows: the process works on a GPU, but CUPTI delivered no record of this window";
-  return "no GPU rows: no CUDA call and no GPU activity was seen in this window";
+  if (launched || !s.contexts.empty()) return missing::kNoGpuRecords;
+  return missing::kNoCudaCalls;
 }
 
 std::string no_samples_message(const Prescan& s) {
   const std::uint64_t length_ns = s.window.end_ns - std::min(s.window.start_ns, s.window.end_ns);
-  if (length_ns >= s.sample_period_ns)
-    return "no sampled stacks: no thread was sampled in this window";
-  return fmt::format("no sampled stacks: this window lasts {}, and a thread is sampled every {}",
-                     support::human_duration(length_ns),
+  if (length_ns >= s.sample_period_ns) return missing::kNoSamples;
+  return fmt::format(missing::kWindowTooShortForSamples, support::human_duration(length_ns),
                      support::human_duration(s.sample_period_ns));
 }
 
@@ -54,32 +52,14 @@ bool nothing_was_recorded(const Prescan& s) {
 void append_absent_kinds(const Prescan& s, std::vector<std::string>& out) {
   if (gpu_events(s) == 0) out.push_back(no_gpu_events_message(s));
   if (s.count(EventKind::kOperator) + s.count(EventKind::kRange) == 0)
-    out.push_back(
-        "no operators: the process ran none of PyTorch's and pushed no NVTX range in this window");
-  if (s.steps.empty())
-    out.push_back("no steps: none was seen whole in this window; the overview takes it as one");
+    out.push_back(missing::kNoOperators);
+  if (s.steps.empty()) out.push_back(missing::kNoSteps);
   if (s.count(EventKind::kSample) == 0 && s.samples_requested) out.push_back(no_samples_message(s));
 }
 
 std::uint64_t in_window(const Prescan& s, LossReason reason) {
   const auto found = s.losses.find(static_cast<std::uint32_t>(reason));
   return found == s.losses.end() ? 0 : found->second.in_window;
-}
-
-/// What a count of this reason counts.
-std::pair<const char*, const char*> noun_of(LossReason reason) {
-  switch (reason) {
-    case LossReason::kCuptiNoBuffer:
-      return {"buffer is", "buffers are"};
-    case LossReason::kThreadNoTrigger:
-    case LossReason::kThreadNoRing:
-      return {"thread is", "threads are"};
-    case LossReason::kBlockedTorn:
-    case LossReason::kSampleAtFork:
-      return {"stack sample is", "stack samples are"};
-    default:
-      return {"record is", "records are"};
-  }
 }
 
 /// Threads that blocked the sampling signal, as far as they are known.
@@ -110,35 +90,47 @@ void append_unsampled_threads(const Prescan& s, std::uint64_t count,
   const std::size_t known = never.number + for_a_while.number;
   if (known < count) for_a_while.number += count - known;
   if (never.number != 0)
-    out.push_back(
-        fmt::format("{} missing: {}{}",
-                    never.number == 1 ? "1 thread is" : fmt::format("{} threads are", never.number),
-                    loss_name(LossReason::kThreadMasked), never.text()));
+    out.push_back(never.number == 1
+                      ? fmt::format(missing::kThreadMaskedOne, never.number, never.text())
+                      : fmt::format(missing::kThreadMaskedMany, never.number, never.text()));
   if (for_a_while.number != 0)
-    out.push_back(fmt::format(
-        "{} blocked the sampling signal for some time and could not be sampled then{}",
-        for_a_while.number == 1 ? "1 thread" : fmt::format("{} threads", for_a_while.number),
-        for_a_while.text()));
+    out.push_back(for_a_while.number == 1 ? fmt::format(missing::kThreadMaskedForAWhileOne,
+                                                        for_a_while.number, for_a_while.text())
+                                          : fmt::format(missing::kThreadMaskedForAWhileMany,
+                                                        for_a_while.number, for_a_while.text()));
 }
 
 std::string loss_message(const Prescan& s, LossReason reason, std::uint64_t count) {
   const bool one = count == 1;
-  if (reason == LossReason::kCuptiUnknownKind)
-    return fmt::format(
-        "{} of CUPTI {} cut short at a record of a kind that CUPTI's iterator does not know; the "
-        "records behind it are lost, {} bytes",
-        one ? "1 buffer" : fmt::format("{} buffers", count), one ? "was" : "were",
-        in_window(s, LossReason::kCuptiUnknownBytes));
-  if (reason == LossReason::kNameTruncated)
-    return fmt::format("{} too long to be recorded whole; …#HASH at the end tells {}",
-                       one ? "1 name was" : fmt::format("{} names were", count),
-                       one ? "it from others" : "them apart");
-  if (reason == LossReason::kStepLost)
-    return fmt::format("{} missing: {} lost, and the step before goes on through {}",
-                       one ? "1 step is" : fmt::format("{} steps are", count),
-                       one ? "its begin is" : "their begins are", one ? "it" : "them");
-  const auto [singular, plural] = noun_of(reason);
-  return fmt::format("{} {} missing: {}", count, one ? singular : plural, loss_name(reason));
+  const std::string_view why = loss_name(reason);
+  switch (reason) {
+    case LossReason::kCuptiUnknownKind: {
+      const std::uint64_t bytes = in_window(s, LossReason::kCuptiUnknownBytes);
+      return one ? fmt::format(missing::kActivityBufferCutOne, count, bytes)
+                 : fmt::format(missing::kActivityBufferCutMany, count, bytes);
+    }
+    case LossReason::kNameTruncated:
+      return one ? fmt::format(missing::kNameTruncatedOne, count)
+                 : fmt::format(missing::kNameTruncatedMany, count);
+    case LossReason::kStepLost:
+      return one ? fmt::format(missing::kStepOne, count) : fmt::format(missing::kStepMany, count);
+    case LossReason::kCuptiNoBuffer:
+      return one ? fmt::format(missing::kActivityBufferOne, count, why)
+                 : fmt::format(missing::kActivityBufferMany, count, why);
+    case LossReason::kThreadNoTrigger:
+      return one ? fmt::format(missing::kThreadNotSampledOne, count, why)
+                 : fmt::format(missing::kThreadNotSampledMany, count, why);
+    case LossReason::kThreadNoRing:
+      return one ? fmt::format(missing::kThreadNotRecordedOne, count, why)
+                 : fmt::format(missing::kThreadNotRecordedMany, count, why);
+    case LossReason::kBlockedTorn:
+    case LossReason::kSampleAtFork:
+      return one ? fmt::format(missing::kStackSampleOne, count, why)
+                 : fmt::format(missing::kStackSampleMany, count, why);
+    default:
+      return one ? fmt::format(missing::kRecordOne, count, why)
+                 : fmt::format(missing::kRecordMany, count, why);
+  }
 }
 
 void append_clock_warning(const Prescan& s, std::vector<std::string>& out) {
@@ -148,12 +140,10 @@ void append_clock_warning(const Prescan& s, std::vector<std::string>& out) {
   if (records == s.facts.end() || ppm == s.facts.end()) return;
   const double known = std::strtod(ppm->second.c_str(), nullptr);
   if (known < kWorthASentence) return;
-  out.push_back(fmt::format(
-      "{} converted before the rate of its clock was known well; durations may be off by "
-      "up to {:.2g} %",
-      support::count_with_unit(std::strtoull(records->second.c_str(), nullptr, 10),
-                               "record of CUPTI was", "records of CUPTI were"),
-      known / 1e4));
+  const std::uint64_t count = std::strtoull(records->second.c_str(), nullptr, 10);
+  const std::string number = support::human_count(count);
+  out.push_back(count == 1 ? fmt::format(missing::kClockImpreciseOne, number, known / 1e4)
+                           : fmt::format(missing::kClockImpreciseMany, number, known / 1e4));
 }
 
 void clocks(const Prescan& s, std::vector<std::string>& out) {
@@ -161,11 +151,9 @@ void clocks(const Prescan& s, std::vector<std::string>& out) {
   const auto records = s.facts.find(model::kClockAmbiguous);
   const auto by_ns = s.facts.find(model::kClockAmbiguousNs);
   if (records == s.facts.end() || by_ns == s.facts.end()) return;
-  out.push_back(fmt::format(
-      "CUPTI's clock changed while recording and {} of its records fit the clocks "
-      "before and after; "
-      "their times may be off by up to {}",
-      records->second, support::human_duration(std::strtoull(by_ns->second.c_str(), nullptr, 10))));
+  out.push_back(
+      fmt::format(missing::kClockAmbiguous, records->second,
+                  support::human_duration(std::strtoull(by_ns->second.c_str(), nullptr, 10))));
 }
 
 }  // namespace
@@ -180,12 +168,8 @@ std::vector<std::string> missing_data_messages(const Prescan& s) {
     else
       out.push_back(loss_message(s, reason, loss.in_window));
   }
-  if (!s.replay_complete)
-    out.push_back("the spool ends inside a block: what came after it was lost with the daemon");
-  if (s.is_truncated)
-    out.push_back(
-        "the last records are missing: the spool of the process was not written to its end, "
-        "which a full disk, a limit on file sizes or the daemon's death prevented");
+  if (!s.replay_complete) out.push_back(missing::kSpoolIncomplete);
+  if (s.is_truncated) out.push_back(missing::kSpoolTruncated);
   clocks(s, out);
   // Where nothing was looked for, "none was seen" would be wrong.
   if (!nothing_was_recorded(s)) append_absent_kinds(s, out);

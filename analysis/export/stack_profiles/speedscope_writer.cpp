@@ -12,6 +12,7 @@
 
 #include "analysis/export/encoding/text_file.hpp"
 #include "analysis/export/stack_profiles/weighted_stacks.hpp"
+#include "analysis/messages/missing.hpp"
 
 namespace gpuprof::exporter {
 namespace {
@@ -151,11 +152,10 @@ support::Result<WrittenFile> write_speedscope(const FileRequest& request) {
   GPUPROF_TRY(bytes, write_text_file(request.path, request.uncompressed,
                                      [&](BufferedWriter& json) { speedscope.write(json); }));
   WrittenFile written = shown->make_written_file("speedscope", bytes);
-  if (speedscope.left_out() != 0)
-    written.missing.push_back(fmt::format(
-        "{} samples, operators and GPU events are not in the speedscope file: it would be too "
-        "large for a browser",
-        speedscope.left_out()));
+  if (const std::uint64_t omitted = speedscope.left_out(); omitted != 0)
+    written.missing.push_back(omitted == 1
+                                  ? fmt::format(messages::missing::kNotInSpeedscopeOne, omitted)
+                                  : fmt::format(messages::missing::kNotInSpeedscopeMany, omitted));
   return written;
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "analysis/messages/export_files.hpp"
 #include "support/process/write_error_signals.hpp"
 #include "support/text/utf8.hpp"
 
@@ -21,15 +22,17 @@ namespace gpuprof::exporter {
 support::Result<std::unique_ptr<SqliteFile>> SqliteFile::create(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored))
-    return support::error(fmt::format("cannot create {}: {}", path, std::strerror(EEXIST)));
+    return support::error(
+        fmt::format(messages::export_files::kCannotCreate, path, std::strerror(EEXIST)));
   sqlite3* raw = nullptr;
   const int status =
       sqlite3_open_v2(path.c_str(), &raw,
                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   std::unique_ptr<SqliteFile> file(new SqliteFile(path, raw));
   if (status != SQLITE_OK)
-    return support::error(fmt::format("cannot create {}: {}", path,
-                                      raw == nullptr ? "no memory" : sqlite3_errmsg(raw)));
+    return support::error(
+        fmt::format(messages::export_files::kCannotCreate, path,
+                    raw == nullptr ? messages::export_files::kOutOfMemory : sqlite3_errmsg(raw)));
   file->exec("PRAGMA journal_mode=OFF");
   file->exec("PRAGMA synchronous=OFF");
   file->exec("PRAGMA locking_mode=EXCLUSIVE");
@@ -55,7 +58,7 @@ void SqliteFile::record_error() {
   const bool input_output = sqlite3_errcode(file_) == SQLITE_IOERR;
   const int known = sqlite3_system_errno(file_);
   const int why = full ? ENOSPC : known == 0 && input_output ? last : known;
-  failure_ = fmt::format("cannot write {}: {}{}", path_,
+  failure_ = fmt::format(messages::export_files::kCannotWriteHint, path_,
                          why != 0 ? std::strerror(why) : sqlite3_errmsg(file_),
                          support::write_error_hint(why));
 }
@@ -109,7 +112,9 @@ support::Result<std::uint64_t> SqliteFile::finish() {
   if (!failure_.empty()) return support::error(failure_);
   std::error_code failed;
   const std::uint64_t bytes = std::filesystem::file_size(path_, failed);
-  if (failed) return support::error(fmt::format("cannot write {}: {}", path_, failed.message()));
+  if (failed)
+    return support::error(
+        fmt::format(messages::export_files::kCannotWrite, path_, failed.message()));
   return bytes;
 }
 

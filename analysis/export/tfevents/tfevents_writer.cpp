@@ -15,10 +15,13 @@
 #include "analysis/export/tfevents/step_scalars.hpp"
 #include "analysis/export/tfevents/tfevents.pb.h"
 #include "analysis/export/tfevents/tfrecord.hpp"
+#include "analysis/messages/export_scalars.hpp"
 #include "recording/model/loss.hpp"
 
 namespace gpuprof::exporter {
 namespace {
+
+namespace export_scalars = messages::export_scalars;
 
 constexpr double kNsPerMs = 1e6, kNsPerSecond = 1e9;
 
@@ -66,44 +69,35 @@ class ScalarFile {
 void write_gpu(const StepScalars& step, std::size_t gpus, ScalarFile& to) {
   const double length = static_cast<double>(step.end_ns - step.start_ns);
   const double busy = static_cast<double>(step.busy_ns) / static_cast<double>(gpus) / length;
-  to.value("gpu/busy", std::min(busy, 1.0),
-           "Share of the step in which a GPU ran a kernel, copy or set; of several GPUs the mean.");
-  to.value("gpu/kernels", static_cast<double>(step.kernels), "Kernels that began in the step.");
-  to.value("gpu/kernel_time_ms", ms(step.kernel_ns),
-           "Time of kernels in the step, added up over streams.");
-  to.value("gpu/copy_time_ms", ms(step.copy_ns),
-           "Time of memory copies in the step, added up over streams.");
-  to.value("gpu/copy_bytes", static_cast<double>(step.copy_bytes),
-           "Bytes of memory copies that began in the step.");
+  to.value("gpu/busy", std::min(busy, 1.0), export_scalars::kGpuBusy);
+  to.value("gpu/kernels", static_cast<double>(step.kernels), export_scalars::kKernels);
+  to.value("gpu/kernel_time_ms", ms(step.kernel_ns), export_scalars::kKernelTime);
+  to.value("gpu/copy_time_ms", ms(step.copy_ns), export_scalars::kCopyTime);
+  to.value("gpu/copy_bytes", static_cast<double>(step.copy_bytes), export_scalars::kCopyBytes);
 }
 
 void write_memory(const StepScalars& step, ScalarFile& to) {
   for (const auto& [device, memory] : step.memory) {
     const std::string where = device < 0 ? "cpu" : fmt::format("cuda_{}", device);
     to.value(fmt::format("memory/{}/allocated_peak_bytes", where),
-             static_cast<double>(memory.allocated_peak_bytes),
-             "Most that PyTorch's allocator had given out in the step.");
+             static_cast<double>(memory.allocated_peak_bytes), export_scalars::kAllocatedPeak);
     if (device >= 0)
       to.value(fmt::format("memory/{}/reserved_peak_bytes", where),
-               static_cast<double>(memory.reserved_peak_bytes),
-               "Most that PyTorch's allocator held in the step, given out or not.");
+               static_cast<double>(memory.reserved_peak_bytes), export_scalars::kReservedPeak);
   }
 }
 
 void write_step(const StepScalars& step, const StepScalarsSink& sink, ScalarFile& to) {
   const double length = static_cast<double>(step.end_ns - step.start_ns);
-  to.value("step/time_ms", ms(step.end_ns - step.start_ns), "From the step's begin to its end.");
+  to.value("step/time_ms", ms(step.end_ns - step.start_ns), export_scalars::kStepTime);
   if (sink.gpus() != 0) write_gpu(step, sink.gpus(), to);
   write_memory(step, to);
   if (sink.has_loader()) {
-    to.value("loader/time_ms", ms(step.loader_ns),
-             "Time in which the step's thread waited for the next batch of a DataLoader.");
+    to.value("loader/time_ms", ms(step.loader_ns), export_scalars::kLoaderTime);
     to.value("loader/share", static_cast<double>(step.loader_ns) / length,
-             "The same as a share of the step.");
+             export_scalars::kLoaderShare);
   }
-  if (sink.has_waits())
-    to.value("sync/wait_ms", ms(step.wait_ns),
-             "Time in which the step's thread waited for a stream, an event or a GPU.");
+  if (sink.has_waits()) to.value("sync/wait_ms", ms(step.wait_ns), export_scalars::kWaitTime);
 }
 
 std::uint64_t dropped(const Prescan& prescan) {
@@ -128,7 +122,7 @@ support::Result<WrittenFile> write_tfevents(const FileRequest& request) {
     write_step(step, sink, to);
     if (&step == &steps.back())
       to.value("records/dropped", static_cast<double>(dropped(shown->prescan())),
-               "Records lost in the whole window; a file of another format says which and why.");
+               export_scalars::kDropped);
     to.end();
   }
   to.finish();

@@ -12,6 +12,7 @@
 
 #include "analysis/export/encoding/text_file.hpp"
 #include "analysis/export/xplane/xplane_builders.hpp"
+#include "analysis/messages/missing.hpp"
 #include "support/text/utf8.hpp"
 
 namespace gpuprof::exporter {
@@ -121,8 +122,7 @@ std::string label_of(const FileRequest& request) {
 /// What readers show on their first pages.
 std::string diagnostics(const EventResolver& shown, const std::vector<std::string>& missing) {
   xplane::XSpace space;
-  if (shown.has_simulated_gpu())
-    space.add_warnings("The GPU was a simulated one: its times are a model's, not measured.");
+  if (shown.has_simulated_gpu()) space.add_warnings(messages::missing::kGpuIsSimulated);
   for (const std::string& message : missing) space.add_warnings(support::to_utf8(message));
   space.add_hostnames(support::to_utf8(label_of(shown.request())));
   return space.SerializeAsString();
@@ -136,11 +136,11 @@ support::Result<WrittenFile> write_xplane(const FileRequest& request) {
   GPUPROF_CHECK(shown->replay(*pass));
   pass->finish();
   std::vector<std::string> missing = shown->missing();
-  if (pass->left_out() != 0)
+  if (const std::uint64_t omitted = pass->left_out(); omitted != 0)
     missing.push_back(
-        fmt::format("{} events are left out of the XPlane file, which holds {} at most: record "
-                    "shorter windows",
-                    pass->left_out(), XplanePlane::kMaxEvents));
+        omitted == 1
+            ? fmt::format(messages::missing::kNotInXplaneOne, omitted, XplanePlane::kMaxEvents)
+            : fmt::format(messages::missing::kNotInXplaneMany, omitted, XplanePlane::kMaxEvents));
   const auto write = [&](BufferedWriter& out) {
     const std::vector<XplanePlane*> planes = pass->planes();
     const Interval session = session_of(shown->prescan(), planes);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/messages/import_events.hpp"
+
 namespace gpuprof::importer {
 namespace {
 
@@ -35,20 +37,21 @@ std::string_view kind_name(const RawEvent& e) {
 std::string_view meaning_of(EventCategory kind, bool work) {
   switch (kind) {
     case EventCategory::kCollective:
-      return work ? "collectives of a device" : "collectives of the host";
+      return work ? messages::import_events::kDeviceCollectives
+                  : messages::import_events::kHostCollectives;
     case EventCategory::kCallOrGpuWork:
-      return work ? "work of a device" : "calls of the host";
+      return work ? messages::import_events::kDeviceWork : messages::import_events::kHostCalls;
     case EventCategory::kHostWait:
-      return "waits of the host";
+      return messages::import_events::kHostWaits;
     case EventCategory::kUserAnnotation:
-      return "ranges of the host";
+      return messages::import_events::kHostRanges;
     case EventCategory::kRuntime:
     case EventCategory::kDriver:
-      return "calls of the host";
+      return messages::import_events::kHostCalls;
     case EventCategory::kNotAnEvent:
-      return "levels";
+      return messages::import_events::kCounterValues;
     default:
-      return "work of a device";
+      return messages::import_events::kDeviceWork;
   }
 }
 

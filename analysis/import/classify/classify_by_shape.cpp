@@ -8,6 +8,7 @@
 #include <array>
 
 #include "analysis/import/classify/classify.hpp"
+#include "analysis/messages/import_events.hpp"
 #include "recording/model/imported_values.hpp"
 
 namespace gpuprof::importer {
@@ -87,14 +88,14 @@ void Classifier::take_by_shape(const RawEvent& e) {
       !is_api_call_name(e.name))
     return take_operator(e, ParsedKind::kOperator, false);
   if (looks_like_gpu_work(e)) {
-    count_guess(category, "work of a device");
+    count_guess(category, messages::import_events::kDeviceWork);
     return take_task(e);
   }
   if (is_api_call_name(e.name)) {
-    count_guess(category, "calls of the host");
+    count_guess(category, messages::import_events::kHostCalls);
     return take_call(e, EventCategory::kRuntime);
   }
-  count_guess(category, "ranges of the host");
+  count_guess(category, messages::import_events::kHostRanges);
   take_operator(e, ParsedKind::kOperator, false);
 }
 

@@ -6,8 +6,11 @@
 // Not here: the events' fields (emit_events.cpp)
 #include "analysis/import/emit/emit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "analysis/messages/import_events.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::importer {
@@ -50,12 +53,11 @@ support::Result<void> Emitter::run() {
 void Emitter::report_missing_launches(const Process& process) {
   if (content_.head.written_by_gpuprof || process.unlaunched == 0 || process.first_launched != 0)
     return;
+  const std::string events =
+      support::count_with_unit(process.unlaunched, "GPU event", "GPU events");
   process.session->add_missing_message(
-      support::count_with_unit(process.unlaunched, "GPU event is", "GPU events are") +
-          " drawn without the host call that launched " +
-          (process.unlaunched == 1 ? "it: the file does not link it"
-                                   : "them: the file does not link them") +
-          " to a launch",
+      process.unlaunched == 1 ? fmt::format(messages::import_events::kGpuEventUnlinked, events)
+                              : fmt::format(messages::import_events::kGpuEventsUnlinked, events),
       at(window_from_ns_));
 }
 

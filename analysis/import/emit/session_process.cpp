@@ -6,8 +6,12 @@
 #include "analysis/import/emit/session_process.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
+#include "analysis/export/labels/counted_texts.hpp"
 #include "analysis/export/labels/event_counters.hpp"
+#include "analysis/messages/missing.hpp"
 #include "recording/model/loss.hpp"
 #include "support/io/files.hpp"
 
@@ -17,27 +21,54 @@ namespace {
 constexpr std::uint32_t kMissing = 1;  // level of a notice that says so
 constexpr std::uint32_t kAlive = 2;    // ProcessEnd::how: alive at the session's end
 
+namespace missing = messages::missing;
+
+constexpr std::string_view text_before(std::string_view message, char end) {
+  return message.substr(0, message.find(end));
+}
+
+bool holds_any(std::string_view message, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return message.find(part) != message.npos; });
+}
+
+/// is_repeated_by_import() for files of earlier versions. `text`: from the blank behind the count
+/// on.
+bool was_repeated_by_import(std::string_view text) {
+  return holds_any(
+      text,
+      {" missing: ", " of CUPTI was ", " of CUPTI were ", "blocked the sampling signal",
+       "blocked our signal", "tells it from others", "tells them apart",
+       " that does not nest is drawn", " that do not nest are drawn", " nested deeper than 100 ",
+       " calls of modules nested deeper than 40,", "no launch of its own: drawn",
+       "no launch of their own: drawn", " over the border of the window ",
+       " with the same correlation id ", " ProfilerStep# of the program "});
+}
+
 /// What whoever writes a file out of the events finds out again.
-bool is_repeated_by_import(const std::string& message) {
+bool is_repeated_by_import(std::string_view message) {
   for (const std::string_view begin :
-       {"no GPU rows:", "no operators:", "no steps:", "no sampled stacks:"})
+       {text_before(missing::kNoGpuActivity, ':'), text_before(missing::kNoOperators, ':'),
+        text_before(missing::kNoSteps, ':'), text_before(missing::kNoSamples, ':'),
+        text_before(missing::kClockAmbiguous, '{')})
     if (message.starts_with(begin)) return true;
+  for (const std::string_view of_earlier_version :
+       {"no GPU rows:", "no sampled stacks:", "CUPTI's clock changed while recording"})
+    if (message.starts_with(of_earlier_version)) return true;
   const std::size_t blank = message.find(' ');
   if (blank == message.npos || message.find_first_not_of("0123456789") != blank) return false;
-  const std::string_view rest = std::string_view(message).substr(blank + 1);
-  if (rest.find("missing: ") != rest.npos || rest.starts_with("of CUPTI ") ||
-      rest.find("blocked the sampling signal") != rest.npos ||
-      rest.find("blocked our signal") != rest.npos ||  // files of earlier versions
-      rest.find("tells it from others") != rest.npos || rest.find("tells them apart") != rest.npos)
-    return true;
+  const std::string_view text = message.substr(blank);
+  for (const auto& [one, many] : exporter::kCountedTexts)
+    if (text.starts_with(one) || text.starts_with(many)) return true;
   for (const auto kind :
        {exporter::OmissionReason::kNonNestingRange, exporter::OmissionReason::kDeepRange,
         exporter::OmissionReason::kDeepModule, exporter::OmissionReason::kEnclosingRange,
         exporter::OmissionReason::kClippedAtWindow, exporter::OmissionReason::kNestedCall,
-        exporter::OmissionReason::kUserStepRange})
-    if (rest == exporter::omission_message(kind, 1) || rest == exporter::omission_message(kind, 2))
+        exporter::OmissionReason::kTruncatedName, exporter::OmissionReason::kUserStepRange})
+    if (text.substr(1) == exporter::omission_message(kind, 1) ||
+        text.substr(1) == exporter::omission_message(kind, 2))
       return true;
-  return false;
+  return was_repeated_by_import(text);
 }
 
 }  // namespace

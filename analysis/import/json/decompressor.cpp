@@ -13,6 +13,9 @@
 #include <cstring>
 #include <utility>
 
+#include "analysis/messages/import_files.hpp"
+#include "recording/messages/spool.hpp"
+
 namespace gpuprof::importer {
 namespace {
 
@@ -36,7 +39,7 @@ std::ptrdiff_t Decompressor::read_raw(char* to, std::size_t bytes) {
   ssize_t n = 0;
   do n = ::read(fd_.get(), to, bytes);
   while (n < 0 && errno == EINTR);
-  if (n < 0) failure_ = fmt::format("cannot read {}: {}", path_, std::strerror(errno));
+  if (n < 0) failure_ = fmt::format(messages::spool::kCannotRead, path_, std::strerror(errno));
   if (n > 0) bytes_read_ += static_cast<std::uint64_t>(n);
   return n;
 }
@@ -85,14 +88,11 @@ std::size_t Decompressor::decompress(char* to, std::size_t bytes) {
     }
     const int result = isal_inflate(state_.get());
     if (result == ISAL_DECOMP_OK || result == ISAL_END_INPUT) continue;
-    failure_ = fmt::format("{} is damaged: what gzip packed there cannot be unpacked (error {})",
-                           path_, result);
+    failure_ = fmt::format(messages::import_files::kDamagedGzip, path_, result);
     break;
   }
   if (ended_ && failure_.empty() && state_->block_state != ISAL_BLOCK_FINISH)
-    failure_ = fmt::format(
-        "{} ends in the middle of its gzip data: it was cut short, or is still being written",
-        path_);
+    failure_ = fmt::format(messages::import_files::kTruncatedGzip, path_);
   return bytes - state_->avail_out;
 }
 

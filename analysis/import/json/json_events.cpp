@@ -11,11 +11,13 @@
 #include "analysis/import/json/lone_surrogates.hpp"
 #include "analysis/import/json/sliding_buffer.hpp"
 #include "analysis/import/json/text_position.hpp"
+#include "analysis/messages/import_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <utility>
 
@@ -25,6 +27,14 @@ namespace {
 constexpr unsigned kFlags = json::kParseInsituFlag | json::kParseStopWhenDoneFlag |
                             json::kParseNumbersAsStringsFlag | json::kParseNanAndInfFlag;
 constexpr std::size_t kProgressEvery = 1024;
+
+/// The parser's own text, which is a whole sentence, as a part of one.
+std::string parser_error(json::ParseErrorCode code) {
+  std::string text = json::GetParseError_En(code);
+  while (text.ends_with('.')) text.pop_back();
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
 
 class TraceReader {
  public:
@@ -43,7 +53,7 @@ class TraceReader {
     }
     if (first != '{') {
       if (!source_.failure().empty()) return support::error(source_.failure());
-      return std::string("is no trace: it does not begin as a JSON object or array does");
+      return std::string(messages::import_json::kNotJson);
     }
     text_.skip();
     const auto read = object();
@@ -55,36 +65,35 @@ class TraceReader {
   }
 
  private:
-  support::Error bad(std::string_view what) const {
+  support::Error bad(const std::string& message) const {
     if (!source_.failure().empty() && text_.left() == 0) return support::error(source_.failure());
-    return support::error(fmt::format("{} {}", path_, what));
+    return support::error(message);
   }
   support::Error cut() {
     cut_ = true;
     if (!source_.failure().empty()) return support::error(source_.failure());
-    return support::error(fmt::format(
-        "{} ends in the middle of its JSON text, after {} bytes: it was cut short, or is still "
-        "being written",
-        path_, text_.offset() + text_.left()));
+    return support::error(
+        fmt::format(messages::import_json::kTruncated, path_, text_.offset() + text_.left()));
   }
 
   support::Error too_long(std::string_view what) const {
-    return bad(fmt::format("has {} of more than {} MiB at byte {}, which no trace has",
-                           what == "an event" ? "an event" : "a member", kMaxValueBytes >> 20,
-                           text_.offset()));
+    constexpr std::size_t kMaxMib = kMaxValueBytes >> 20;
+    return bad(
+        what == "an event"
+            ? fmt::format(messages::import_json::kEventTooLong, path_, kMaxMib, text_.offset())
+            : fmt::format(messages::import_json::kMemberTooLong, path_, kMaxMib, text_.offset()));
   }
 
   /// @param at  from the cursor on
   support::Error damaged(std::size_t at, std::string_view wrong) const {
     const std::string writer = guess_writer(path_);
-    return support::error(fmt::format("{} is damaged {}: {}; {}", path_,
-                                      describe_position(path_, text_.offset() + at), wrong,
-                                      writer.empty() ? "nothing in it tells what wrote it"
-                                                     : "most likely " + writer + " wrote it"));
+    const std::string position = describe_position(path_, text_.offset() + at);
+    return support::error(
+        writer.empty()
+            ? fmt::format(messages::import_json::kDamaged, path_, position, wrong)
+            : fmt::format(messages::import_json::kDamagedByWriter, path_, position, wrong, writer));
   }
-  support::Error wrong(std::string_view wanted) const {
-    return damaged(0, fmt::format("{} should stand there", wanted));
-  }
+  support::Error damaged_here(std::string_view wrong) const { return damaged(0, wrong); }
 
   support::Result<void> object() {
     for (bool first = true;; first = false) {
@@ -95,7 +104,7 @@ class TraceReader {
         if (c == '"') {
           listener_.on_repaired(RepairKind::kComma, 1);
         } else if (c != ',') {
-          return wrong("a comma or the end of the object");
+          return damaged_here(messages::import_json::kExpectedCommaOrObjectEnd);
         } else {
           text_.skip();
           c = text_.peek();
@@ -106,14 +115,12 @@ class TraceReader {
         }
       }
       if (c == 0) return cut();
-      if (c != '"') return wrong("the name of a member");
+      if (c != '"') return damaged_here(messages::import_json::kExpectedName);
       GPUPROF_CHECK(member());
       if (!not_a_trace_.empty()) return {};
     }
     if (!events_seen_) {
-      not_a_trace_ =
-          "is JSON, but no trace: it has no traceEvents, as the files of torch.profiler, "
-          "Kineto and gpuprof do";
+      not_a_trace_ = messages::import_json::kNoEventList;
       return {};
     }
     text_.skip();
@@ -122,31 +129,30 @@ class TraceReader {
 
   support::Result<void> nothing_follows() {
     const char c = text_.peek();
-    if (c == '{' || c == '[')
-      return damaged(0, "another text of JSON follows the trace; name each in a file of its own");
-    if (c != 0) return wrong("the end of the file");
+    if (c == '{' || c == '[') return damaged_here(messages::import_json::kSecondText);
+    if (c != 0) return damaged_here(messages::import_json::kExpectedFileEnd);
     if (!source_.failure().empty()) return support::error(source_.failure());
     return {};
   }
 
   support::Result<void> member() {
     GPUPROF_TRY(key, whole_value("the name of a member"));
-    if (key.size() < 2) return wrong("the name of a member");
+    if (key.size() < 2) return damaged_here(messages::import_json::kExpectedName);
     const std::string name = key.substr(1, key.size() - 2);
     char c = text_.peek();
     if (c == 0) return cut();
-    if (c != ':') return wrong("a colon");
+    if (c != ':') return damaged_here(messages::import_json::kExpectedColon);
     text_.skip();
     c = text_.peek();
     if (name == "traceEvents" && c == '[') {
-      if (events_seen_) return bad("has two lists of events: it is no trace");
+      if (events_seen_) return bad(fmt::format(messages::import_json::kTwoEventLists, path_));
       events_seen_ = true;
       text_.skip();
       return events(false);
     }
     if (c == 0) return cut();
     if (name == "traceEvents") {
-      not_a_trace_ = "is no trace: its traceEvents are no list";
+      not_a_trace_ = messages::import_json::kEventsNotAList;
       return {};
     }
     GPUPROF_TRY(value, whole_value(name));
@@ -174,7 +180,8 @@ class TraceReader {
       if (c == 0) return cut();
       if (c == ',' && first) listener_.on_repaired(RepairKind::kComma, 1);
       if (c == '{' && !first) listener_.on_repaired(RepairKind::kComma, 1);
-      if (c != ',' && c != '{' && !first) return wrong("a comma or the end of the events");
+      if (c != ',' && c != '{' && !first)
+        return damaged_here(messages::import_json::kExpectedCommaOrListEnd);
       if (c == ',') {
         text_.skip();
         c = text_.peek();
@@ -190,7 +197,7 @@ class TraceReader {
       if (c == 0) return cut();
       if (c != '{') {
         if (bare && first) {
-          not_a_trace_ = "is JSON, but no trace: it is a list of something else";
+          not_a_trace_ = messages::import_json::kListOfOther;
           return {};
         }
         GPUPROF_TRY(other, whole_value("an event"));
@@ -238,7 +245,7 @@ class TraceReader {
     json::InsituStringStream stream(repaired_.data());
     EventHandler handler(event, stream);
     const auto result = reader_.Parse<kFlags>(stream, handler);
-    if (result.IsError()) return damaged(0, json::GetParseError_En(result.Code()));
+    if (result.IsError()) return damaged_here(parser_error(result.Code()));
     listener_.on_event(event);
     text_.skip(bytes);
     return {};
@@ -269,8 +276,8 @@ class TraceReader {
   support::Result<std::size_t> failed(const json::ParseResult& result, std::string_view what) {
     const std::size_t at = result.Offset();
     if (result.Code() == json::kParseErrorTermination)
-      return bad(fmt::format("is nested more than {} levels deep at byte {}: no trace is",
-                             kMaxDepth, text_.offset() + at));
+      return bad(
+          fmt::format(messages::import_json::kTooDeep, path_, kMaxDepth, text_.offset() + at));
     // Within the last bytes the value was only cut by the end of what was read.
     if (at + 16 >= text_.left() || unfinished_text(result.Code())) {
       if (text_.left() > kMaxValueBytes) return too_long(what);
@@ -314,7 +321,7 @@ class TraceReader {
       any = any || places != 0;
     }
     // The parser refused what the mender takes: they would disagree for ever.
-    if (!any) return damaged(result.Offset(), json::GetParseError_En(result.Code()));
+    if (!any) return damaged(result.Offset(), parser_error(result.Code()));
     repaired_ = std::move(repaired.text);
     return repaired.bytes;
   }

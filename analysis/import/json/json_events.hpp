@@ -43,7 +43,7 @@ class TraceListener {
 /// Reads the object form `{"traceEvents":[…],…}` or the array form `[…]`.
 ///
 /// @param found  in a folder, not named by a person: what is damaged before any event is no trace
-/// @return  empty, or what the file is in place of a trace: `is JSON, but no trace: …`
+/// @return  empty, or what the file is in place of a trace: `is JSON but not a trace: …`
 support::Result<std::string> read_trace(TextSource& source, const std::string& path, bool found,
                                         TraceListener& listener);
 

@@ -12,6 +12,7 @@
 
 #include "analysis/import/json/json_events.hpp"
 #include "analysis/import/json/string_repair.hpp"
+#include "analysis/messages/import_json.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -88,7 +89,7 @@ class JsonRepairer {
   /// The text ends here.
   void more() {
     stop(ends_ ? RepairResult::State::kUnrepairable : RepairResult::State::kNeedsMoreText,
-         "the text ends");
+         messages::import_json::kTextEnds);
   }
   void count(RepairKind mending, std::uint32_t places = 1) {
     result_.places[static_cast<std::size_t>(mending)] += places;
@@ -129,7 +130,7 @@ class JsonRepairer {
         result_.text += ',';
         count(RepairKind::kComma);
       } else {
-        return stop(RepairResult::State::kUnrepairable, "a comma or the end should stand");
+        return stop(RepairResult::State::kUnrepairable, messages::import_json::kExpectedCommaOrEnd);
       }
     }
     in.first = false;
@@ -145,15 +146,14 @@ class JsonRepairer {
     if (!quotes) return;
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end())
-      stop(RepairResult::State::kUnrepairable,
-           "a name comes twice behind quotes without a backslash");
+      stop(RepairResult::State::kUnrepairable, messages::import_json::kRepeatedName);
   }
 
   int depth() const { return static_cast<int>(open_.size()); }
 
   void member() {
     if (peek() != '"')
-      return stop(RepairResult::State::kUnrepairable, "the name of a member should stand");
+      return stop(RepairResult::State::kUnrepairable, messages::import_json::kExpectedName);
     const std::size_t from = at_ + 1;
     text(StringContext::kName);
     if (!going()) return;
@@ -161,7 +161,8 @@ class JsonRepairer {
     open_.back().names.emplace_back(name_);
     const char c = peek();
     if (c == '\0') return more();
-    if (c != ':') return stop(RepairResult::State::kUnrepairable, "a colon should stand");
+    if (c != ':')
+      return stop(RepairResult::State::kUnrepairable, messages::import_json::kExpectedColon);
     take();
     value();
   }
@@ -171,7 +172,7 @@ class JsonRepairer {
     if (c == '\0') return more();
     if (c == '{' || c == '[') {
       if (depth() >= kMaxDepth)
-        return stop(RepairResult::State::kUnrepairable, "it is nested too deeply");
+        return stop(RepairResult::State::kUnrepairable, messages::import_json::kNestedTooDeeply);
       take();
       open_.push_back({c == '{'});
       return;
@@ -199,7 +200,7 @@ class JsonRepairer {
     if (repaired.quotes != 0) {
       // Of an event's own members only names come from programs.
       if (event_ && depth() == 1 && place == StringContext::kMember && name_ != "name")
-        return stop(RepairResult::State::kUnrepairable, "a quote stands where none can");
+        return stop(RepairResult::State::kUnrepairable, messages::import_json::kMisplacedQuote);
       count(RepairKind::kQuote);
       for (Open& open : open_) open.quotes = true;
     }
@@ -217,7 +218,7 @@ class JsonRepairer {
     const std::string_view word = text_.substr(at_, to - at_);
     if (word.empty()) {
       if (place() != StringContext::kMember)
-        return stop(RepairResult::State::kUnrepairable, "a value should stand");
+        return stop(RepairResult::State::kUnrepairable, messages::import_json::kExpectedValue);
       result_.text += "null";
       return count(RepairKind::kMissingValue);
     }
@@ -232,7 +233,7 @@ class JsonRepairer {
       at_ = to;
       return count(RepairKind::kNotANumber);
     }
-    stop(RepairResult::State::kUnrepairable, "a value should stand");
+    stop(RepairResult::State::kUnrepairable, messages::import_json::kExpectedValue);
   }
 
   /// `3,5` in an object: what follows a comma there is a name, never a digit.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/import/json/lone_surrogates.hpp"
+#include "analysis/messages/import_json.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -163,7 +164,7 @@ class StringRepairer {
     StringRepair result;
     result.state = ends_ ? RepairResult::State::kUnrepairable : RepairResult::State::kNeedsMoreText;
     result.at = ends_ ? first_ : text_.size();
-    result.wrong = "a text begins that does not end";
+    result.wrong = messages::import_json::kUnterminatedString;
     return result;
   }
 
@@ -175,13 +176,13 @@ class StringRepairer {
     const bool certain = place_ == StringContext::kMember && depth_ <= 1;
     if ((!certain && quotes_.size() % 2 != 0) || is_name_) {
       result.at = quotes_.front();
-      result.wrong = is_name_ ? std::string_view("a member stands in a list")
-                              : "a quote stands in a text, and where the text ends is not certain";
+      result.wrong =
+          is_name_ ? messages::import_json::kMemberInList : messages::import_json::kAmbiguousQuote;
       return result;
     }
     if (const std::size_t at = quotes_.empty() ? text_.npos : boundary(); at != text_.npos) {
       result.at = at;
-      result.wrong = "two events meet within what would be one text";
+      result.wrong = messages::import_json::kStringOverEvents;
       return result;
     }
     result.state = RepairResult::State::kRepaired;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/import/json/decompressor.hpp"
+#include "analysis/messages/import_json.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::importer {
@@ -56,8 +57,8 @@ std::string describe_position(const std::string& path, std::uint64_t offset) {
     if (from < to) around.append(block.data() + (from - at), to - from);
     at += n;
   }
-  return fmt::format("at line {}, column {} (byte {}), around {}{}{}", line, offset - line_from + 1,
-                     offset, "`", readable(std::move(around)), "`");
+  return fmt::format(messages::import_json::kPosition, line, offset - line_from + 1, offset,
+                     readable(std::move(around)));
 }
 
 std::string guess_writer(const std::string& path) {
@@ -69,7 +70,7 @@ std::string guess_writer(const std::string& path) {
       {"\"schemaVersion\"", "torch.profiler (Kineto)"},
       {"\"cpu_op\"", "torch.profiler (Kineto)"},
       {"\"Operator\"", "torch.profiler (Kineto, before 2.0)"},
-      {"\"displayTimeUnit\"", "another tracer of Chrome's format"},
+      {"\"displayTimeUnit\"", "another tool that writes Chrome's trace format"},
   };
   Decompressor text = open_text(path);
   std::string begin(kPlaceBlockBytes, '\0');

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <memory>
 
+#include "analysis/messages/import_files.hpp"
+#include "recording/messages/spool.hpp"
 #include "support/process/helper_thread.hpp"
 
 namespace gpuprof::importer {
@@ -36,10 +38,11 @@ support::Result<std::unique_ptr<TextSource>> TextSource::open(const std::string&
   base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return support::error(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  if (!S_ISREG(info.st_mode)) return support::error(fmt::format("{} is not a regular file", path));
+    return support::error(fmt::format(messages::spool::kCannotRead, path, std::strerror(errno)));
+  if (!S_ISREG(info.st_mode))
+    return support::error(fmt::format(messages::spool::kNotARegularFile, path));
   if (info.st_size == 0)
-    return support::error(fmt::format("{} is empty; was it being written?", path));
+    return support::error(fmt::format(messages::import_files::kEmptyFile, path));
   return std::unique_ptr<TextSource>(
       new TextSource(path, std::move(fd), static_cast<std::uint64_t>(info.st_size)));
 }
@@ -48,10 +51,7 @@ TextSource::TextSource(std::string path, base::UniqueFd fd, std::uint64_t bytes)
     : unpacker_(path, std::move(fd)), file_bytes_(bytes) {
   thread_ = support::try_start_thread([this] { read_blocks(); });
   if (thread_.joinable()) return;
-  failure_ = fmt::format(
-      "cannot read {}: no thread can be made for it; raise the limit on "
-      "processes (ulimit -u)",
-      path);
+  failure_ = fmt::format(messages::import_files::kNoThread, path);
   done_ = true;
 }
 

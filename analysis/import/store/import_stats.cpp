@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/messages/import_events.hpp"
+#include "analysis/messages/import_files.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::importer {
@@ -26,31 +28,31 @@ struct Phrase {
 };
 
 constexpr Phrase kReasonPhrases[] = {
-    {"unknown-kind", "of a kind that is not read", ""},
-    {"no-time", "without a time or length that can be read", ""},
-    {"far-time", "at a time that does not belong to the rest", ""},
-    {"outside-window", "at a time outside the window that the file states", ""},
-    {"half", "a begin without its end or an end without its begin", ""},
-    {"out-of-order", "earlier than the event before it on a row that is read in order", ""},
-    {"no-details", "without what an event of its kind must tell", ""},
-    {"no-work", "an instant, a level or a figure of a device", ""},
-    {"no-event", "no event but another value", ""},
+    {"unknown-kind", "unknown category or phase", ""},
+    {"no-time", "no valid time or duration", ""},
+    {"far-time", "time far from the rest", ""},
+    {"outside-window", "time outside the window that the file states", ""},
+    {"half", "begin without end, or end without begin", ""},
+    {"out-of-order", "earlier than the event before it in a row that is read in order", ""},
+    {"no-details", "without a value that its kind requires", ""},
+    {"no-work", "instant, counter or device value", ""},
+    {"no-event", "not an event", ""},
 };
 constexpr Phrase kMendingPhrases[] = {
-    {"backslash", "backslash that stands alone in a text", "backslashes that stand alone in texts"},
-    {"quote", "text with quotes in it that lack a backslash",
-     "texts with quotes in them that lack a backslash"},
+    {"backslash", "unescaped backslash in a string", "unescaped backslashes in strings"},
+    {"quote", "string with unescaped quotes", "strings with unescaped quotes"},
     {"decimal-comma", "number with a decimal comma", "numbers with a decimal comma"},
-    {"no-number", "word for no number (inf, nan, …)", "words for no number (inf, nan, …)"},
+    {"no-number", "word instead of a number (inf, nan, …)",
+     "words instead of numbers (inf, nan, …)"},
     {"missing-value", "member without a value", "members without a value"},
-    {"comma", "comma too many or too few", "commas too many or too few"},
-    {"surrogate", "half of a UTF-16 pair", "halves of UTF-16 pairs"},
-    {"negative-length", "negative length, taken as 0", "negative lengths, taken as 0"},
-    {"nul-byte", "NUL byte, which no writer writes: what stood there is lost",
-     "NUL bytes, which no writer writes: what stood there is lost"},
-    {"no-end", "list of events without its end: the file may have been cut short", ""},
-    {"absurd-bytes", "size of a copy or set that cannot be, taken as not known",
-     "sizes of copies or sets that cannot be, taken as not known"},
+    {"comma", "missing or extra comma", "missing or extra commas"},
+    {"surrogate", "unpaired UTF-16 surrogate", "unpaired UTF-16 surrogates"},
+    {"negative-length", "negative duration (read as 0)", "negative durations (read as 0)"},
+    {"nul-byte", "NUL byte (the text in its place is lost)",
+     "NUL bytes (the text in their place is lost)"},
+    {"no-end", "event list without an end (the file may be truncated)", ""},
+    {"absurd-bytes", "implausible size of a copy or memset (read as unknown)",
+     "implausible sizes of copies or memsets (read as unknown)"},
 };
 static_assert(std::size(kReasonPhrases) == static_cast<std::size_t>(SkipReason::kCount));
 static_assert(std::size(kMendingPhrases) == static_cast<std::size_t>(RepairKind::kCount));
@@ -60,6 +62,16 @@ const Phrase& phrases_of(SkipReason reason) {
 }
 const Phrase& phrases_of(RepairKind mending) {
   return kMendingPhrases[static_cast<std::size_t>(mending)];
+}
+
+std::string skipped_message(const std::string& path, SkipReason reason, std::uint64_t count,
+                            const ImportStats::Kinds& kinds) {
+  const std::string events = support::count_with_unit(count, "event", "events");
+  const std::string categories = format_categories(kinds);
+  return count == 1 ? fmt::format(messages::import_events::kEventSkipped, events, path,
+                                  phrase_of(reason), categories)
+                    : fmt::format(messages::import_events::kEventsSkipped, events, path,
+                                  phrase_of(reason), categories);
 }
 
 }  // namespace
@@ -99,45 +111,35 @@ std::vector<std::string> import_messages(const std::string& path, const ImportSt
   for (const SkipReason reason : kSkipReasons) {
     const std::uint64_t count = ImportStats::sum(account.count_skipped(reason));
     if (count == 0) continue;
-    messages.push_back(fmt::format("{} of {} {} left out, {}: {}",
-                                   support::count_with_unit(count, "event", "events"), path,
-                                   count == 1 ? "is" : "are", phrase_of(reason),
-                                   format_categories(account.count_skipped(reason))));
-    if (reason == SkipReason::kTimeOutlier) messages.back() += " " + far_times;
+    messages.push_back(skipped_message(path, reason, count, account.count_skipped(reason)));
+    if (reason == SkipReason::kTimeOutlier) messages.back() += far_times;
   }
   std::vector<std::string> repairs;
   for (const RepairKind mending : kRepairKinds)
     if (const std::uint64_t count = account.count_repairs(mending); count != 0)
       repairs.push_back(phrase_of(mending, count));
   if (!repairs.empty())
-    messages.push_back(fmt::format("mended in {}: {}", path, support::join(repairs, ", ")));
+    messages.push_back(
+        fmt::format(messages::import_events::kRepaired, path, support::join(repairs, ", ")));
   return messages;
 }
 
 std::string empty_trace_message(const ImportStats& account) {
-  if (account.events() == 0) return "is a trace without events";
+  if (account.events() == 0) return messages::import_events::kNoEvents;
   const auto& timeless = account.count_skipped(SkipReason::kNoTime);
   if (!timeless.empty() && ImportStats::sum(timeless) == account.total_skipped())
-    return fmt::format(
-        "has no event with a time and length that can be read (the largest is 2^63 ns; {}): it is "
-        "damaged, or of another kind",
-        format_categories(timeless));
+    return fmt::format(messages::import_events::kNoTimes, format_categories(timeless));
   const auto& kinds = account.count_skipped(SkipReason::kUnknownKind);
   if (!kinds.empty() && ImportStats::sum(kinds) == account.total_skipped())
-    return fmt::format(
-        "is a trace of something else: none of its events is of a "
-        "kind that PyTorch's profiler or gpuprof writes (they are {})",
-        format_categories(kinds));
+    return fmt::format(messages::import_events::kOtherTool, format_categories(kinds));
   if (account.total_skipped() == 0)
-    return fmt::format(
-        "has nothing to show: it holds arrows and marks of the recording alone, no operator, GPU "
-        "work or sample ({})",
-        format_categories(account.count_duplicates()));
+    return fmt::format(messages::import_events::kMarksOnly,
+                       format_categories(account.count_duplicates()));
   std::vector<std::string> why;
   for (const SkipReason reason : kSkipReasons)
     if (const auto& those = account.count_skipped(reason); !those.empty())
       why.push_back(fmt::format("{} ({})", phrase_of(reason), format_categories(those)));
-  return fmt::format("has nothing to show: its events are left out, {}", support::join(why, "; "));
+  return fmt::format(messages::import_events::kAllSkipped, support::join(why, "; "));
 }
 
 std::string not_traces_message(const std::vector<std::pair<std::string, std::string>>& files,
@@ -148,11 +150,10 @@ std::string not_traces_message(const std::vector<std::pair<std::string, std::str
     if (named.size() < kNamed)
       named.push_back(
           fmt::format("{} ({})", beside_traces ? path.substr(path.rfind('/') + 1) : path, what));
-  return fmt::format(
-      "{} not read as {}: {}{}",
-      support::count_with_unit(files.size(), "file of the folder is", "files of the folder are"),
-      files.size() == 1 ? "a trace" : "traces", support::join(named, "; "),
-      files.size() > kNamed ? "; …" : "");
+  const std::string number = support::human_count(files.size());
+  const std::string names = support::join(named, "; ") + (files.size() > kNamed ? "; …" : "");
+  return files.size() == 1 ? fmt::format(messages::import_files::kFileNotRead, number, names)
+                           : fmt::format(messages::import_files::kFilesNotRead, number, names);
 }
 
 std::string format_categories(const ImportStats::Kinds& kinds) {

@@ -61,7 +61,7 @@ inline constexpr auto kRepairKinds = [] {
   return all;
 }();
 
-/// `at times that do not belong to the rest`.
+/// `time far from the rest`.
 std::string_view phrase_of(SkipReason reason);
 /// `far-time`: of JSON.
 std::string_view key_of(SkipReason reason);

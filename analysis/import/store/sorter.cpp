@@ -13,6 +13,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "analysis/messages/import_files.hpp"
+#include "recording/messages/spool.hpp"
+
 namespace gpuprof::importer {
 namespace {
 
@@ -46,12 +49,11 @@ struct Key {
 }  // namespace
 
 std::string disk_full_message(const std::string& folder, int failure) {
-  const bool files = failure == EMFILE || failure == ENFILE;
-  return fmt::format("cannot write to {}: {}; {}", folder, std::strerror(failure),
-                     failure == EFBIG ? "raise the limit on file sizes (ulimit -f)"
-                     : files ? "it takes a file for each process in the trace: raise the limit "
-                               "on open files (ulimit -n), or name fewer traces at once"
-                             : "set TMPDIR to a folder with more room");
+  const char* const why = std::strerror(failure);
+  if (failure == EFBIG) return fmt::format(messages::import_files::kFileTooLarge, folder, why);
+  if (failure == EMFILE || failure == ENFILE)
+    return fmt::format(messages::import_files::kTooManyFiles, folder, why);
+  return fmt::format(messages::import_files::kNoSpace, folder, why);
 }
 
 void Sorter::sort_part() {
@@ -73,7 +75,7 @@ void Sorter::sort_part() {
 bool Sorter::open() {
   const std::string path = folder_ + "/records";
   fd_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd_) failure_ = fmt::format("cannot create {}: {}", path, std::strerror(errno));
+  if (!fd_) failure_ = fmt::format(messages::spool::kCannotCreate, path, std::strerror(errno));
   ::unlink(path.c_str());
   return failure_.empty();
 }
@@ -111,8 +113,8 @@ bool Sorter::fill(SortedRun& run) {
     const ssize_t n = ::pread(fd_.get(), to, left, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      failure_ = fmt::format("cannot read back from {}: {}", folder_,
-                             n < 0 ? std::strerror(errno) : "the file is too short");
+      failure_ = fmt::format(messages::import_files::kCannotReadBack, folder_,
+                             n < 0 ? std::strerror(errno) : messages::import_files::kFileTooShort);
       run.left = 0;
       run.held.clear();
       return false;

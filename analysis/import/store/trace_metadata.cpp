@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "analysis/import/store/parse_numbers.hpp"
+#include "analysis/messages/import_json.hpp"
 #include "recording/model/loss.hpp"
 
 namespace gpuprof::importer {
@@ -99,6 +100,12 @@ std::string_view current_name(std::string_view name) {
   constexpr std::pair<std::string_view, model::LossReason> kFormerNames[] = {
       {"thread blocks our signal", model::LossReason::kThreadMasked},
       {"waiting thread went on while its stack was read", model::LossReason::kBlockedTorn},
+      {"GPU record with bad times", model::LossReason::kCuptiBadTime},
+      {"inner call of another call", model::LossReason::kDuplicateCall},
+      {"thread busy in our code", model::LossReason::kSampleBusy},
+      {"byte lost in cut CUPTI buffers", model::LossReason::kCuptiUnknownBytes},
+      {"begin of a step lost", model::LossReason::kStepLost},
+      {"graph node left out", model::LossReason::kGraphNodeSkipped},
   };
   for (const auto& [former, reason] : kFormerNames)
     if (name == former) return model::loss_name(reason);
@@ -177,10 +184,7 @@ support::Result<void> TraceMetadata::take(std::string_view key, std::string_view
     const auto layout = integer(tree);
     if (layout && *layout > kSchemaVersion)
       return support::error(
-          fmt::format("{} is a trace of version {}, and this gpuprof knows version {}: a newer "
-                      "gpuprof is needed "
-                      "to read it",
-                      path, *layout, kSchemaVersion));
+          fmt::format(messages::import_json::kNewerVersion, path, *layout, kSchemaVersion));
   } else if (key == "deviceProperties" && tree.IsArray()) {
     std::uint32_t index = 0;
     for (const Json& device : tree.GetArray()) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/import/classify/classify.hpp"
+#include "analysis/messages/import_events.hpp"
 
 namespace gpuprof::importer {
 namespace {
@@ -40,9 +41,8 @@ struct Seen {
     first_ns = std::min(first_ns, r.start_ns);
     last_ns = std::max(last_ns, r.end_ns);
   }
-  std::string text() const {
-    return fmt::format("{} to {} us", first_ns / kNsPerUs, last_ns / kNsPerUs);
-  }
+  std::string first() const { return fmt::format("{} us", first_ns / kNsPerUs); }
+  std::string last() const { return fmt::format("{} us", last_ns / kNsPerUs); }
 };
 
 }  // namespace
@@ -125,7 +125,8 @@ support::Result<std::string> drop_time_outliers(FileContent& content, const std:
   if (events.first_ns > events.last_ns) events = rest;
   content.first_ns = events.first_ns;
   content.last_ns = events.last_ns;
-  return fmt::format("({}; the rest {})", aside.text(), rest.text());
+  return fmt::format(messages::import_events::kOutlierTimes, aside.first(), aside.last(),
+                     rest.first(), rest.last());
 }
 
 }  // namespace gpuprof::importer

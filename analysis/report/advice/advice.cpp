@@ -16,40 +16,31 @@ namespace gpuprof::report::advice {
 namespace {
 
 constexpr std::array<Rule, 20> kRules = {{
-    {kDataLoading, "batches made by the stepping thread", data_loading, nullptr},
-    {kLoaderWorkers, "loader workers that cannot keep up", loader_workers, nullptr},
-    {kSyncInLoop, "waits for the GPU in the loop", sync_in_loop, nullptr},
+    {kDataLoading, "data loading without worker processes", data_loading, nullptr},
+    {kLoaderWorkers, "DataLoader workers that cannot keep up", loader_workers, nullptr},
+    {kSyncInLoop, "waits for the GPU in the training loop", sync_in_loop, nullptr},
     {kPageableCopy, "copies from pageable memory", pageable_copy, nullptr},
-    {kHostCode, "time in the program between operators", host_code, nullptr},
-    {kHostStarved, "a stepping thread without a processor", host_starved, nullptr},
-    {kRepeatedWork, "one operator again and again", repeated_work, nullptr},
-    {kAllocationChurn, "memory taken and dropped in each step", allocation_churn, nullptr},
-    {kTinyKernels, "rows of tiny kernels", tiny_kernels, nullptr},
+    {kHostCode, "time of the program between operators", host_code, nullptr},
+    {kHostStarved, "steps that wait for a processor", host_starved, nullptr},
+    {kRepeatedWork, "one operator many times in a row", repeated_work, nullptr},
+    {kAllocationChurn, "memory allocated and freed in each step", allocation_churn, nullptr},
+    {kTinyKernels, "many tiny kernels in a row", tiny_kernels, nullptr},
     {kExtraBackward, "more backward passes than optimizer steps", extra_backward, nullptr},
     {kGpuIdle, "a GPU that is idle most of the time", gpu_idle, nullptr},
-    {kLaunchBound, "a GPU that waits for launches", launch_bound, nullptr},
+    {kLaunchBound, "a GPU that waits for kernel launches", launch_bound, nullptr},
     {kFp32Math, "matrix products in single precision", fp32_math, nullptr},
-    {kMemoryLimit, "memory of a GPU nearly full", memory_limit, nullptr},
-    {kStepStalls, "single steps that take long", step_stalls, nullptr},
+    {kMemoryLimit, "GPU memory that is nearly full", memory_limit, nullptr},
+    {kStepStalls, "single steps that take much longer", step_stalls, nullptr},
     {kBetweenSteps, "time between steps", between_steps, nullptr},
-    {kFirstStep, "a first step that compiles or loads", first_step, nullptr},
+    {kFirstStep, "a first step that compiles or loads code", first_step, nullptr},
     {kDataParallel, "DataParallel on several GPUs", data_parallel, nullptr},
     {kCommunication, "much time in collectives", communication, nullptr},
-    {kSlowRank, "one rank the others wait for", nullptr, slow_rank},
+    {kSlowRank, "a rank that the others wait for", nullptr, slow_rank},
 }};
 
 bool same_place(const Advice& a, const Advice& b) {
   return a.rule == b.rule && a.where.file == b.where.file && a.where.line == b.where.line &&
          a.where.function == b.where.function;
-}
-
-/// Without steps the recording is one.
-void reword_for_recording(Advice* advice) {
-  if (advice->share_base != "recording") return;
-  for (const std::string_view words : {"of each step", "a step", "each step"})
-    for (std::size_t at = 0; (at = advice->finding.find(words, at)) != std::string::npos;)
-      advice->finding.replace(at, words.size(),
-                              words == "of each step" ? "of the recording" : "in all");
 }
 
 /// Of sorted advice: the worst process speaks for the others.
@@ -90,7 +81,6 @@ std::vector<Advice> run_rules(std::span<const RuleInput> subjects) {
     if (rule.check_process == nullptr) continue;
     for (const RuleInput& subject : subjects) rule.check_process(subject, &found);
   }
-  for (Advice& advice : found) reword_for_recording(&advice);
   // Shares of something else than time say nothing of how much there is to gain.
   std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
     const bool timed = a.ns_per_step > 0;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/process_report.hpp"
 #include "analysis/report/report.hpp"
 #include "analysis/report/step_thread/step_thread.hpp"
@@ -42,11 +43,11 @@ struct Advice {
   std::string finding;     // what happens where, and why that is slow
   std::string suggestion;  // what to try
   SourceLocation where;
-  double share = 0;                      // of what `of` says, 0..1
-  std::string_view share_base = "step";  // "first step"; "recording": there are no steps; "GPU's
-                                         // memory"; "time from the first to the last step"
-  double ns_per_step = 0;                // mean over all steps that count
-  std::string_view line_source;          // who knew the line; empty: the operators' own stacks
+  double share = 0;  // of `share_base`, 0..1
+  /// A kShareOf... of messages::report_shared; kShareOfRecording: there are no steps.
+  std::string_view share_base = messages::report_shared::kShareOfStep;
+  double ns_per_step = 0;        // mean over all steps that count
+  std::string_view line_source;  // who knew the line; empty: the operators' own stacks
   std::vector<Figure> figures;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;

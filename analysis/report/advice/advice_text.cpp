@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/messages/advice.hpp"
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 
 namespace gpuprof::report::advice {
@@ -38,19 +40,30 @@ void append_wrapped(std::string& text, std::string_view message, std::size_t ind
   text += '\n';
 }
 
+std::string share_base_text(const Advice& advice) {
+  return advice.share_base == messages::report_shared::kShareOfStep
+             ? std::string(messages::report_shared::kOfAStep)
+             : fmt::format(messages::report_shared::kOfThe, advice.share_base);
+}
+
+/// Nothing, where there is only one process.
+std::string process_text(const Advice& advice, bool several) {
+  const bool ranked = advice.rank >= 0;
+  if (advice.processes > 1)
+    return ranked ? fmt::format(messages::advice::kWorstRank, advice.processes, advice.rank)
+                  : fmt::format(messages::advice::kWorstProcess, advice.processes, advice.pid);
+  if (!several) return "";
+  return ranked ? fmt::format(messages::advice::kRank, advice.rank)
+                : fmt::format(messages::advice::kProcess, advice.pid);
+}
+
 void append_one(std::string& text, const Advice& advice, std::size_t number, bool several,
                 std::size_t width) {
   text += fmt::format("{:2}. {}", number, advice.rule);
   if (advice.share > 0)
-    text += fmt::format("  {} of {}", format_share(advice.share),
-                        advice.share_base == "step" ? std::string("a step")
-                                                    : fmt::format("the {}", advice.share_base));
+    text += fmt::format("  {} {}", format_share(advice.share), share_base_text(advice));
   if (advice.ns_per_step > 0) text += fmt::format(" ({})", format_time(advice.ns_per_step));
-  if (advice.processes > 1) text += fmt::format("  in {} processes, most in", advice.processes);
-  if (several || advice.processes > 1)
-    text += advice.rank >= 0 ? fmt::format("  rank {}", advice.rank)
-                             : fmt::format("  process {}", advice.pid);
-  text += '\n';
+  text += process_text(advice, several) + '\n';
   if (advice.where.known()) {
     text += "    " + advice.where.text();
     if (!advice.where.function.empty()) text += "  " + advice.where.function;
@@ -58,20 +71,22 @@ void append_one(std::string& text, const Advice& advice, std::size_t number, boo
   }
   text += "    ";
   append_wrapped(text, advice.finding, 4, width);
-  text += "    Try: ";
+  text += fmt::format("    {}", messages::advice::kTry);
   append_wrapped(text, advice.suggestion, 9, width);
 }
 
 }  // namespace
 
 std::string advice_text(std::span<const Advice> advice, std::size_t width) {
-  if (advice.empty()) return "No advice: no rule found anything worth changing.\n";
+  if (advice.empty()) return std::string(messages::advice::kNoAdvice) + '\n';
   bool several = false;
   for (const Advice& one : advice) several = several || one.pid != advice[0].pid;
-  const bool of_recording = std::ranges::all_of(
-      advice, [](const Advice& one) { return one.share_base == std::string_view("recording"); });
+  const bool of_recording = std::ranges::all_of(advice, [](const Advice& one) {
+    return one.share_base == messages::report_shared::kShareOfRecording;
+  });
   std::string text =
-      fmt::format("Advice, by share of {}\n", of_recording ? "the recording" : "a step");
+      of_recording ? messages::advice::kByShareOfRecording : messages::advice::kByShareOfStep;
+  text += '\n';
   std::size_t number = 0;
   for (const Advice& one : advice) append_one(text, one, ++number, several, width);
   return text;

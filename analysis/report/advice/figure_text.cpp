@@ -11,6 +11,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "analysis/messages/advice.hpp"
+#include "analysis/messages/report_shared.hpp"
+#include "analysis/messages/wall_time.hpp"
 namespace gpuprof::report::advice {
 
 std::string format_time(double ns) {
@@ -37,6 +40,18 @@ std::string format_count(double count) {
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
+std::string format_times(double count) {
+  const std::string text = format_count(count);
+  return text == "1" ? std::string(messages::wall_time::kOnce)
+                     : fmt::format(messages::wall_time::kTimes, text);
+}
+
+std::string_view per_step_text(const Advice& advice) {
+  return advice.share_base == messages::report_shared::kShareOfRecording
+             ? std::string_view(messages::advice::kInTotal)
+             : std::string_view(messages::advice::kPerStep);
+}
+
 SourceLocation step_loop_location(const RuleInput& subject) {
   const std::string& loop = subject.step_thread.loop;
   const std::size_t colon = loop.rfind(':');
@@ -56,7 +71,8 @@ Advice make_advice(const RuleInput& subject, std::string_view rule, const Source
       total_ns / static_cast<double>(std::max<std::size_t>(1, subject.step_thread.steps.size()));
   advice.pid = subject.analysis.meta.pid;
   advice.rank = subject.analysis.meta.rank;
-  if (subject.step_thread.is_synthetic) advice.share_base = "recording";
+  if (subject.step_thread.is_synthetic)
+    advice.share_base = messages::report_shared::kShareOfRecording;
   return advice;
 }
 

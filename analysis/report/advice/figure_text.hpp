@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "analysis/report/advice/advice.hpp"
 
@@ -20,6 +21,11 @@ std::string format_share(double share);
 std::string format_bytes(double bytes);
 /// "3", "0.3".
 std::string format_count(double count);
+
+/// "once", "3 times", "0.3 times".
+std::string format_times(double count);
+/// "per step"; of a recording without steps "in total".
+std::string_view per_step_text(const Advice& advice);
 
 /// The line of the loop whose iterations the steps are, if one is known.
 SourceLocation step_loop_location(const RuleInput& subject);

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/messages/advice_host.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::advice {
 namespace {
@@ -31,7 +33,7 @@ std::string forward_text(const StepThread& step_thread, std::uint32_t stack, Fra
   for (const FrameId id : step_thread.places.stacks[stack]) {
     const StackFrame& frame = step_thread.places.frames[id];
     if (frame.file == called.file && frame.name == called.name)
-      return fmt::format(" The forward operators begin in line {}.", frame.line);
+      return fmt::format(messages::advice_host::kForwardStarts, frame.line);
   }
   return "";
 }
@@ -42,17 +44,14 @@ Advice advice_of(const RuleInput& subject, FrameId line, const OfLine& sums,
                               static_cast<double>(sums.ns + sums.forward_ns));
   const double steps = static_cast<double>(subject.step_thread.steps.size());
   advice.finding = fmt::format(
-      "{} backward passes start here for {} steps of the optimizer, besides the one each step of "
-      "it needs: with "
-      "their forward operators {} of each step{}.",
-      sums.passes, passes.optimizer_steps, format_time(advice.ns_per_step),
-      sums.again != 0 ? "; the graph of some is walked again later (retain_graph=True)" : "");
+      messages::advice_host::kExtraPasses,
+      support::count_with_unit(sums.passes, "backward pass", "backward passes"),
+      support::count_with_unit(passes.optimizer_steps, "optimizer step", "optimizer steps"),
+      format_time(advice.ns_per_step), per_step_text(advice));
+  if (sums.again != 0) advice.finding += messages::advice_host::kGraphRetained;
   if (sums.forward_stack != 0)
     advice.finding += forward_text(subject.step_thread, sums.forward_stack, line);
-  advice.suggestion =
-      "Add up the losses and call backward() once, reuse the outputs of the first forward pass, "
-      "and leave "
-      "out what only serves to look at gradients; then retain_graph=True is not needed either.";
+  advice.suggestion = messages::advice_host::kTryOnePass;
   advice.figures = {{"passes", static_cast<double>(sums.passes)},
                     {"passes_per_step", static_cast<double>(sums.passes) / steps},
                     {"optimizer_steps", static_cast<double>(passes.optimizer_steps)},

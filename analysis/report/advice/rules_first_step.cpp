@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include "analysis/messages/advice_steps.hpp"
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -46,7 +48,7 @@ struct SlowdownCause {
 
 /// Compilers of PyTorch, seen by samples of the thread.
 SlowdownCause compiling(const StepThread& step_thread, const TimedStep& first) {
-  SlowdownCause cause{0, "compiling (torch.compile)", 0, 0};
+  SlowdownCause cause{0, messages::advice_steps::kCompilation, 0, 0};
   std::uint64_t all = 0;
   std::map<FrameId, std::uint64_t> lines;
   for (const ThreadSample& sample : step_thread.samples) {
@@ -67,7 +69,7 @@ SlowdownCause compiling(const StepThread& step_thread, const TimedStep& first) {
 
 /// Device code loaded at its first launch, as CUPTI told.
 SlowdownCause loading(const StepThread& step_thread, const TimedStep& first) {
-  SlowdownCause cause{0, "loading device code (lazy loading)", 0, kMinSamples};
+  SlowdownCause cause{0, messages::advice_steps::kLazyLoading, 0, kMinSamples};
   for (const CuptiOverhead& overhead : step_thread.overheads) {
     const bool inside = overhead.start_ns >= first.start_ns && overhead.start_ns < first.end_ns;
     const std::string& name = step_thread.names[overhead.name];
@@ -116,15 +118,11 @@ void first_step(const RuleInput& subject, AdviceList* found) {
       cause.line != 0 ? location_of(step_thread, cause.line) : step_loop_location(subject);
   Advice advice = make_advice(subject, kFirstStep, where, length - usual);
   advice.share = cause.ns / length;
-  advice.share_base = "first step";
+  advice.share_base = messages::report_shared::kShareOfFirstStep;
   advice.ns_per_step = cause.ns;
-  advice.finding = fmt::format(
-      "The first step takes {}, {} times as long as the others: {} of it is {}. The figures of "
-      "steps and all other advice leave it out.",
-      format_time(length), format_count(length / usual), format_time(cause.ns), cause.what);
-  advice.suggestion =
-      "To make it shorter keep the compiler's cache (TORCHINDUCTOR_CACHE_DIR) and shapes that do "
-      "not change; --wait 1 or --skip-first 1 records without it.";
+  advice.finding = fmt::format(messages::advice_steps::kFirstStep, format_time(length),
+                               format_count(length / usual), cause.what, format_time(cause.ns));
+  advice.suggestion = messages::advice_steps::kTryFirstStep;
   advice.figures = {{"first_step_ns", length}, {"median_step_ns", usual}, {"cause_ns", cause.ns}};
   found->push_back(std::move(advice));
 }

@@ -9,6 +9,8 @@
 #include <array>
 #include <map>
 
+#include "analysis/messages/advice_gpu.hpp"
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/rules.hpp"
 
@@ -100,13 +102,6 @@ std::string largest_of(const Steps& steps) {
   return fmt::format("{} ({})", name_of(largest), format_time(of(largest)));
 }
 
-constexpr const char* kMoreWork =
-    "Give the GPU more work a step (a larger batch), and what the other advice names; where "
-    "nothing else is named, the host launches too slowly: torch.compile or CUDA graphs.";
-constexpr const char* kLessBetween =
-    "Look at what the program does between its steps: evaluation, saving, loading, or a part of "
-    "each iteration that lies outside of what was taken for the step.";
-
 /// 0..1: what of the time from the first to the last step is in no step.
 double between_steps_share(const Steps& steps) {
   if (steps.span_ns <= steps.counted_ns) return 0;
@@ -114,25 +109,21 @@ double between_steps_share(const Steps& steps) {
 }
 
 std::string idle_in_steps(const Steps& steps, const GpuSummary& gpu, double ns_per_step) {
-  return fmt::format(
-      "GPU {} runs kernels in {} of a step only, {} of each step it does not; most of that time "
-      "goes into: {}.",
-      gpu.device, format_share(gpu.utilisation_in_steps), format_time(ns_per_step),
-      largest_of(steps));
+  return fmt::format(messages::advice_gpu::kIdleInSteps, gpu.device,
+                     format_share(gpu.utilisation_in_steps), format_time(ns_per_step),
+                     largest_of(steps));
 }
 
 std::string idle_between(const Steps& steps, const GpuSummary& gpu) {
-  return fmt::format(
-      " {} of the time from the first to the last step lies between steps; of all that time the "
-      "GPU is busy for {}.",
-      format_share(between_steps_share(steps)), format_share(gpu.utilisation));
+  return fmt::format(messages::advice_gpu::kIdleBetweenSteps,
+                     format_share(between_steps_share(steps)), format_share(gpu.utilisation));
 }
 
 /// What is idle in no step is a share of more than the steps.
 void take_all_time(const Steps& steps, const GpuSummary& gpu, Advice* advice) {
   const double idle = 1 - gpu.utilisation;
   advice->share = idle;
-  advice->share_base = "time from the first to the last step";
+  advice->share_base = messages::report_shared::kShareOfAllSteps;
   advice->ns_per_step = idle * static_cast<double>(steps.span_ns) /
                         static_cast<double>(std::max<std::size_t>(1, steps.counted));
 }
@@ -151,13 +142,14 @@ void gpu_idle(const RuleInput& subject, AdviceList* found) {
     if (in_steps) {
       advice.finding = idle_in_steps(analysis.steps, gpu, advice.ns_per_step);
     } else {
-      advice.finding = fmt::format("GPU {} runs kernels in {} of a step.", gpu.device,
+      advice.finding = fmt::format(messages::advice_gpu::kBusyInSteps, gpu.device,
                                    format_share(gpu.utilisation_in_steps));
       take_all_time(analysis.steps, gpu, &advice);
     }
     if (!in_steps || between_steps_share(analysis.steps) >= kBetweenShare)
       advice.finding += idle_between(analysis.steps, gpu);
-    advice.suggestion = in_steps ? kMoreWork : kLessBetween;
+    advice.suggestion =
+        in_steps ? messages::advice_gpu::kTryMoreWork : messages::advice_gpu::kTryLessBetweenSteps;
     advice.figures = {{"device", static_cast<double>(gpu.device)},
                       {"utilisation_share", gpu.utilisation},
                       {"in_steps_share", gpu.utilisation_in_steps},
@@ -192,16 +184,10 @@ void launch_bound(const RuleInput& subject, AdviceList* found) {
   Advice advice = make_advice(subject, kLaunchBound,
                               where_of(analysis, line_with_most(lines, &LineSum::count)), gap_ns);
   if (!advice.where.known()) advice.where = step_loop_location(subject);
-  advice.finding = fmt::format(
-      "{} kernels a step, {} of them shorter than {}: the GPU is done before the next one is "
-      "launched and waits {} "
-      "of each step for launches. Most of the short ones come from here.",
-      format_count(per_step), format_share(tiny / all), format_time(kTinyKernelNs),
-      format_time(advice.ns_per_step));
-  advice.suggestion =
-      "Fewer, larger kernels: torch.compile(mode=\"reduce-overhead\") or CUDA graphs, fused or "
-      "foreach "
-      "optimizers, a larger batch.";
+  advice.finding = fmt::format(messages::advice_gpu::kLaunchBound, format_count(per_step),
+                               format_share(tiny / all), format_time(kTinyKernelNs),
+                               format_time(advice.ns_per_step));
+  advice.suggestion = messages::advice_gpu::kTryFewerKernels;
   advice.figures = {{"kernels_per_step", per_step},
                     {"tiny_share", tiny / all},
                     {"launch_gap_ns_per_step", advice.ns_per_step}};
@@ -223,17 +209,16 @@ void fp32_math(const RuleInput& subject, AdviceList* found) {
                               where_of(analysis, line_with_most(products.lines, &LineSum::ns)),
                               products.slow_ns);
   const bool tf32 = products.tf32_ns > products.slow_ns / 2;
-  advice.finding = fmt::format(
-      "Matrix products and convolutions take {} of GPU time a step {}; the longest kernel is {}. "
-      "Of the program's "
-      "lines that launch them this one launches most.",
-      format_time(advice.ns_per_step),
-      tf32 ? "in single precision (TF32), half as fast as tensor cores are with 16 bits"
-           : "in single precision, without tensor cores",
-      products.longest.size() <= 60 ? products.longest : products.longest.substr(0, 57) + "...");
-  advice.suggestion = "torch.autocast(\"cuda\", dtype=torch.bfloat16) around the forward pass";
-  if (!tf32) advice.suggestion += ", or torch.set_float32_matmul_precision(\"high\") for TF32";
-  advice.suggestion += "; sizes that are multiples of 8.";
+  const std::string time = format_time(advice.ns_per_step);
+  const std::string longest =
+      products.longest.size() <= 60 ? products.longest : products.longest.substr(0, 57) + "...";
+  if (tf32) {
+    advice.finding = fmt::format(messages::advice_gpu::kTf32, time, per_step_text(advice), longest);
+    advice.suggestion = messages::advice_gpu::kTryAutocast;
+  } else {
+    advice.finding = fmt::format(messages::advice_gpu::kFp32, time, per_step_text(advice), longest);
+    advice.suggestion = messages::advice_gpu::kTryAutocastOrTf32;
+  }
   advice.figures = {
       {"kernels", products.count},
       {"all_products_ns_per_step", advice.ns_per_step * products.all_ns / products.slow_ns},
@@ -261,18 +246,11 @@ void memory_limit(const RuleInput& subject, AdviceList* found) {
     }
     Advice advice = make_advice(subject, kMemoryLimit, where, 0);
     advice.share = peak / size;
-    advice.share_base = "GPU's memory";
-    advice.finding = fmt::format(
-        "At its peak {} of the {} of GPU {} were allocated: the next larger batch or a fragmented "
-        "pool ends in "
-        "\"out of memory\", and PyTorch gives memory back to the driver and takes it again.{}",
-        format_bytes(peak), format_bytes(size), gpu.device,
-        where.known()
-            ? fmt::format(" The largest block of the program's own was taken here by {}.", owner)
-            : std::string());
-    advice.suggestion =
-        "A smaller batch, torch.autocast, torch.utils.checkpoint on the largest blocks, "
-        "zero_grad(set_to_none=True), or an optimizer with less state.";
+    advice.share_base = messages::report_shared::kShareOfGpuMemory;
+    advice.finding = fmt::format(messages::advice_gpu::kMemoryLimit, format_bytes(peak),
+                                 format_bytes(size), gpu.device);
+    if (where.known()) advice.finding += fmt::format(messages::advice_gpu::kLargestBlock, owner);
+    advice.suggestion = messages::advice_gpu::kTryLessMemory;
     advice.figures = {
         {"device", static_cast<double>(gpu.device)}, {"peak_bytes", peak}, {"device_bytes", size}};
     found->push_back(std::move(advice));

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "analysis/messages/advice_host.hpp"
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 /// Of the step, at one place; ordinary Python between two operators stays far below.
 constexpr double kHostShare = 0.02;
-/// The same where a sample or the program's text says that the line waits.
+/// The same where a sample or the program's source code says that the line waits.
 constexpr double kWaitingShare = 0.001;
 /// Half of the gaps are at least that long: a thread that lost its processor now and then is not
 /// the program's fault.
@@ -41,23 +43,23 @@ Place place_of(const StepThread& step_thread, const HostGap& gap, SourceLines* s
   if (gap.before == 0) return place;
   if (!gap.hits.empty() && gap.hits[0].on_cpu + gap.hits[0].off_cpu >= kMinHits) {
     place.where = location_of(step_thread, gap.hits[0].frame);
-    place.by = "samples";
+    place.by = messages::report_shared::kLineBySamples;
     place.waits = gap.hits[0].off_cpu >= kMinHits;
     return place;
   }
   place.where = location_of(step_thread, gap.before);
-  place.by = "operators around it";
+  place.by = messages::report_shared::kLineByNeighbours;
   if (before.line == after.line) return place;
   const SourceLines::LineSpan span = sources->lines_between(before.file, before.line, after.line);
   place.where.line = span.first;
   place.where.last_line = span.last;
   place.waits = span.waits;
-  if (span.from_text) place.by = "the program's text";
+  if (span.from_text) place.by = messages::report_shared::kLineBySourceCode;
   if (!gap.hits.empty() && !span.waits) {
     const StackFrame& hit = step_thread.places.frames[gap.hits[0].frame];
     if (hit.file == before.file && hit.line >= span.first && hit.line <= span.last) {
       place.where = location_of(step_thread, gap.hits[0].frame);
-      place.by = "samples";
+      place.by = messages::report_shared::kLineBySamples;
     }
   }
   return place;
@@ -92,23 +94,27 @@ bool is_stall(const RuleInput& subject, const HostGap& gap, const Place& place) 
          });
 }
 
+std::string gap_text(const StepThread& step_thread, const HostGap& gap, bool waits,
+                     const Advice& advice) {
+  const std::string& before = step_thread.names[gap.op_before];
+  const std::string& after = step_thread.names[gap.op_after];
+  const int line_before = step_thread.places.frames[gap.before].line;
+  const int line_after = step_thread.places.frames[gap.after].line;
+  const std::string time = format_time(advice.ns_per_step);
+  return waits ? fmt::format(messages::advice_host::kOwnCodeWaits, before, line_before, after,
+                             line_after, time, per_step_text(advice))
+               : fmt::format(messages::advice_host::kOwnCode, before, line_before, after,
+                             line_after, time, per_step_text(advice));
+}
+
 Advice advice_of(const RuleInput& subject, const HostGap& gap, const Place& place) {
   const StepThread& step_thread = subject.step_thread;
   Advice advice = make_advice(subject, kHostCode, place.where, static_cast<double>(gap.total_ns));
   const double per_step =
       static_cast<double>(gap.count) / static_cast<double>(step_thread.steps.size());
-  advice.finding = fmt::format(
-      "Between {} (line {}) and {} (line {}) the program itself takes {} of each step{}; no "
-      "operator runs meanwhile.",
-      step_thread.names[gap.op_before], step_thread.places.frames[gap.before].line,
-      step_thread.names[gap.op_after], step_thread.places.frames[gap.after].line,
-      format_time(advice.ns_per_step), place.waits ? ", waiting" : "");
-  advice.suggestion = place.waits
-                          ? "Do not wait in the loop: take the call out, do it every N steps, "
-                            "or leave it to another thread."
-                          : "Move this work out of the loop, do it every N steps or in another "
-                            "thread; replace loops over "
-                            "elements by tensor operators.";
+  advice.finding = gap_text(step_thread, gap, place.waits, advice);
+  advice.suggestion =
+      place.waits ? messages::advice_host::kTryNoWait : messages::advice_host::kTryOutOfLoop;
   std::uint64_t running = 0, blocked = 0;
   for (const HostGap::LineSamples& hit : gap.hits) {
     running += hit.on_cpu;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/messages/advice_host.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -90,13 +91,9 @@ void data_loading(const RuleInput& subject, AdviceList* found) {
   const Loading loading = measure(subject.step_thread);
   if (!is_slow(loading) || loading.by_workers) return;
   Advice advice = advice_of(subject, kDataLoading, loading);
-  advice.finding = fmt::format(
-      "Each step waits {} for its batch, which the stepping thread makes itself: nothing else goes "
-      "on meanwhile.",
-      format_time(advice.ns_per_step));
-  advice.suggestion =
-      "DataLoader(..., num_workers=N, persistent_workers=True), on a GPU with pin_memory=True; "
-      "N from 2 up, as long as processors are free.";
+  advice.finding = fmt::format(messages::advice_host::kLoading, format_time(advice.ns_per_step),
+                               per_step_text(advice));
+  advice.suggestion = messages::advice_host::kTryWorkers;
   found->push_back(std::move(advice));
 }
 
@@ -104,13 +101,9 @@ void loader_workers(const RuleInput& subject, AdviceList* found) {
   const Loading loading = measure(subject.step_thread);
   if (!is_slow(loading) || !loading.by_workers) return;
   Advice advice = advice_of(subject, kLoaderWorkers, loading);
-  advice.finding = fmt::format(
-      "Each step waits {} for a batch although worker processes load ahead: they cannot keep up.",
-      format_time(advice.ns_per_step));
-  advice.suggestion =
-      "More workers (num_workers) as long as processors are free, a larger prefetch_factor where "
-      "batches "
-      "take unequally long; else less work a sample: decode and resize once and keep the result.";
+  advice.finding = fmt::format(messages::advice_host::kSlowWorkers, format_time(advice.ns_per_step),
+                               per_step_text(advice));
+  advice.suggestion = messages::advice_host::kTryMoreWorkers;
   found->push_back(std::move(advice));
 }
 

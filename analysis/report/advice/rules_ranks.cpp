@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/messages/advice_ranks.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -88,13 +89,8 @@ void data_parallel(const RuleInput& subject, AdviceList* found) {
     where = {frame.file, frame.name, frame.line, frame.line};
   }
   Advice advice = make_advice(subject, kDataParallel, where, ns);
-  advice.finding = fmt::format(
-      "DataParallel drives {} GPUs from one process: the model is copied to each of them in every "
-      "step, and one Python "
-      "interpreter launches for all.",
-      used);
-  advice.suggestion =
-      "torch.nn.parallel.DistributedDataParallel with one process a GPU (torchrun).";
+  advice.finding = fmt::format(messages::advice_ranks::kDataParallel, used);
+  advice.suggestion = messages::advice_ranks::kTryDistributed;
   advice.figures = {{"devices", static_cast<double>(used)}};
   found->push_back(std::move(advice));
 }
@@ -104,7 +100,15 @@ namespace {
 std::string amount_of(const CollectiveRow& row) {
   if (row.known_by_kernel_only())
     return support::count_with_unit(row.device.count, "kernel", "kernels");
-  return fmt::format("{} calls, {}", row.host.count, format_bytes(static_cast<double>(row.bytes)));
+  return fmt::format(messages::advice_ranks::kCallsAndBytes,
+                     support::count_with_unit(row.host.count, "call", "calls"),
+                     format_bytes(static_cast<double>(row.bytes)));
+}
+
+std::string name_of_process(const RuleInput& subject) {
+  const Meta& meta = subject.analysis.meta;
+  return meta.rank >= 0 ? fmt::format(messages::advice_ranks::kRank, meta.rank)
+                        : fmt::format(messages::advice_ranks::kProcess, meta.pid);
 }
 
 }  // namespace
@@ -129,13 +133,9 @@ void communication(const RuleInput& subject, AdviceList* found) {
     break;
   }
   Advice advice = make_advice(subject, kCommunication, where, talking);
-  advice.finding = fmt::format(
-      "Communication with the other processes takes {} of each step, most of it {} ({}).",
-      format_time(ns), largest->name, amount_of(*largest));
-  advice.suggestion =
-      "Sum gradients over several batches (no_sync()), send them in half precision (a "
-      "communication hook), fewer "
-      "and larger collectives; where one rank is slow, that is the cause: see slow-rank.";
+  advice.finding = fmt::format(messages::advice_ranks::kCommunication, format_time(ns),
+                               largest->name, amount_of(*largest));
+  advice.suggestion = messages::advice_ranks::kTryLessCommunication;
   advice.figures = {{"communication_ns_per_step", ns}};
   if (!largest->known_by_kernel_only())
     advice.figures.insert(advice.figures.end(),
@@ -173,20 +173,11 @@ void slow_rank(std::span<const RuleInput> subjects, AdviceList* found) {
   // Where a line is known, its time: the others may wait less, if they talk and compute at once.
   advice.ns_per_step = where.known() ? difference.ns : more;
   advice.share = advice.ns_per_step / step_ns;
-  advice.finding = fmt::format(
-      "{} needs {} more for its own part of a step than the others, who wait for it in "
-      "collectives{}.",
-      slow.analysis.meta.rank >= 0 ? fmt::format("Rank {}", slow.analysis.meta.rank)
-                                   : fmt::format("Process {}", slow.analysis.meta.pid),
-      format_time(more),
-      where.known() ? fmt::format("; {} of that is spent here", format_time(difference.ns))
-                    : std::string());
-  advice.suggestion =
-      "Give every rank equally much to do (samples of equal length, DistributedSampler), and take "
-      "work that only one "
-      "rank does (logging, saving, evaluation) out of the step; where the line is the same on all, "
-      "look at that "
-      "rank's machine.";
+  advice.finding =
+      fmt::format(messages::advice_ranks::kSlowRank, name_of_process(slow), format_time(more));
+  if (where.known())
+    advice.finding += fmt::format(messages::advice_ranks::kSlowLine, format_time(difference.ns));
+  advice.suggestion = messages::advice_ranks::kTryEqualWork;
   advice.figures = {{"own_ns_per_step", *slowest},
                     {"others_own_ns_per_step", *middle},
                     {"waited_for_ns_per_step", more},

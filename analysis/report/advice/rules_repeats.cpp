@@ -11,6 +11,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "analysis/messages/advice_gpu.hpp"
+#include "analysis/messages/advice_host.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -180,15 +182,10 @@ void each(const RuleInput& subject, Verdict wanted, std::string_view rule, Advic
 void repeated_work(const RuleInput& subject, AdviceList* found) {
   each(subject, Verdict::kRepeated, kRepeatedWork, found,
        [](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
-         advice->finding = fmt::format(
-             "{} runs {} times in a row on inputs of the same shapes, {} of each step: the same "
-             "work again, or work that "
-             "one operator could do.",
-             name, format_count(sums.length()), format_time(advice->ns_per_step));
-         advice->suggestion =
-             "If the inputs are the same, compute it once and keep the result; else stack the "
-             "inputs and call "
-             "it once, or let torch.compile fuse the row.";
+         advice->finding =
+             fmt::format(messages::advice_host::kRepeated, name, format_count(sums.length()),
+                         format_time(advice->ns_per_step), per_step_text(*advice));
+         advice->suggestion = messages::advice_host::kTryOnce;
        });
 }
 
@@ -197,14 +194,10 @@ void allocation_churn(const RuleInput& subject, AdviceList* found) {
        [&](const std::string& name, const Key&, const Repeats& sums, Advice* advice) {
          const double steps = static_cast<double>(subject.step_thread.steps.size());
          advice->finding = fmt::format(
-             "{} takes {} in {} blocks and gives {} back within the step, {} of each step with the "
-             "copying.",
-             name, format_bytes(sums.taken_bytes / steps), format_count(sums.blocks / steps),
-             format_bytes(sums.returned_bytes / steps), format_time(advice->ns_per_step));
-         advice->suggestion =
-             "Leave the copies out where nothing changes them; else take the memory once before "
-             "the loop and "
-             "write into it (copy_, out=).";
+             messages::advice_host::kChurn, name, format_bytes(sums.taken_bytes / steps),
+             format_count(sums.blocks / steps), format_bytes(sums.returned_bytes / steps),
+             format_time(advice->ns_per_step), per_step_text(*advice), advice->share_base);
+         advice->suggestion = messages::advice_host::kTryReuse;
          advice->figures.push_back({"blocks_per_step", sums.blocks / steps});
        });
 }
@@ -214,14 +207,10 @@ void tiny_kernels(const RuleInput& subject, AdviceList* found) {
        [&](const std::string& name, const Key& key, const Repeats& sums, Advice* advice) {
          const auto [kernels, kernel_ns] = kernels_of(subject, key.line);
          advice->finding = fmt::format(
-             "{} launches {} kernels in a row of {} each: launching one takes the host {}, the GPU "
-             "waits in between.",
-             name, format_count(sums.length()), format_time(kernel_ns / kernels),
+             messages::advice_gpu::kTinyKernels, name, format_count(sums.length()),
+             format_time(kernel_ns / kernels),
              format_time(static_cast<double>(sums.ns) / static_cast<double>(sums.operators)));
-         advice->suggestion =
-             "Make them one: an operator on a stacked tensor, torch._foreach_..., torch.compile, "
-             "or a CUDA graph "
-             "(torch.cuda.make_graphed_callables) around the row.";
+         advice->suggestion = messages::advice_gpu::kTryMerge;
          advice->figures.push_back({"kernel_mean_ns", kernel_ns / kernels});
        });
 }

@@ -10,6 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/messages/advice_steps.hpp"
+#include "analysis/messages/report_shared.hpp"
+#include "analysis/messages/wall_time.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/rules.hpp"
 
@@ -25,7 +28,9 @@ constexpr double kSampledWaiting = 0.25, kSampledRunning = 0.5;
 /// Whether what is known of a stretch is more than where the thread happened to be.
 bool is_known(const StepThread& step_thread, const HostActivity& reported) {
   if (reported.kind == HostActivityKind::kUnknown || reported.file.empty()) return false;
-  if (step_thread.samples.empty() || reported.line_source == "the program's text") return true;
+  if (step_thread.samples.empty() ||
+      reported.line_source == messages::report_shared::kLineBySourceCode)
+    return true;
   // No usual step does these: however busy the machine was, that is why.
   if (reported.kind == HostActivityKind::kSaving || reported.kind == HostActivityKind::kEvaluation)
     return true;
@@ -35,61 +40,56 @@ bool is_known(const StepThread& step_thread, const HostActivity& reported) {
 }
 
 std::string activity_name(const HostActivity& reported) {
-  return reported.what.empty() ? std::string() : fmt::format(" ({})", reported.what);
+  return reported.what.empty() ? std::string()
+                               : fmt::format(messages::advice_steps::kWhat, reported.what);
 }
 
-/// What goes on meanwhile: half a sentence.
+/// What happens meanwhile, for the middle of a sentence.
 std::string activity_message(const HostActivity& reported) {
   switch (reported.kind) {
     case HostActivityKind::kSaving:
-      return "something is saved" + activity_name(reported);
+      return messages::advice_steps::kSaves + activity_name(reported);
     case HostActivityKind::kEvaluation:
-      return "an evaluation runs" + activity_name(reported);
+      return messages::advice_steps::kEvaluates + activity_name(reported);
     case HostActivityKind::kLoading:
-      return "data are loaded" + activity_name(reported);
+      return messages::advice_steps::kLoads + activity_name(reported);
     case HostActivityKind::kWaiting:
-      return "the thread waits" + activity_name(reported);
+      return messages::advice_steps::kWaits + activity_name(reported);
     case HostActivityKind::kGilWait:
-      return "the thread waits for Python's lock (GIL), while another thread runs this line";
+      return messages::advice_steps::kWaitsForGil;
     case HostActivityKind::kImport:
-      return "modules are imported";
+      return messages::advice_steps::kImports;
     case HostActivityKind::kCompile:
-      return "code is compiled" + activity_name(reported);
+      return messages::advice_steps::kCompiles + activity_name(reported);
     case HostActivityKind::kCudaInit:
-      return "CUDA is initialised";
+      return messages::advice_steps::kInitialisesCuda;
     case HostActivityKind::kGpuWait:
-      return "the thread waits for the GPU" + activity_name(reported);
+      return messages::advice_steps::kWaitsForGpu + activity_name(reported);
     case HostActivityKind::kOperators:
-      return "operators run, most of that time " + reported.what;
+      return fmt::format(messages::advice_steps::kRunsOperators, reported.what);
     default:
-      return "the program's own code runs" + activity_name(reported);
+      return messages::advice_steps::kRunsOwnCode + activity_name(reported);
   }
 }
 
 std::string_view suggestion_for(HostActivityKind doing) {
   switch (doing) {
     case HostActivityKind::kSaving:
-      return "Save less often, only on one rank, or in the background "
-             "(torch.distributed.checkpoint.async_save, a thread that writes a copy).";
+      return messages::advice_steps::kTrySaving;
     case HostActivityKind::kEvaluation:
-      return "Evaluate less often or on fewer batches, under torch.inference_mode() and with a "
-             "larger batch, or in a process of its own.";
+      return messages::advice_steps::kTryEvaluating;
     case HostActivityKind::kLoading:
-      return "DataLoader(..., num_workers=N, persistent_workers=True), so that workers live on "
-             "between epochs and load ahead.";
+      return messages::advice_steps::kTryLoading;
     case HostActivityKind::kGilWait:
-      return "Do this work in another process, or in code that releases the lock; shorter pieces "
-             "let the training go on in between.";
+      return messages::advice_steps::kTryOtherProcess;
     case HostActivityKind::kWaiting:
-      return "Do not wait in the loop: take the call out, do it less often, or leave it to another "
-             "thread.";
+      return messages::advice_steps::kTryNoWait;
     case HostActivityKind::kCompile:
-      return "Keep shapes the same (padding, drop_last=True), or mark what changes as dynamic, so "
-             "that nothing is compiled again.";
+      return messages::advice_steps::kTrySameShapes;
     case HostActivityKind::kImport:
-      return "Import at the begin of the program.";
+      return messages::advice_steps::kTryImporting;
     default:
-      return "Do this less often, in another thread or process, or make it shorter.";
+      return messages::advice_steps::kTryLess;
   }
 }
 
@@ -102,12 +102,13 @@ void add_figures(const SlowSpot& stretch, Advice* advice) {
         {fmt::format("step_{}", i + 1), static_cast<double>(stretch.labels[i])});
 }
 
-/// Words that last as long as the program: advice holds a view.
+/// A text that lasts as long as the program: advice holds a view.
 std::string_view line_by_of(const HostActivity& reported) {
-  constexpr std::array<std::string_view, 4> kWords = {
-      "samples", "the program's text", "operators around it", "samples of another thread"};
-  const auto found = std::find(kWords.begin(), kWords.end(), reported.line_source);
-  return found == kWords.end() ? std::string_view() : *found;
+  constexpr std::array<std::string_view, 4> kSources = {
+      messages::report_shared::kLineBySamples, messages::report_shared::kLineBySourceCode,
+      messages::report_shared::kLineByNeighbours, messages::report_shared::kLineByOtherThread};
+  const auto found = std::find(kSources.begin(), kSources.end(), reported.line_source);
+  return found == kSources.end() ? std::string_view() : *found;
 }
 
 SourceLocation where_of(const HostActivity& reported) {
@@ -120,6 +121,13 @@ std::string step_numbers(const SlowSpot& stretch) {
     text += fmt::format("{}{}", text.empty() ? "" : ", ", label);
   if (stretch.count > stretch.labels.size()) text += ", ...";
   return text;
+}
+
+/// "after steps 20, 40".
+std::string after_text(const SlowSpot& stretch) {
+  const std::string numbers = step_numbers(stretch);
+  return stretch.count == 1 ? fmt::format(messages::wall_time::kAfterStep, numbers)
+                            : fmt::format(messages::wall_time::kAfterSteps, numbers);
 }
 
 }  // namespace
@@ -137,13 +145,12 @@ void step_stalls(const RuleInput& subject, AdviceList* found) {
       continue;
     Advice advice =
         make_advice(subject, kStepStalls, where_of(reported), static_cast<double>(reported.ns));
-    advice.finding = fmt::format(
-        "In {} of {} steps ({}) {}: {} in all, {} the longest. A usual step takes {}, and the "
-        "median does not show it.",
-        stretch.count, step_thread.steps.size(), step_numbers(stretch), activity_message(reported),
-        format_time(static_cast<double>(reported.ns)),
-        format_time(static_cast<double>(stretch.longest_ns)),
-        format_time(static_cast<double>(wall.usual_step_ns)));
+    advice.finding =
+        fmt::format(messages::advice_steps::kStalls, stretch.count, step_thread.steps.size(),
+                    step_numbers(stretch), activity_message(reported),
+                    format_time(static_cast<double>(reported.ns)),
+                    format_time(static_cast<double>(stretch.longest_ns)),
+                    format_time(static_cast<double>(wall.usual_step_ns)));
     advice.suggestion = suggestion_for(reported.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"median_step_ns", static_cast<double>(wall.usual_step_ns)});
@@ -169,13 +176,12 @@ void between_steps(const RuleInput& subject, AdviceList* found) {
     Advice advice =
         make_advice(subject, kBetweenSteps, where_of(reported), static_cast<double>(reported.ns));
     advice.share = static_cast<double>(reported.ns) / static_cast<double>(all_ns);
-    advice.share_base = "time from the first to the last step";
-    advice.finding = fmt::format(
-        "Between steps, {} time{} (after step {}), {}: {} in all, {} the longest. It is in no "
-        "step.",
-        stretch.count, stretch.count == 1 ? "" : "s", step_numbers(stretch),
-        activity_message(reported), format_time(static_cast<double>(reported.ns)),
-        format_time(static_cast<double>(stretch.longest_ns)));
+    advice.share_base = messages::report_shared::kShareOfAllSteps;
+    advice.finding =
+        fmt::format(messages::advice_steps::kBetween,
+                    format_times(static_cast<double>(stretch.count)), after_text(stretch),
+                    activity_message(reported), format_time(static_cast<double>(reported.ns)),
+                    format_time(static_cast<double>(stretch.longest_ns)));
     advice.suggestion = suggestion_for(reported.kind);
     add_figures(stretch, &advice);
     advice.figures.push_back({"between_steps_ns", static_cast<double>(between_ns)});

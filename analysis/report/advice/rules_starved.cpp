@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "analysis/messages/advice_host.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/rules.hpp"
 
@@ -52,15 +53,9 @@ void host_starved(const RuleInput& subject, AdviceList* found) {
   const double starved_ns = wall_ns - shares.cpu_ns - shares.blocked_ns;
   if (starved_ns < kStarvedShare * wall_ns || others_ns < kBusyShare * count * wall_ns) return;
   Advice advice = make_advice(subject, kHostStarved, step_loop_location(subject), starved_ns);
-  advice.finding = fmt::format(
-      "The thread that steps is ready but has no processor for {} of each step: the threads of "
-      "this process alone keep "
-      "{} of {} processors busy.",
-      format_time(advice.ns_per_step), format_count(others_ns / wall_ns), format_count(count));
-  advice.suggestion =
-      "Fewer threads: torch.set_num_threads(N) or OMP_NUM_THREADS, fewer loader workers, processes "
-      "pinned apart "
-      "(numactl, taskset).";
+  advice.finding = fmt::format(messages::advice_host::kStarved, format_time(advice.ns_per_step),
+                               format_count(others_ns / wall_ns), format_count(count));
+  advice.suggestion = messages::advice_host::kTryFewerThreads;
   advice.figures = {{"processors", count},
                     {"busy_processors", others_ns / wall_ns},
                     {"cpu_share", shares.cpu_ns / wall_ns},

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/messages/advice_gpu.hpp"
 #include "analysis/report/advice/figure_text.hpp"
 #include "analysis/report/advice/host_patterns.hpp"
 #include "analysis/report/advice/rules.hpp"
@@ -118,15 +119,10 @@ std::string change_for(const std::string& name) {
   if (name.find("nonzero") != std::string::npos ||
       name.find("masked_select") != std::string::npos || name.find("unique") != std::string::npos ||
       name == "aten::index")
-    return "The size of the result depends on values, so the host waits for it: use torch.where or "
-           "a mask of fixed "
-           "size instead.";
+    return messages::advice_gpu::kTryFixedSize;
   if (name.starts_with("cuda") || name.starts_with("cu"))
-    return "Leave the synchronisation out of the loop; measure with events or a profiler instead.";
-  return "Keep the value on the GPU (add up loss.detach()), and ask for it every N steps or after "
-         "the loop; where it "
-         "must come over, copy it with non_blocking=True into pinned memory and read it a step "
-         "later.";
+    return messages::advice_gpu::kTryNoSynchronisation;
+  return messages::advice_gpu::kTryReadLater;
 }
 
 }  // namespace
@@ -140,19 +136,14 @@ void sync_in_loop(const RuleInput& subject, AdviceList* found) {
     if (!is_worth_telling(step_thread, waits)) continue;
     const std::string& name = step_thread.names[waits.name];
     Advice advice = make_advice(subject, kSyncInLoop, location_of(step_thread, frame), waits.ns);
-    advice.finding = fmt::format(
-        "{} waits for the GPU {} times a step, {} each: until all work before it is done the host "
-        "launches nothing, "
-        "and then the GPU waits for the host.",
-        name,
-        format_count(static_cast<double>(waits.count) /
-                     static_cast<double>(step_thread.steps.size())),
-        format_time(waits.ns / static_cast<double>(waits.count)));
+    advice.finding = fmt::format(messages::advice_gpu::kWaits, name,
+                                 format_times(static_cast<double>(waits.count) /
+                                              static_cast<double>(step_thread.steps.size())),
+                                 format_time(waits.ns / static_cast<double>(waits.count)));
     for (const GpuSummary& gpu : subject.analysis.steps.gpus)
       if (gpu.utilisation_in_steps >= kBusy)
-        advice.finding += fmt::format(
-            " (GPU {} is busy for {} of a step all the same: most of this wait is for its work.)",
-            gpu.device, format_share(gpu.utilisation_in_steps));
+        advice.finding += fmt::format(messages::advice_gpu::kBusyAnyway, gpu.device,
+                                      format_share(gpu.utilisation_in_steps));
     advice.suggestion = change_for(name);
     advice.figures = figures_of(step_thread, waits);
     found->push_back(std::move(advice));
@@ -170,15 +161,10 @@ void pageable_copy(const RuleInput& subject, AdviceList* found) {
     if (waits.ns < kCopyShare * static_cast<double>(step_thread.total_step_ns())) continue;
     Advice advice = make_advice(subject, kPageableCopy, location_of(step_thread, frame), waits.ns);
     const double steps = static_cast<double>(step_thread.steps.size());
-    advice.finding = fmt::format(
-        "{} a step are copied to the GPU from pageable memory: the driver copies them once more on "
-        "the host, and the "
-        "call waits until that is over, {} of each step.",
-        format_bytes(static_cast<double>(copies->second.bytes) / steps),
-        format_time(advice.ns_per_step));
-    advice.suggestion =
-        "DataLoader(..., pin_memory=True), or tensor.pin_memory() once, and .to(device, "
-        "non_blocking=True).";
+    advice.finding = fmt::format(messages::advice_gpu::kPageableCopy,
+                                 format_bytes(static_cast<double>(copies->second.bytes) / steps),
+                                 format_time(advice.ns_per_step), per_step_text(advice));
+    advice.suggestion = messages::advice_gpu::kTryPinned;
     advice.figures = figures_of(step_thread, waits);
     advice.figures.push_back({"bytes_per_step", static_cast<double>(copies->second.bytes) / steps});
     found->push_back(std::move(advice));

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/messages/diff_condition.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
 #include "support/text/text.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 using support::in_quotes;
 
 support::Error refused(std::string_view text, const std::string& why) {
-  return support::error(fmt::format("--fail-if {}: {}", in_quotes(text), why), kExitCannotCompare);
+  return support::error(fmt::format(messages::diff_condition::kRefused, in_quotes(text), why),
+                        kExitCannotCompare);
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -54,9 +56,9 @@ constexpr std::array<UnitRow, 14> kUnits = {{
 }};
 
 std::string_view example(Unit unit) {
-  if (unit == Unit::kTime) return "+5%, +2ms or 20ms";
-  if (unit == Unit::kBytes) return "+5%, +100MiB or 8GiB";
-  return "+5%, +10 or 100";
+  if (unit == Unit::kTime) return messages::diff_condition::kTimeExamples;
+  if (unit == Unit::kBytes) return messages::diff_condition::kBytesExamples;
+  return messages::diff_condition::kCountExamples;
 }
 
 support::Result<void> read_bound(std::string_view word, Unit unit, Condition& condition) {
@@ -68,7 +70,7 @@ support::Result<void> read_bound(std::string_view word, Unit unit, Condition& co
   const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool digit = !word.empty() && (word[0] == '.' || (word[0] >= '0' && word[0] <= '9'));
   if (problem != std::errc() || !digit || !std::isfinite(number))
-    return refused(condition.text, fmt::format("{} is no number; write for example {}",
+    return refused(condition.text, fmt::format(messages::diff_condition::kNotANumber,
                                                in_quotes(whole), example(unit)));
   const std::string_view suffix = trimmed(word.substr(static_cast<std::size_t>(end - word.data())));
   condition.value = sign * number;
@@ -81,11 +83,12 @@ support::Result<void> read_bound(std::string_view word, Unit unit, Condition& co
   if (suffix.empty() && (unit == Unit::kCount || number == 0)) return {};
   const auto row = std::find_if(kUnits.begin(), kUnits.end(),
                                 [&](const UnitRow& one) { return one.name == suffix; });
-  if (row == kUnits.end() || row->unit != unit)
+  if (suffix.empty())
     return refused(condition.text,
-                   fmt::format("{} {} of {}; write for example {}", in_quotes(whole),
-                               suffix.empty() ? "lacks a unit" : "has no unit", condition.metric,
-                               example(unit)));
+                   fmt::format(messages::diff_condition::kNoUnit, in_quotes(whole), example(unit)));
+  if (row == kUnits.end() || row->unit != unit)
+    return refused(condition.text, fmt::format(messages::diff_condition::kOtherUnit,
+                                               in_quotes(whole), condition.metric, example(unit)));
   condition.value *= row->factor;
   return {};
 }
@@ -100,10 +103,13 @@ support::Error unknown_metric(const Condition& condition) {
   std::vector<std::string> names;
   for (const ConditionMetric& metric : condition_metrics()) names.emplace_back(metric.name);
   const std::string near = support::closest_match(condition.metric, names);
+  if (near.empty())
+    return refused(condition.text,
+                   fmt::format(messages::diff_condition::kUnknownMetric,
+                               in_quotes(condition.metric), support::join_with_and(names)));
   return refused(condition.text,
-                 fmt::format("there is no metric {}{}; there are {}", in_quotes(condition.metric),
-                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                             support::join_with_and(names)));
+                 fmt::format(messages::diff_condition::kUnknownMetricNear,
+                             in_quotes(condition.metric), near, support::join_with_and(names)));
 }
 
 }  // namespace
@@ -136,8 +142,7 @@ support::Result<Condition> parse_condition(std::string_view text) {
   condition.text = trimmed(text);
   // Names of kernels have such signs in them too.
   const std::size_t at = condition.text.find_last_of("<>");
-  if (at == std::string::npos)
-    return refused(text, "it has no >, >=, < or <=; write for example 'step_time > +5%'");
+  if (at == std::string::npos) return refused(text, messages::diff_condition::kNoComparison);
   const std::string_view all = condition.text;
   std::string_view value = all.substr(at + 1);
   condition.above = all[at] == '>';
@@ -150,12 +155,13 @@ support::Result<Condition> parse_condition(std::string_view text) {
   const ConditionMetric* metric = find_metric(condition.metric);
   if (metric == nullptr) return unknown_metric(condition);
   if (metric->of_name && condition.name.empty())
-    return refused(text, fmt::format("{} needs a name: {}:NAME", metric->name, metric->name));
+    return refused(text,
+                   fmt::format(messages::diff_condition::kNeedsName, metric->name, metric->name));
   if (!metric->of_name && colon != std::string_view::npos)
-    return refused(text, fmt::format("{} takes no name", metric->name));
+    return refused(text, fmt::format(messages::diff_condition::kTakesNoName, metric->name));
   GPUPROF_CHECK(read_bound(trimmed(value), metric->unit, condition));
   if (metric->name == "changes" && condition.bound != BoundKind::kValue)
-    return refused(text, "changes are counted: write for example 'changes > 0'");
+    return refused(text, messages::diff_condition::kChangesAreCounted);
   return condition;
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "analysis/messages/diff_condition.hpp"
 #include "analysis/report/diff/condition.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
@@ -58,16 +59,15 @@ support::Result<const NameDiff*> find_name(const Condition& condition, const Pro
   if (parts.size() == 1) return parts.front();
   if (parts.empty()) {
     const std::string near = support::closest_match(condition.name, names);
-    return error(fmt::format("--fail-if {}: nothing of that name was recorded on either side{}",
-                             in_quotes(condition.text),
-                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near)),
+    return error(near.empty() ? fmt::format(messages::diff_condition::kUnknownName,
+                                            in_quotes(condition.text))
+                              : fmt::format(messages::diff_condition::kUnknownNameNear,
+                                            in_quotes(condition.text), near),
                  kExitCannotCompare);
   }
   return error(
-      fmt::format("--fail-if {}: {} names contain {}, such as {} and {}; write one of them "
-                  "in full",
-                  in_quotes(condition.text), parts.size(), in_quotes(condition.name),
-                  in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
+      fmt::format(messages::diff_condition::kAmbiguousName, in_quotes(condition.text), parts.size(),
+                  in_quotes(condition.name), in_quotes(parts[0]->name), in_quotes(parts[1]->name)),
       kExitCannotCompare);
 }
 
@@ -100,9 +100,7 @@ support::Result<Measured> measure_memory(const Condition& condition, const Proce
     most.after = std::max(most.after, peak(row.after));
   }
   if (!found)
-    return error(fmt::format("--fail-if {}: no memory was recorded; record both sides with "
-                             "--profile-memory",
-                             in_quotes(condition.text)),
+    return error(fmt::format(messages::diff_condition::kNoMemory, in_quotes(condition.text)),
                  kExitCannotCompare);
   return most;
 }
@@ -120,13 +118,11 @@ support::Result<Measured> measure(const Condition& condition, const ProcessDiff&
   }
   const MetricDiff* row = process.metric(condition.metric);
   if (row == nullptr)
-    return error(
-        fmt::format("--fail-if {}: there is no {} in these recordings{}", in_quotes(condition.text),
-                    condition.metric,
-                    condition.metric == "step_time"
-                        ? ": steps are needed on both sides"
-                        : ", or it is 0 on both sides: they have no GPU work of that kind"),
-        kExitCannotCompare);
+    return error(condition.metric == "step_time"
+                     ? fmt::format(messages::diff_condition::kNoStepTime, in_quotes(condition.text))
+                     : fmt::format(messages::diff_condition::kNoMetric, in_quotes(condition.text),
+                                   condition.metric),
+                 kExitCannotCompare);
   const StepMetric* known = nullptr;
   for (const StepMetric& one : step_metrics())
     if (one.name == condition.metric) known = &one;
@@ -177,18 +173,20 @@ support::Result<bool> repeated(const Condition& condition, const ProcessDiff& pr
 
 std::string message_of(const Condition& condition, const Measured& m, const ProcessDiff& process,
                        const Diff& diff) {
-  std::string message = fmt::format("--fail-if {} holds", in_quotes(condition.text));
-  if (diff.pairs() > 1) message += fmt::format(" in all {} pairs", diff.pairs());
-  if (diff.processes.size() > 1) message += " for " + process_text(process);
-  message += condition.metric == "changes"
-                 ? fmt::format(": {:.0f}", m.after)
-                 : fmt::format(": {} before, {} after ({})", format_value(m.before, m.unit),
-                               format_value(m.after, m.unit), format_change(m.before, m.after));
+  std::string in_pairs, of_process, common_factor;
+  if (diff.pairs() > 1) in_pairs = fmt::format(messages::diff_condition::kInAllPairs, diff.pairs());
+  if (diff.processes.size() > 1)
+    of_process = fmt::format(messages::diff_condition::kForProcess, process_text(process));
+  const std::string values =
+      condition.metric == "changes"
+          ? fmt::format("{:.0f}", m.after)
+          : fmt::format(messages::diff_condition::kValues, format_value(m.before, m.unit),
+                        format_value(m.after, m.unit), format_change(m.before, m.after));
   const bool host_time = m.on_host && process.host.known;
   if (host_time && std::abs(process.host.factor - 1) >= 0.03)
-    message +=
-        fmt::format("; all operators together took {:.2f} times as long", process.host.factor);
-  return message;
+    common_factor = fmt::format(messages::diff_condition::kCommonFactor, process.host.factor);
+  return fmt::format(messages::diff_condition::kHolds, in_quotes(condition.text), in_pairs,
+                     of_process, values, common_factor);
 }
 
 /// The sentence for one process; empty: it does not hold.
@@ -196,7 +194,7 @@ support::Result<std::string> holds_for(const Condition& condition, const Process
                                        const Diff& diff) {
   GPUPROF_TRY(measured, measure(condition, process));
   if (process.too_few_steps && is_reached(condition, measured) && may_be_noise(condition, measured))
-    return error(fmt::format("--fail-if {} cannot be told: {}", in_quotes(condition.text),
+    return error(fmt::format(messages::diff_condition::kCannotEvaluate, in_quotes(condition.text),
                              support::join(process.caveats, "; ")),
                  kExitCannotCompare);
   GPUPROF_TRY(again, repeated(condition, process, diff));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "analysis/messages/diff.hpp"
 #include "analysis/report/diff/read/step_profile_reader.hpp"
 #include "analysis/report/diff/significance/compare.hpp"
 #include "support/text/text.hpp"
@@ -51,12 +52,10 @@ support::Result<std::vector<Read>> read_all(const DiffInput& input, const DiffOp
   }
   if (other_ranks && all.empty())
     return error(
-        fmt::format("there is no rank {} in {}", *options.rank, support::in_quotes(input.named)),
+        fmt::format(messages::diff::kNoRank, support::in_quotes(input.named), *options.rank),
         kExitCannotCompare);
   if (all.empty())
-    return error(fmt::format("there is nothing to compare in {}: no operator, range, GPU work or "
-                             "step was recorded",
-                             support::in_quotes(input.named)),
+    return error(fmt::format(messages::diff::kNothingToCompare, support::in_quotes(input.named)),
                  kExitCannotCompare);
   std::stable_sort(all.begin(), all.end(),
                    [](const Read& a, const Read& b) { return a.profile.rank < b.profile.rank; });
@@ -73,14 +72,12 @@ support::Result<void> check_same_kind(const std::vector<Read>& before,
   };
   const bool simulated = any(before, true) || any(after, true);
   if (simulated && (any(before, false) || any(after, false)))
-    return error(
-        fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
-                    "nothing about each other; compare recordings of the same kind",
-                    support::in_quotes(any(before, true) ? before.front().input->named
-                                                         : after.front().input->named),
-                    support::in_quotes(any(before, true) ? after.front().input->named
-                                                         : before.front().input->named)),
-        kExitCannotCompare);
+    return error(fmt::format(messages::diff::kSimulatedAndReal,
+                             support::in_quotes(any(before, true) ? before.front().input->named
+                                                                  : after.front().input->named),
+                             support::in_quotes(any(before, true) ? after.front().input->named
+                                                                  : before.front().input->named)),
+                 kExitCannotCompare);
   return {};
 }
 
@@ -142,15 +139,16 @@ support::Result<Diff> make_diff(const DiffInput& before, const DiffInput& after,
   for (std::size_t i = 0; i < new_ones.size(); ++i)
     if (!compared[i]) alone_after.push_back(called(new_ones[i].profile));
   if (diff.processes.empty())
-    return error(
-        fmt::format("nothing in {} has a counterpart in {}: {} before, {} after",
-                    support::in_quotes(diff.before), support::in_quotes(diff.after),
-                    support::join_with_and(alone_before), support::join_with_and(alone_after)),
-        kExitCannotCompare);
+    return error(fmt::format(messages::diff::kNoCounterparts, support::in_quotes(diff.before),
+                             support::in_quotes(diff.after), support::join_with_and(alone_before),
+                             support::join_with_and(alone_after)),
+                 kExitCannotCompare);
   if (!alone_before.empty())
-    diff.notes.push_back("only before, not compared: " + support::join_with_and(alone_before));
+    diff.notes.push_back(
+        fmt::format(messages::diff::kOnlyBefore, support::join_with_and(alone_before)));
   if (!alone_after.empty())
-    diff.notes.push_back("only after, not compared: " + support::join_with_and(alone_after));
+    diff.notes.push_back(
+        fmt::format(messages::diff::kOnlyAfter, support::join_with_and(alone_after)));
   return diff;
 }
 

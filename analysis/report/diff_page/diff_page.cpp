@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "analysis/messages/diff_findings.hpp"
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/significance/repeated_pairs.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
@@ -19,7 +20,7 @@ namespace gpuprof::report::diff {
 namespace {
 
 std::string verdict(std::size_t findings) {
-  if (findings == 0) return "No significant change";
+  if (findings == 0) return messages::diff_findings::kNoSignificantChange;
   return support::count_with_unit(findings, "significant change", "significant changes");
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <set>
 
+#include "analysis/messages/diff_page.hpp"
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
 #include "support/text/text.hpp"
@@ -46,7 +47,7 @@ void fixed_rows(PageJson& json, const StepProfile& before, const StepProfile& af
   row("Program", [](const StepProfile& profile) { return profile.program; });
   row("Command", [](const StepProfile& profile) { return profile.command; });
   row("Host", [](const StepProfile& profile) { return profile.host; });
-  row("Process number", [](const StepProfile& profile) { return fmt::format("{}", profile.pid); });
+  row("Process id", [](const StepProfile& profile) { return fmt::format("{}", profile.pid); });
   row("Rank", [](const StepProfile& profile) { return number_or_none(profile.rank); });
   row("Ranks in the job", [](const StepProfile& profile) {
     return profile.world_size == 0 ? "none" : fmt::format("{}", profile.world_size);
@@ -56,7 +57,7 @@ void fixed_rows(PageJson& json, const StepProfile& before, const StepProfile& af
   });
   row("Simulated GPU", [](const StepProfile& profile) { return profile.simulated ? "yes" : "no"; });
   row("Steps", [](const StepProfile& profile) { return fmt::format("{}", profile.steps); });
-  row("Left out as warm-up", [](const StepProfile& profile) {
+  row("Warm-up steps", [](const StepProfile& profile) {
     return fmt::format("{}", std::min(profile.steps, profile.warm_up * profile.steps_per_cell));
   });
   row("Recorded time",
@@ -85,10 +86,8 @@ std::vector<std::string> undetectable_messages(const DiffSectionContext& part) {
       for (const std::string& message : common_shift_messages(common, what, part.diff.limits))
         out.push_back(message);
     else if (!common.known && has(on_gpu))
-      out.push_back(fmt::format(
-          "Of {} too few are large enough to tell from them what the machine did: {}", what,
-          on_gpu ? "each is taken as it was measured."
-                 : "a change of one must be twice as large to be claimed."));
+      out.push_back(on_gpu ? fmt::format(messages::diff_page::kTooFewLargeOnGpu, what)
+                           : fmt::format(messages::diff_page::kTooFewLargeOnHost, what));
   };
   say(process.host, "operators", false);
   say(process.gpu, "kernels and copies", true);
@@ -103,11 +102,11 @@ std::vector<std::string> unpaired_messages(const ProcessDiff& process) {
                       [presence](const NameDiff& row) { return row.presence == presence; }));
   };
   if (const std::uint64_t gone = count(Presence::kGone); gone != 0)
-    out.push_back(fmt::format("{} only before: there is nothing to compare with; listed as gone",
-                              support::count_with_unit(gone, "name is", "names are")));
+    out.push_back(gone == 1 ? messages::diff_page::kGoneOne
+                            : fmt::format(messages::diff_page::kGoneMany, gone));
   if (const std::uint64_t fresh = count(Presence::kNew); fresh != 0)
-    out.push_back(fmt::format("{} only after: there is nothing to compare with; listed as new",
-                              support::count_with_unit(fresh, "name is", "names are")));
+    out.push_back(fresh == 1 ? messages::diff_page::kNewOne
+                             : fmt::format(messages::diff_page::kNewMany, fresh));
   return out;
 }
 
@@ -116,14 +115,13 @@ std::vector<std::string> unpaired_messages(const ProcessDiff& process) {
 void write_memory(DiffSectionContext& part) {
   static constexpr std::array kColumns{PageColumn{"name", "What", "text"},
                                        PageColumn{"significant", "Significant", "flag"},
-                                       PageColumn{"seen_once", "Seen once", "flag"},
+                                       PageColumn{"seen_once", "Unconfirmed", "flag"},
                                        PageColumn{"before", "Before", "row"},
                                        PageColumn{"after", "After", "row"},
                                        PageColumn{"change", "Change", "change"}};
   PageJson& json = part.json;
   page::begin_table(json, "memory", "Memory of PyTorch's allocators", kColumns, "",
-                    "Of the whole recording. A peak is claimed where it differs by 1 MiB and by "
-                    "what --min-change says, and those of the usual step do too.");
+                    messages::diff_page::kMemory);
   const bool both = !part.process.before.memory.empty() && !part.process.after.memory.empty();
   for (const MemoryDiff& row : part.process.memory) {
     const std::string of = memory_name(row.device);
@@ -134,7 +132,7 @@ void write_memory(DiffSectionContext& part) {
                      b.peak_reserved_bytes, "bytes");
     write_memory_row(json, both, of + ", allocations", nullptr, a.allocations, b.allocations,
                      "count");
-    write_memory_row(json, both, of + ", allocated in all", nullptr, a.allocated_bytes,
+    write_memory_row(json, both, of + ", total allocated", nullptr, a.allocated_bytes,
                      b.allocated_bytes, "bytes");
   }
   page::end_table(json, 0);
@@ -161,16 +159,16 @@ void write_limits(DiffSectionContext& part) {
        {process.caveats, undetectable_messages(part), unpaired_messages(process)})
     compared.insert(compared.end(), messages.begin(), messages.end());
   part.json.array();
-  group(part.json, "Not compared, or not as well as could be", compared);
+  group(part.json, messages::diff_page::kNotCompared, compared);
   const auto with_reading = [](std::vector<std::string> missing, const ImportSummary& reading) {
     missing.insert(missing.end(), reading.messages.begin(), reading.messages.end());
     return missing;
   };
-  group(part.json, "Not in the recording before",
+  group(part.json, messages::diff_page::kMissingBefore,
         with_reading(process.before.missing, part.diff.before_reading));
-  group(part.json, "Not in the recording after",
+  group(part.json, messages::diff_page::kMissingAfter,
         with_reading(process.after.missing, part.diff.after_reading));
-  group(part.json, "Not in this page", part.left_out);
+  group(part.json, messages::diff_page::kNotInPage, part.left_out);
   part.json.end_array();
 }
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/messages/diff_findings.hpp"
+#include "analysis/messages/diff_page.hpp"
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
@@ -18,19 +20,19 @@ namespace {
 constexpr std::array kColumns{PageColumn{"name", "Name", "name"},
                               PageColumn{"kind", "Kind", "text"},
                               PageColumn{"significant", "Significant", "flag"},
-                              PageColumn{"seen_once", "Seen once", "flag"},
+                              PageColumn{"seen_once", "Unconfirmed", "flag"},
                               PageColumn{"before", "Before", "us"},
                               PageColumn{"after", "After", "us"},
                               PageColumn{"change", "Change", "change"},
-                              PageColumn{"limit", "Noise bound", "percent"},
+                              PageColumn{"limit", "Noise limit", "percent"},
                               PageColumn{"adjusted", "Adjusted", "change"},
                               PageColumn{"spread_before", "Spread before", "percent"},
                               PageColumn{"spread_after", "Spread after", "percent"},
-                              PageColumn{"share_before", "Of the step before", "percent"},
-                              PageColumn{"share_after", "Of the step after", "percent"},
+                              PageColumn{"share_before", "Share of step before", "percent"},
+                              PageColumn{"share_after", "Share of step after", "percent"},
                               PageColumn{"calls_before", "Calls before", "number"},
                               PageColumn{"calls_after", "Calls after", "number"},
-                              PageColumn{"told", "The time is", "text"}};
+                              PageColumn{"told", "Time shown", "text"}};
 
 /// Which of a row's times a table is made of.
 struct Choice {
@@ -39,18 +41,19 @@ struct Choice {
   bool (*has)(const NameDiff& row);
 };
 
-constexpr Choice kTelling{"all", "what tells most of each", "",
+constexpr Choice kTelling{"all", "most relevant time", "",
                           [](const NameDiff& row) -> const Change& { return row.primary_change(); },
                           [](const NameDiff&) { return true; }};
 constexpr std::array kOfOperators{
     kTelling,
-    Choice{"self", "in itself", "in itself",
+    Choice{"self", messages::diff_findings::kSelfTime, messages::diff_findings::kSelfTime,
            [](const NameDiff& row) -> const Change& { return row.self; },
            [](const NameDiff& row) { return !row.on_gpu(); }},
-    Choice{"total", "with what it calls", "with what it calls",
+    Choice{"total", messages::diff_findings::kTotalTime, messages::diff_findings::kTotalTime,
            [](const NameDiff& row) -> const Change& { return row.total; },
            [](const NameDiff& row) { return !row.on_gpu(); }},
-    Choice{"device", "GPU time launched in it", "GPU time launched in it",
+    Choice{"device", messages::diff_findings::kLaunchedGpuTime,
+           messages::diff_findings::kLaunchedGpuTime,
            [](const NameDiff& row) -> const Change& { return row.device; },
            [](const NameDiff& row) { return !row.on_gpu(); }}};
 
@@ -96,8 +99,7 @@ void write_table(DiffSectionContext& part, std::string_view key, const Choice& c
   }
   page::end_table(part.json, left);
   if (left != 0 && choice.reported.empty())
-    part.left_out.push_back(fmt::format(
-        "{} of the {}: those with the least time; gpuprof diff --json lists them all", left, key));
+    part.left_out.push_back(fmt::format(messages::diff_page::kNamesLeftOut, left, key));
 }
 
 std::vector<const NameDiff*> rows_of(const ProcessDiff& process, bool on_gpu) {

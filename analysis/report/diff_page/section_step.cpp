@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/messages/diff_page.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff_page/diff_sections.hpp"
@@ -36,9 +37,8 @@ void write_curve(PageJson& json, const StepProfile& profile) {
   json.end_array().end_object();
 }
 
-/// @param what Of those for which there is no room.
-void write_list(DiffSectionContext& part, const std::vector<Finding>& findings,
-                std::string_view what) {
+/// Writes as many as there is room for. Returns how many there is none for.
+std::size_t write_list(DiffSectionContext& part, const std::vector<Finding>& findings) {
   PageJson& json = part.json;
   const std::size_t shown = std::min(findings.size(), part.rows);
   json.array();
@@ -50,9 +50,7 @@ void write_list(DiffSectionContext& part, const std::vector<Finding>& findings,
     json.key("evidence").texts(finding.evidence).end_object();
   }
   json.end_array();
-  if (findings.size() > shown)
-    part.left_out.push_back(fmt::format("{} of the {} in words; they are in the tables",
-                                        findings.size() - shown, what));
+  return findings.size() - shown;
 }
 
 }  // namespace
@@ -74,32 +72,33 @@ void write_share(PageJson& json, double share, bool known) {
 }
 
 std::string figures_note(bool by_step) {
-  return fmt::format(
-      "Medians of a {}. Spread: from {}. Noise bound: a smaller change is not claimed. Adjusted: "
-      "the change without what all have in common.",
-      by_step ? "step" : "call", by_step ? "step to step" : "slice to slice");
+  return by_step ? messages::diff_page::kFiguresPerStep : messages::diff_page::kFiguresPerCall;
 }
 
 void write_findings(DiffSectionContext& part) {
-  write_list(part, significant_findings(part.process, part.diff.pairs()), "significant changes");
+  const std::size_t left = write_list(part, significant_findings(part.process, part.diff.pairs()));
+  if (left != 0)
+    part.left_out.push_back(fmt::format(messages::diff_page::kSignificantLeftOut, left));
 }
 
 void write_unconfirmed(DiffSectionContext& part) {
   const std::size_t pairs = part.diff.pairs();
   part.json.object().key("title").text(unconfirmed_title(pairs));
   part.json.key("sentence").text(unconfirmed_explanation(pairs)).key("claims");
-  write_list(part, unconfirmed_findings(part.process, pairs), "changes that are not claimed");
+  const std::size_t left = write_list(part, unconfirmed_findings(part.process, pairs));
+  if (left != 0)
+    part.left_out.push_back(fmt::format(messages::diff_page::kUnconfirmedLeftOut, left));
   part.json.end_object();
 }
 
 void write_metrics(DiffSectionContext& part) {
   static constexpr std::array kColumns{PageColumn{"name", "What", "text"},
                                        PageColumn{"significant", "Significant", "flag"},
-                                       PageColumn{"seen_once", "Seen once", "flag"},
+                                       PageColumn{"seen_once", "Unconfirmed", "flag"},
                                        PageColumn{"before", "Before", "row"},
                                        PageColumn{"after", "After", "row"},
                                        PageColumn{"change", "Change", "change"},
-                                       PageColumn{"limit", "Noise bound", "percent"},
+                                       PageColumn{"limit", "Noise limit", "percent"},
                                        PageColumn{"adjusted", "Adjusted", "change"},
                                        PageColumn{"spread_before", "Spread before", "percent"},
                                        PageColumn{"spread_after", "Spread after", "percent"}};

@@ -13,6 +13,7 @@
 #include <functional>
 #include <utility>
 
+#include "analysis/messages/report.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report {
@@ -163,7 +164,7 @@ support::Result<std::vector<TextColumn>> selected(std::vector<TextColumn> all,
       return c.key == want || c.title == want;
     });
     if (at == all.end())
-      return support::error(fmt::format("the table of operators has no column {}{}; here it has {}",
+      return support::error(fmt::format(messages::report::kNoColumn, "operator",
                                         support::in_quotes(want), support::did_you_mean(want, keys),
                                         support::join(keys, ", ")));
     some.push_back(*at);
@@ -257,10 +258,8 @@ std::vector<std::string> operator_sort_keys() {
 support::Result<void> sort_operators(std::vector<OperatorRow>& rows, std::string_view key) {
   const std::string own = sort_key_of(key);
   if (std::find(kSortKeys.begin(), kSortKeys.end(), own) == kSortKeys.end()) {
-    const std::string near = support::closest_match(key, operator_sort_keys());
-    return support::error(fmt::format("operators cannot be sorted by {}{}; keys are {}",
-                                      support::in_quotes(key),
-                                      near.empty() ? "" : " (did you mean " + near + "?)",
+    return support::error(fmt::format(messages::report::kNoSortKey, support::in_quotes(key),
+                                      support::did_you_mean(key, operator_sort_keys()),
                                       support::join_with_and(operator_sort_keys())));
   }
   if (own == "cpu_time" || own == "device_time") {

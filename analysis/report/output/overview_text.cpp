@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/messages/report_overview.hpp"
 #include "analysis/report/output/table_columns.hpp"
 #include "analysis/report/output/tables.hpp"
 #include "analysis/report/output/wall_time_text.hpp"
@@ -42,17 +43,21 @@ std::string recorded_text(const ProcessReport& a, std::size_t width) {
   std::vector<std::string> kinds;
   // Trace files tell how long a stack stayed the same, not how often it was met.
   for (const auto& [kind, count] : a.meta.events)
-    kinds.push_back(support::human_count(count) + " " +
-                    (kind == "samples" ? "stretches of samples with one stack each" : kind));
+    kinds.push_back(
+        support::human_count(count) + " " +
+        (kind == "samples" ? std::string(messages::report_overview::kSampleRuns) : kind));
   const std::string span = support::human_duration(a.meta.recorded_ns);
-  const std::string windows =
-      a.meta.windows.size() > 1 ? fmt::format(" in {} windows", a.meta.windows.size()) : "";
-  return wrapped(fmt::format("{}{}: {}", span, windows, support::join(kinds, ", ")), "Recorded  ",
-                 width);
+  const std::string all = support::join(kinds, ", ");
+  const std::size_t windows = a.meta.windows.size();
+  return wrapped(
+      windows > 1 ? fmt::format(messages::report_overview::kRecordedInWindows, span, windows, all)
+                  : fmt::format(messages::report_overview::kRecorded, span, all),
+      "Recorded  ", width);
 }
 
 /// Steps that count in no mean.
 std::string warm_up_text(const Steps& s) {
+  const std::string indent(10, ' ');
   std::string text;
   for (const StepRow& step : s.steps) {
     if (!step.warm_up) continue;
@@ -60,9 +65,8 @@ std::string warm_up_text(const Steps& s) {
     for (std::size_t i = 0; i < step.time.size(); ++i)
       if (step.time[i] != 0) parts.emplace_back(step.time[i], i);
     std::sort(parts.rbegin(), parts.rend());
-    std::string line =
-        fmt::format("{} Step {} stands apart: {}", text.empty() ? "         " : "         ",
-                    step.label, format_time(static_cast<double>(step.length_ns())));
+    std::string line = indent + fmt::format(messages::report_overview::kWarmUpStep, step.label,
+                                            format_time(static_cast<double>(step.length_ns())));
     for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
       line += fmt::format("{} {} {}", i == 0 ? ";" : ",",
                           name_of(static_cast<Category>(parts[i].second)),
@@ -70,7 +74,9 @@ std::string warm_up_text(const Steps& s) {
     text += line + "\n";
     if (&step - s.steps.data() >= 2) break;
   }
-  if (s.warm_up > 3) text += fmt::format("          and {} more do\n", s.warm_up - 3);
+  if (s.warm_up == 4) text += indent + messages::report_overview::kOneMoreWarmUpStep + '\n';
+  if (s.warm_up > 4)
+    text += indent + fmt::format(messages::report_overview::kMoreWarmUpSteps, s.warm_up - 3) + '\n';
   return text;
 }
 
@@ -80,14 +86,15 @@ std::string steps(const ProcessReport& a, std::size_t width) {
   std::string text = "\n";
   const auto mean = [&](std::size_t i) { return s.mean_ns[i]; };
   if (s.is_synthetic) {
-    text += "Time      no step was recorded: this is the whole recording, " +
-            format_time(s.length.mean_ns) + "\n";
+    text += "Time      " +
+            fmt::format(messages::report_overview::kNoSteps, format_time(s.length.mean_ns)) + '\n';
   } else {
-    text +=
-        fmt::format("Steps     {} of {}: mean {}, p50 {}, p90 {}, p99 {}, longest {}\n", s.counted,
-                    s.steps.size(), format_time(s.length.mean_ns), format_time(s.length.p50_ns),
-                    format_time(s.length.p90_ns), format_time(s.length.p99_ns),
-                    format_time(static_cast<double>(s.length.max_ns)));
+    text += "Steps     " +
+            fmt::format(messages::report_overview::kSteps, s.counted, s.steps.size(),
+                        format_time(s.length.mean_ns), format_time(s.length.p50_ns),
+                        format_time(s.length.p90_ns), format_time(s.length.p99_ns),
+                        format_time(static_cast<double>(s.length.max_ns))) +
+            '\n';
     text += warm_up_text(s);
   }
   const std::size_t bar = width > 60 ? std::min<std::size_t>(40, width - 50) : 10;
@@ -124,8 +131,7 @@ std::string operators(ProcessReport& a, std::size_t width) {
   columns.insert(columns.end(), {"count", "name"});
   if (!sort_table(table, key) || !select_columns(table, columns)) return "";
   if (table.rows.size() > kMaxRows) table.rows.resize(kMaxRows);
-  return fmt::format("\nOperators by self {} time (all: --by operator)\n",
-                     device ? "CUDA" : "CPU") +
+  return '\n' + fmt::format(messages::report_overview::kOperators, device ? "CUDA" : "CPU") + '\n' +
          format_table(table, kMaxRows, width);
 }
 
@@ -149,7 +155,7 @@ std::string overheads(const ProcessReport& a, std::size_t width) {
   std::vector<std::string> texts;
   for (const auto& part : parts) texts.push_back(part.second);
   return "\n" +
-         wrapped(fmt::format("{} of CUPTI and the driver, in no operator's own time: {}",
+         wrapped(fmt::format(messages::report_overview::kOverhead,
                              format_time(static_cast<double>(all_ns)), support::join(texts, ", ")),
                  "Overhead  ", width);
 }
@@ -159,7 +165,8 @@ std::string first_rows_text(ProcessReport& a, std::size_t width, const char* tit
   Table table = find_table(by)->make(a, {});
   if (table.rows.empty() || !select_columns(table, columns)) return "";
   if (table.rows.size() > kFewRows) table.rows.resize(kFewRows);
-  return fmt::format("\n{} (all: --by {})\n", title, by) + format_table(table, kFewRows, width);
+  return '\n' + fmt::format(messages::report_overview::kAllRows, title, by) + '\n' +
+         format_table(table, kFewRows, width);
 }
 
 std::string lines(ProcessReport& a, std::size_t width) {
@@ -172,18 +179,23 @@ std::string lines(ProcessReport& a, std::size_t width) {
   columns.insert(columns.end(), {"operators", "operator_ns"});
   if (gpu) columns.insert(columns.end(), {"gpu_ns", "wait_ns"});
   columns.insert(columns.end(), {"function", "line"});
-  return first_rows_text(a, width, "Lines of the program", "line", columns);
+  return first_rows_text(a, width, messages::report_overview::kLines, "line", columns);
 }
 
 std::string memory(const ProcessReport& a) {
   std::string text;
-  for (const DeviceMemory& d : a.memory.devices)
-    text += fmt::format(
-        "{}{}: peak {}{}, {} allocated in {}\n", text.empty() ? "\nMemory    " : "          ",
-        d.device < 0 ? "CPU" : fmt::format("GPU {}", d.device),
-        support::human_bytes(d.peak_allocated_bytes), d.relative ? " above the lowest level" : "",
-        support::human_bytes(d.allocated_bytes),
-        support::count_with_unit(d.allocations, "allocation", "allocations"));
+  for (const DeviceMemory& d : a.memory.devices) {
+    const std::string device = d.device < 0 ? "CPU" : fmt::format("GPU {}", d.device);
+    const std::string peak = support::human_bytes(d.peak_allocated_bytes);
+    const std::string allocated = support::human_bytes(d.allocated_bytes);
+    const std::string count = support::count_with_unit(d.allocations, "allocation", "allocations");
+    text += text.empty() ? "\nMemory    " : "          ";
+    text += d.relative
+                ? fmt::format(messages::report_overview::kMemoryAboveLowest, device, peak,
+                              allocated, count)
+                : fmt::format(messages::report_overview::kMemory, device, peak, allocated, count);
+    text += '\n';
+  }
   return text;
 }
 
@@ -222,13 +234,14 @@ std::string heading_of(const ProcessReport& a) {
   std::string what =
       support::escape_control_characters(a.meta.command.empty() ? a.meta.program : a.meta.command);
   if (what.size() > 200) what = what.substr(0, 197) + "...";
-  std::string text = a.meta.rank < 0 ? "" : fmt::format("rank {}, ", a.meta.rank);
-  text += what.empty() ? fmt::format("process {}", a.meta.pid)
-                       : fmt::format("{} (process {}", what, a.meta.pid);
+  std::string text =
+      a.meta.rank < 0 ? "" : fmt::format(messages::report_overview::kRank, a.meta.rank);
   const bool named = !a.meta.host.empty() && !(a.meta.imported && a.meta.host == kUnknownHost);
-  if (named) text += " on " + a.meta.host;
-  if (!what.empty()) text += ")";
-  if (a.meta.simulated && a.has_gpu()) text += ", on the simulated GPU";
+  const std::string process =
+      named ? fmt::format(messages::report_overview::kProcessOnHost, a.meta.pid, a.meta.host)
+            : fmt::format(messages::report_overview::kProcess, a.meta.pid);
+  text += what.empty() ? process : fmt::format(messages::report_overview::kCommand, what, process);
+  if (a.meta.simulated && a.has_gpu()) text += messages::report_overview::kOnSimulatedGpu;
   return text;
 }
 
@@ -239,18 +252,19 @@ std::string overview_text(Report& report, std::size_t width) {
             steps(a, width) + gpus(a, width) + operators(a, width) + overheads(a, width) +
             first_rows_text(a, width, "Kernels", "kernel-name",
                             {"share_percent", "total_ns", "count", "mean_ns", "p99_ns", "name"}) +
-            first_rows_text(a, width, "Waits for a GPU", "sync",
+            first_rows_text(a, width, messages::report_overview::kWaits, "sync",
                             {"total_ns", "count", "max_ns", "operator", "name", "line"}) +
             first_rows_text(a, width, "Collectives", "nccl",
                             {"total_ns", "calls", "mean_ns", "p99_ns", "bytes", "name"}) +
             lines(a, width) + memory(a);
     if (!a.meta.missing.empty()) {
-      text += "\nWhat is missing here\n";
+      text += fmt::format("\n{}\n", messages::report_overview::kMissingData);
       for (const std::string& message : a.meta.missing) text += wrapped(message, "  - ", width);
     }
     if (&a != &report.processes.back()) text += "\n" + std::string(width, '=') + "\n\n";
   }
-  if (!report.import_summary.messages.empty()) text += "\nLeft out or mended in reading\n";
+  if (!report.import_summary.messages.empty())
+    text += fmt::format("\n{}\n", messages::report_overview::kImportMessages);
   for (const std::string& message : report.import_summary.messages)
     text += wrapped(support::escape_control_characters(message), "  - ", width);
   return text;

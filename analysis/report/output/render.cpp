@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "analysis/messages/report.hpp"
 #include "analysis/report/advice/advice.hpp"
 #include "analysis/report/advice/advice_text.hpp"
 #include "analysis/report/output/operator_text.hpp"
@@ -73,13 +74,11 @@ support::Result<std::string> one_text(ProcessReport& process, const RenderOption
 }  // namespace
 
 support::Result<void> check(const RenderOptions& options) {
-  if (options.json && options.csv) return error("a report is either JSON or CSV: --json or --csv");
+  if (options.json && options.csv) return error(messages::report::kJsonAndCsv);
   if (options.by.empty()) return {};
   if (find_table(options.by) == nullptr) {
-    const std::string near = support::closest_match(options.by, table_names());
-    return error(fmt::format("there is no table {}{}; --by takes {}",
-                             support::in_quotes(options.by),
-                             near.empty() ? "" : " (did you mean " + near + "?)",
+    return error(fmt::format(messages::report::kNoTable, support::in_quotes(options.by),
+                             support::did_you_mean(options.by, table_names()),
                              support::join_with_and(table_names())));
   }
   if (options.by == kOperator) {
@@ -88,7 +87,7 @@ support::Result<void> check(const RenderOptions& options) {
     return {};
   }
   if (options.grouping.by_shape || options.grouping.by_stack != 0)
-    return error("shapes and stacks group operators: leave --by out, or how they are grouped");
+    return error(messages::report::kGroupingWithTable);
   ProcessReport none;
   GPUPROF_TRY(table, table_for(none, options));
   return {};

@@ -11,6 +11,7 @@
 #include <array>
 #include <cctype>
 
+#include "analysis/messages/report.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report {
@@ -116,10 +117,9 @@ support::Result<std::size_t> find_column(const Table& table, std::string_view ke
     if (std::find(names.begin(), names.end(), plain(key)) != names.end())
       return static_cast<std::size_t>(&column - table.columns.data());
   }
-  const std::string near = support::closest_match(key, keys);
-  return support::error(fmt::format(
-      "the table of --by {} has no column {}{}; it has {}", table.name, support::in_quotes(key),
-      near.empty() ? "" : " (did you mean " + near + "?)", support::join(keys, ", ")));
+  return support::error(fmt::format(messages::report::kNoColumn, table.name,
+                                    support::in_quotes(key), support::did_you_mean(key, keys),
+                                    support::join(keys, ", ")));
 }
 
 support::Result<void> sort_table(Table& table, std::string_view key) {
@@ -191,9 +191,9 @@ std::string format_table(const Table& table, std::size_t row_limit, std::size_t 
   line([&](std::size_t i) { return table.columns[columns[i]].title; });
   line([&](std::size_t i) { return std::string(widths[i], '-'); });
   for (const auto& row : cells) line([&](std::size_t i) { return row[i]; });
-  if (const std::size_t more = table.rows.size() - count; more != 0)
-    text +=
-        fmt::format("({} more {}; --row-limit N shows more)\n", more, more == 1 ? "row" : "rows");
+  const std::size_t more = table.rows.size() - count;
+  if (more == 1) text += std::string(messages::report::kOneMoreRow) + '\n';
+  if (more > 1) text += fmt::format(messages::report::kMoreRows, more) + '\n';
   return text;
 }
 

@@ -25,7 +25,7 @@ struct TableKind {
   std::string_view name;  // what --by takes
   std::string_view about;
   Table (*make)(ProcessReport& analysis, const TableOptions& options);
-  std::string_view empty;  // a sentence where there is no row
+  std::string_view empty;  // what is printed if it has no row
 };
 
 std::span<const TableKind> table_kinds();

@@ -15,7 +15,7 @@ namespace gpuprof::report {
 namespace {
 
 std::string line_text(const ProcessReport& a, FrameId line) {
-  return line == 0 ? "(not known)" : a.stack_table.frames[line].location_text();
+  return line == 0 ? "(unknown)" : a.stack_table.frames[line].location_text();
 }
 
 std::string stack_text(const ProcessReport& a, StackRef stack) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "analysis/messages/wall_time.hpp"
 #include "analysis/report/output/table_columns.hpp"
 
 namespace gpuprof::report {
@@ -41,21 +42,27 @@ std::string fitted(std::string line, std::size_t width) {
 std::string row_count_text(const WallTimeRow& row) {
   const bool steps = row.part == WallPhase::kSteps || row.part == WallPhase::kWarmUp ||
                      row.part == WallPhase::kTruncated;
-  if (steps) return fmt::format("{} step{}", row.count, row.count == 1 ? "" : "s");
+  if (steps)
+    return row.count == 1 ? std::string(messages::wall_time::kOneStep)
+                          : fmt::format(messages::wall_time::kSteps, row.count);
   if (row.part == WallPhase::kBetween)
-    return fmt::format("{} pause{}", row.count, row.count == 1 ? "" : "s");
+    return row.count == 1 ? std::string(messages::wall_time::kOnePause)
+                          : fmt::format(messages::wall_time::kPauses, row.count);
   return "";
 }
 
 std::string frequency_text(const SlowSpot& stretch) {
-  const char* const many = stretch.count == 1 ? "" : "s";
+  const bool one = stretch.count == 1;
+  const std::string labels = step_labels_text(stretch);
   if (stretch.part == WallPhase::kSteps)
-    return fmt::format(", longer than usual in {} step{} ({})", stretch.count, many,
-                       step_labels_text(stretch));
-  if (stretch.part == WallPhase::kBetween)
-    return fmt::format(", {} time{} (after step {})", stretch.count, many,
-                       step_labels_text(stretch));
-  return "";
+    return one ? fmt::format(messages::wall_time::kLongerInOneStep, labels)
+               : fmt::format(messages::wall_time::kLongerInSteps, stretch.count, labels);
+  if (stretch.part != WallPhase::kBetween) return "";
+  return one ? fmt::format(messages::wall_time::kHowOften, messages::wall_time::kOnce,
+                           fmt::format(messages::wall_time::kAfterStep, labels))
+             : fmt::format(messages::wall_time::kHowOften,
+                           fmt::format(messages::wall_time::kTimes, stretch.count),
+                           fmt::format(messages::wall_time::kAfterSteps, labels));
 }
 
 std::string step_labels_text(const SlowSpot& stretch) {
@@ -66,7 +73,7 @@ std::string step_labels_text(const SlowSpot& stretch) {
   for (const std::uint64_t label : stretch.labels)
     text += fmt::format("{}{}", text.empty() ? "" : ", ", label);
   if (stretch.count > stretch.labels.size())
-    text += fmt::format(" and {} more", stretch.count - stretch.labels.size());
+    text += fmt::format(messages::wall_time::kMore, stretch.count - stretch.labels.size());
   return text;
 }
 
@@ -75,7 +82,7 @@ std::string wall_time_text(const ProcessReport& a, std::size_t width) {
   const auto all = static_cast<double>(wall.recorded_ns);
   if (wall.rows.empty() || (wall.rows.size() == 1 && wall.rows[0].part == WallPhase::kNoStepsAtAll))
     return "";
-  std::string text = "\nWall time (all of it: --by wall; by line: --by stretch)\n";
+  std::string text = fmt::format("\n{}\n", messages::wall_time::kHeading);
   for (const WallTimeRow& row : wall.rows) {
     const auto ns = static_cast<double>(row.ns);
     if (row.part != WallPhase::kSteps && ns < kPrintedShare * all) continue;

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/messages/page.hpp"
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/advice/advice.hpp"
 #include "analysis/report/page/page.hpp"
 #include "support/text/text.hpp"
@@ -64,16 +66,18 @@ PageAdvice make_page_advice(const advice::Advice& one, const Report& report) {
   out.last_line = one.where.last_line;
   out.function = one.where.function;
   out.share = one.share;
-  out.share_of = one.share_base == "step" ? "of a step" : fmt::format("of the {}", one.share_base);
+  out.share_of = one.share_base == messages::report_shared::kShareOfStep
+                     ? messages::report_shared::kOfAStep
+                     : fmt::format(messages::report_shared::kOfThe, one.share_base);
   if (one.ns_per_step > 0)
-    out.evidence.push_back(fmt::format(
-        "time per step: {}", support::human_duration(static_cast<std::uint64_t>(one.ns_per_step))));
+    out.evidence.push_back(
+        fmt::format(messages::page::kTimePerStep,
+                    support::human_duration(static_cast<std::uint64_t>(one.ns_per_step))));
   for (const advice::Figure& figure : one.figures) out.evidence.push_back(format_figure(figure));
   if (!one.line_source.empty())
-    out.evidence.push_back(fmt::format("line told by: {}", one.line_source));
+    out.evidence.push_back(fmt::format(messages::page::kLineSource, one.line_source));
   if (one.processes > 1)
-    out.evidence.push_back(
-        fmt::format("true of {} processes; the figures are of the worst", one.processes));
+    out.evidence.push_back(fmt::format(messages::page::kWorstOfProcesses, one.processes));
   out.process = process_of(one, report);
   return out;
 }

@@ -16,6 +16,7 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/messages/page.hpp"
 #include "analysis/report/page/page_file.hpp"
 #include "support/io/files.hpp"
 #include "support/io/signal_cleanup.hpp"
@@ -40,13 +41,13 @@ namespace {
 constexpr std::size_t kPackFrom = 128 * 1024;
 
 /// In the order they run: core.js is what the others use, main.js starts the page.
-constexpr std::array<std::string_view, 16> kReportScripts{
-    "d3.min.js",    "core.js",     "load_data.js", "table.js", "chart.js",         "tabs.js",
-    "wall_time.js", "overview.js", "tables.js",    "flame.js", "timeline_draw.js", "timeline.js",
-    "memory.js",    "modules.js",  "theme.js",     "main.js"};
-constexpr std::array<std::string_view, 10> kDiffScripts{
-    "d3.min.js", "core.js",         "load_data.js",   "table.js", "chart.js",
-    "tabs.js",   "diff_changes.js", "diff_tables.js", "theme.js", "main.js"};
+constexpr std::array<std::string_view, 17> kReportScripts{
+    "d3.min.js",   "core.js",      "texts.js",    "load_data.js", "table.js", "chart.js",
+    "tabs.js",     "wall_time.js", "overview.js", "tables.js",    "flame.js", "timeline_draw.js",
+    "timeline.js", "memory.js",    "modules.js",  "theme.js",     "main.js"};
+constexpr std::array<std::string_view, 11> kDiffScripts{
+    "d3.min.js", "core.js",         "texts.js",       "load_data.js", "table.js", "chart.js",
+    "tabs.js",   "diff_changes.js", "diff_tables.js", "theme.js",     "main.js"};
 
 std::span<const std::string_view> scripts_of(PageKind kind) {
   if (kind == PageKind::kDiff) return kDiffScripts;
@@ -128,11 +129,14 @@ std::string scripts(PageKind kind, std::string_view word) {
 }
 
 support::Error cannot_write(const std::string& path, int failure) {
-  return support::error(fmt::format("cannot write the page {}: {}{}", support::in_quotes(path),
-                                    strerror(failure),
-                                    failure == ENOENT   ? "; make its folder first, or name another"
-                                    : failure == EACCES ? "; name a file in a folder of yours"
-                                                        : support::write_error_hint(failure)));
+  const std::string quoted = support::in_quotes(path);
+  const char* reason = strerror(failure);
+  if (failure == ENOENT)
+    return support::error(fmt::format(messages::page::kCannotWriteNoFolder, quoted, reason));
+  if (failure == EACCES)
+    return support::error(fmt::format(messages::page::kCannotWriteNoAccess, quoted, reason));
+  return support::error(fmt::format(messages::page::kCannotWrite, quoted, reason,
+                                    support::write_error_hint(failure)));
 }
 
 /// Whole, under a name of its own, then in place.
@@ -185,12 +189,10 @@ std::string page_text(PageKind kind, std::string_view data) {
 support::Result<void> check_page_path(const std::string& path, bool force) {
   const std::string quoted = support::in_quotes(path);
   if (support::is_folder(path))
-    return support::error(
-        fmt::format("{} is a folder; name the file the page is to become", quoted));
+    return support::error(fmt::format(messages::page::kIsFolder, quoted));
   GPUPROF_CHECK(support::check_replaceable(path));
   if (!force && support::file_exists(path))
-    return support::error(
-        fmt::format("{} exists; name another file, or add --force to replace it", quoted));
+    return support::error(fmt::format(messages::page::kExists, quoted));
   const std::string folder = support::parent_folder(path);
   if (!support::is_folder(folder)) return cannot_write(path, ENOENT);
   if (access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path, errno);

@@ -8,7 +8,10 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "analysis/messages/page.hpp"
+#include "analysis/messages/page_views.hpp"
 #include "analysis/report/page/sections.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::page {
 namespace {
@@ -37,7 +40,7 @@ class PrunedTree {
         place[i] = above;
       } else {
         const auto [at, made] = rests.try_emplace(above, 0);
-        if (made) at->second = add("(smaller ones)", above, FlameKind::kOther);
+        if (made) at->second = add(messages::page_views::kSmallerFrames, above, FlameKind::kOther);
         place[i] = at->second;
       }
       lines[place[i]].self += node.self;
@@ -116,8 +119,8 @@ void write_tree(SectionContext& part, const FlameTree& tree, bool is_time, const
   json.end_object();
   if (pruned.left_out > 0)
     part.left_out.push_back(
-        fmt::format("Flame graph, {}: {} small frames are added up as (smaller ones).",
-                    titles.title, pruned.left_out));
+        fmt::format(messages::page::kFramesLeftOut, titles.title,
+                    support::count_with_unit(pruned.left_out, "small frame", "small frames")));
 }
 
 }  // namespace
@@ -125,18 +128,12 @@ void write_tree(SectionContext& part, const FlameTree& tree, bool is_time, const
 void write_flames(SectionContext& part) {
   const Flames& flames = part.analysis.flames;
   part.json.array();
-  write_tree(part, flames.samples, flames.samples_are_ns,
-             {"CPU samples",
-              flames.samples_are_ns
-                  ? "CPU time of running threads, by samples of their stacks: Python, native and "
-                    "operators."
-                  : "Samples of running threads; how much time one stands for is not known.",
-              "waiting (samples)", "Samples of threads that waited."});
   write_tree(
-      part, flames.gpu, true,
-      {"GPU time",
-       "Time of kernels, copies and sets, below the stack and the operators that launched them.",
-       "", ""});
+      part, flames.samples, flames.samples_are_ns,
+      {"CPU samples",
+       flames.samples_are_ns ? messages::page_views::kCpuTime : messages::page_views::kCpuSamples,
+       "Off-CPU samples", messages::page_views::kOffCpuSamples});
+  write_tree(part, flames.gpu, true, {"GPU time", messages::page_views::kGpuTime, "", ""});
   part.json.end_array();
 }
 

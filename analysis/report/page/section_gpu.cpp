@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "analysis/messages/page_views.hpp"
 #include "analysis/report/page/sections.hpp"
 
 namespace gpuprof::report::page {
@@ -44,9 +45,8 @@ void write_kernels(SectionContext& part) {
                                        PageColumn{"device", "GPU", "number"}};
   const GpuTables& gpu = part.analysis.gpu;
   write_table(
-      part, "kernels", "Kernels", kColumns, "total",
-      "Kernels of one name and shape, launched by one operator. Tensor cores: told by the name.",
-      gpu.kernels, [&part, &gpu](const KernelRow& row) {
+      part, "kernels", "Kernels", kColumns, "total", messages::page_views::kKernels, gpu.kernels,
+      [&part, &gpu](const KernelRow& row) {
         PageJson& json = part.json;
         json.text(row.name).text(row.owner).text(place_of(part.analysis, row.line));
         spread(json, row.time);
@@ -58,7 +58,7 @@ void write_kernels(SectionContext& part) {
 
 void write_copies(SectionContext& part) {
   static constexpr std::array kColumns{PageColumn{"name", "Copy or set", "name"},
-                                       PageColumn{"operator", "Asked for by", "name"},
+                                       PageColumn{"operator", "Launched by", "name"},
                                        PageColumn{"line", "Line", "name"},
                                        PageColumn{"count", "Count", "count"},
                                        PageColumn{"total", "GPU time", "us"},
@@ -68,9 +68,9 @@ void write_copies(SectionContext& part) {
                                        PageColumn{"max", "Longest", "us"},
                                        PageColumn{"bytes", "Bytes", "bytes"},
                                        PageColumn{"rate", "GB/s", "number"},
-                                       PageColumn{"host", "In calls on the host", "us"},
+                                       PageColumn{"host", "Host time", "us"},
                                        PageColumn{"blocking", "Blocking calls", "count"}};
-  write_table(part, "copies", "Copies and sets of memory", kColumns, "total", "",
+  write_table(part, "copies", "Memory copies and sets", kColumns, "total", "",
               part.analysis.gpu.copies, [&part](const CopyRow& row) {
                 PageJson& json = part.json;
                 json.text(row.name).text(row.owner).text(place_of(part.analysis, row.line));
@@ -84,7 +84,7 @@ void write_copies(SectionContext& part) {
 
 void write_calls(SectionContext& part) {
   static constexpr std::array kColumns{
-      PageColumn{"name", "CUDA call", "name"}, PageColumn{"api", "Of", "text"},
+      PageColumn{"name", "CUDA call", "name"}, PageColumn{"api", "API", "text"},
       PageColumn{"count", "Count", "count"},   PageColumn{"total", "Total", "us"},
       PageColumn{"mean", "Mean", "us"},        PageColumn{"p50", "Median", "us"},
       PageColumn{"p95", "95th", "us"},         PageColumn{"max", "Longest", "us"},
@@ -98,18 +98,14 @@ void write_calls(SectionContext& part) {
 }
 
 void write_waits(SectionContext& part) {
-  static constexpr std::array kColumns{PageColumn{"line", "Line", "name"},
-                                       PageColumn{"call", "Call that waited", "name"},
-                                       PageColumn{"operator", "In operator", "name"},
-                                       PageColumn{"count", "Count", "count"},
-                                       PageColumn{"total", "Total", "us"},
-                                       PageColumn{"mean", "Mean", "us"},
-                                       PageColumn{"p50", "Median", "us"},
-                                       PageColumn{"p95", "95th", "us"},
-                                       PageColumn{"max", "Longest", "us"},
-                                       PageColumn{"steps", "Steps with it", "count"}};
-  write_table(part, "waits", "Where the host waited for a GPU", kColumns, "total", "",
-              part.analysis.gpu.waits, [&part](const GpuWaitRow& row) {
+  static constexpr std::array kColumns{
+      PageColumn{"line", "Line", "name"},         PageColumn{"call", "CUDA call", "name"},
+      PageColumn{"operator", "Operator", "name"}, PageColumn{"count", "Count", "count"},
+      PageColumn{"total", "Total", "us"},         PageColumn{"mean", "Mean", "us"},
+      PageColumn{"p50", "Median", "us"},          PageColumn{"p95", "95th", "us"},
+      PageColumn{"max", "Longest", "us"},         PageColumn{"steps", "Steps", "count"}};
+  write_table(part, "waits", "Waits for a GPU", kColumns, "total", "", part.analysis.gpu.waits,
+              [&part](const GpuWaitRow& row) {
                 part.json.text(place_of(part.analysis, row.line)).text(row.call);
                 part.json.text(row.outer.empty() ? row.owner : row.outer);
                 spread(part.json, row.time);

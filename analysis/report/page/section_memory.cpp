@@ -7,6 +7,8 @@
 
 #include <array>
 
+#include "analysis/messages/page.hpp"
+#include "analysis/messages/page_views.hpp"
 #include "analysis/report/page/sections.hpp"
 
 namespace gpuprof::report::page {
@@ -33,9 +35,9 @@ void write_blocks(SectionContext& part, const DeviceMemory& memory) {
       PageColumn{"operator", "Allocated in", "name"}, PageColumn{"line", "Line", "name"},
       PageColumn{"bytes", "Bytes", "bytes"}, PageColumn{"since", "Allocated at", "us"}};
   write_table(
-      part, "at_peak", "Largest blocks when most was allocated", kColumns, "bytes", "",
-      memory.at_peak, [&part](const LiveBlock& row) {
-        part.json.text(row.owner.empty() ? "(no operator, or before the recording)" : row.owner);
+      part, "at_peak", "Largest blocks at the peak", kColumns, "bytes", "", memory.at_peak,
+      [&part](const LiveBlock& row) {
+        part.json.text(row.owner.empty() ? messages::page_views::kNoOperatorOrEarlier : row.owner);
         part.json.text(place_of(part.analysis, row.line)).number(row.bytes);
         part.json.us(since(part, row.since_ns));
       });
@@ -45,7 +47,7 @@ void write_churn(SectionContext& part, const DeviceMemory& memory) {
   static constexpr std::array kColumns{
       PageColumn{"operator", "Allocated in", "name"}, PageColumn{"line", "Line", "name"},
       PageColumn{"allocations", "Allocations", "count"}, PageColumn{"bytes", "Bytes", "bytes"},
-      PageColumn{"freed_in_step", "Given back in the same step", "count"}};
+      PageColumn{"freed_in_step", "Freed in the same step", "count"}};
   write_table(part, "churn", "Allocations by operator", kColumns, "bytes", "", memory.churn,
               [&part](const ChurnRow& row) {
                 part.json.text(row.owner.empty() ? "(no operator)" : row.owner);
@@ -61,13 +63,13 @@ void write_device(SectionContext& part, const DeviceMemory& memory) {
   json.object().key("title").text(title).key("device").number(memory.device);
   json.key("peak_allocated").number(memory.peak_allocated_bytes);
   json.key("peak_reserved").number(memory.peak_reserved_bytes).key("facts").array();
-  json.fact("Allocated at most", memory.peak_allocated_bytes, "bytes");
+  json.fact("Peak allocated", memory.peak_allocated_bytes, "bytes");
   if (memory.peak_ns != 0)
-    json.us_fact("That was at", static_cast<double>(since(part, memory.peak_ns)));
+    json.us_fact("Time of the peak", static_cast<double>(since(part, memory.peak_ns)));
   if (memory.peak_reserved_bytes > 0)
-    json.fact("Reserved at most", memory.peak_reserved_bytes, "bytes");
-  json.fact("Allocations", memory.allocations, "count").fact("Given back", memory.frees, "count");
-  json.fact("Allocated in all", memory.allocated_bytes, "bytes").end_array();
+    json.fact("Peak reserved", memory.peak_reserved_bytes, "bytes");
+  json.fact("Allocations", memory.allocations, "count").fact("Frees", memory.frees, "count");
+  json.fact("Total allocated", memory.allocated_bytes, "bytes").end_array();
   write_curve(part, memory);
   json.key("tables").array();
   write_blocks(part, memory);
@@ -87,14 +89,12 @@ void write_memory(SectionContext& part) {
 void write_modules(SectionContext& part) {
   static constexpr std::array kColumns{
       PageColumn{"calls", "Calls", "count"}, PageColumn{"operators", "Operators", "count"},
-      PageColumn{"host", "Host time", "us"}, PageColumn{"self_host", "Host, itself", "us"},
-      PageColumn{"gpu", "GPU time", "us"},   PageColumn{"self_gpu", "GPU, itself", "us"}};
+      PageColumn{"host", "Host time", "us"}, PageColumn{"self_host", "Host self time", "us"},
+      PageColumn{"gpu", "GPU time", "us"},   PageColumn{"self_gpu", "GPU self time", "us"}};
   const std::vector<ModuleRow>& rows = part.analysis.host.modules;
   const std::size_t shown = std::min(rows.size(), part.limits.rows);
   PageJson& json = part.json;
-  json.object().key("note").text(
-      "nn.Module calls, told by the operators in them: from the first to the last one. Itself: "
-      "without modules further in.");
+  json.object().key("note").text(messages::page_views::kModules);
   json.key("columns").array();
   for (const PageColumn& c : kColumns)
     json.object()
@@ -115,7 +115,8 @@ void write_modules(SectionContext& part) {
   }
   json.end_array().end_object();
   if (rows.size() > shown)
-    part.left_out.push_back(fmt::format("Modules: {} of {}.", rows.size() - shown, rows.size()));
+    part.left_out.push_back(
+        fmt::format(messages::page::kModulesLeftOut, rows.size() - shown, rows.size()));
 }
 
 }  // namespace gpuprof::report::page

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/messages/page_views.hpp"
 #include "analysis/report/page/sections.hpp"
 
 namespace gpuprof::report::page {
@@ -49,7 +50,7 @@ class OperatorTable {
 
   void write(std::string_view key, std::string_view title, const std::vector<OperatorRow>& rows) {
     write_table(part_, key, title, columns_, gpu_ ? "self_gpu" : "self_cpu",
-                "Self: without the operators called inside. GPU: of the work launched there.", rows,
+                messages::page_views::kOperators, rows,
                 [this](const OperatorRow& row) { cells(row); });
   }
 
@@ -74,18 +75,17 @@ class OperatorTable {
 };
 
 void write_lines(SectionContext& part) {
-  static constexpr std::array kColumns{PageColumn{"line", "Line of the program", "name"},
+  static constexpr std::array kColumns{PageColumn{"line", "Line", "name"},
                                        PageColumn{"function", "Function", "name"},
-                                       PageColumn{"samples", "Samples running", "count"},
-                                       PageColumn{"cpu", "CPU time by samples", "us"},
-                                       PageColumn{"waiting", "Waiting by samples", "us"},
+                                       PageColumn{"samples", "On-CPU samples", "count"},
+                                       PageColumn{"cpu", "CPU time (samples)", "us"},
+                                       PageColumn{"waiting", "Off-CPU time (samples)", "us"},
                                        PageColumn{"operators", "Operators", "count"},
                                        PageColumn{"operator_time", "Operator time", "us"},
-                                       PageColumn{"gpu", "GPU time launched", "us"},
-                                       PageColumn{"wait", "Waited for a GPU", "us"}};
-  write_table(part, "lines", "Lines of the program", kColumns, "",
-              "Everything done below a line of the program's own code.", part.analysis.host.lines,
-              [&part](const LineRow& row) {
+                                       PageColumn{"gpu", "Launched GPU time", "us"},
+                                       PageColumn{"wait", "Waits for a GPU", "us"}};
+  write_table(part, "lines", "Lines of the program", kColumns, "", messages::page_views::kLines,
+              part.analysis.host.lines, [&part](const LineRow& row) {
                 const LineCosts& costs = row.costs;
                 part.json.text(place_of(part.analysis, row.frame))
                     .text(part.analysis.stack_table.frames[row.frame].name);
@@ -97,10 +97,10 @@ void write_lines(SectionContext& part) {
 
 void write_threads(SectionContext& part) {
   static constexpr std::array kColumns{PageColumn{"thread", "Thread", "text"},
-                                       PageColumn{"tid", "Number", "number"},
-                                       PageColumn{"samples", "Samples running", "count"},
-                                       PageColumn{"blocked", "Samples waiting", "count"},
-                                       PageColumn{"cpu", "CPU time by samples", "us"},
+                                       PageColumn{"tid", "Thread id", "number"},
+                                       PageColumn{"samples", "On-CPU samples", "count"},
+                                       PageColumn{"blocked", "Off-CPU samples", "count"},
+                                       PageColumn{"cpu", "CPU time (samples)", "us"},
                                        PageColumn{"operators", "Operators", "count"},
                                        PageColumn{"operator_time", "Operator time", "us"},
                                        PageColumn{"calls", "CUDA calls", "count"},

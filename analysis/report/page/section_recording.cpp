@@ -8,6 +8,7 @@
 #include <array>
 #include <ctime>
 
+#include "analysis/messages/page_views.hpp"
 #include "analysis/report/page/sections.hpp"
 
 namespace gpuprof::report::page {
@@ -29,15 +30,14 @@ void end_group(PageJson& json) { json.end_array().end_object(); }
 void write_process(PageJson& json, const Meta& meta) {
   begin_group(json, "Process");
   json.fact("Program", meta.program).fact("Command", meta.command).fact("Host", meta.host);
-  json.fact("Process number", fmt::format("{}", meta.pid));
+  json.fact("Process id", fmt::format("{}", meta.pid));
   if (meta.rank >= 0) {
     json.fact("Rank", meta.world_size > 0 ? fmt::format("{} of {}", meta.rank, meta.world_size)
                                           : fmt::format("{}", meta.rank));
   }
-  json.fact("Report made of", meta.source);
-  json.fact("Recorded by",
-            meta.imported ? "another profiler: the figures are of its trace file" : "gpuprof");
-  if (meta.simulated) json.fact("GPU", "simulated: its times are invented");
+  json.fact("Source", meta.source);
+  json.fact("Recorded by", meta.imported ? messages::page_views::kRecordedByOther : "gpuprof");
+  if (meta.simulated) json.fact("GPU", messages::page_views::kSimulatedGpu);
   end_group(json);
 }
 
@@ -70,13 +70,13 @@ void write_ranks(PageJson& json, const Report& report) {
       PageColumn{"process", "Process", "text"},
       PageColumn{"host", "Host", "text"},
       PageColumn{"steps", "Steps", "count"},
-      PageColumn{"mean", "Step, mean", "us"},
+      PageColumn{"mean", "Mean step", "us"},
       PageColumn{"p95", "95th percentile", "us"},
       PageColumn{"max", "Longest", "us"},
       PageColumn{"utilisation", "GPU in use", "share"},
       PageColumn{"kernels", "Kernel time", "us"},
       PageColumn{"communication", "Communication in kernels", "us"},
-      PageColumn{"loader", "Data loading of a step", "us"}};
+      PageColumn{"loader", "Data loading per step", "us"}};
   begin_table(json, "ranks", "Processes", kColumns, "");
   for (const ProcessReport& analysis : report.processes) {
     const Steps& steps = analysis.steps;
@@ -90,12 +90,16 @@ void write_ranks(PageJson& json, const Report& report) {
 }
 
 void write_collectives(PageJson& json, const Report& report) {
-  static constexpr std::array kColumns{
-      PageColumn{"name", "Collective", "name"},  PageColumn{"process", "Process", "text"},
-      PageColumn{"group", "Group", "text"},      PageColumn{"dtype", "Type", "text"},
-      PageColumn{"count", "Calls", "count"},     PageColumn{"bytes", "Bytes", "bytes"},
-      PageColumn{"host", "On the host", "us"},   PageColumn{"gpu", "On the GPU", "us"},
-      PageColumn{"gpu_mean", "GPU, mean", "us"}, PageColumn{"gpu_max", "GPU, longest", "us"}};
+  static constexpr std::array kColumns{PageColumn{"name", "Collective", "name"},
+                                       PageColumn{"process", "Process", "text"},
+                                       PageColumn{"group", "Group", "text"},
+                                       PageColumn{"dtype", "Type", "text"},
+                                       PageColumn{"count", "Calls", "count"},
+                                       PageColumn{"bytes", "Bytes", "bytes"},
+                                       PageColumn{"host", "Host time", "us"},
+                                       PageColumn{"gpu", "GPU time", "us"},
+                                       PageColumn{"gpu_mean", "Mean GPU time", "us"},
+                                       PageColumn{"gpu_max", "Longest GPU time", "us"}};
   begin_table(json, "collectives", "Collectives", kColumns, "host");
   for (const ProcessReport& analysis : report.processes) {
     for (const CollectiveRow& row : analysis.gpu.collectives) {
@@ -131,8 +135,8 @@ void write_environment(SectionContext& part) {
 }
 
 void write_losses(SectionContext& part) {
-  static constexpr std::array kColumns{PageColumn{"reason", "Why", "text"},
-                                       PageColumn{"count", "Records lost", "count"}};
+  static constexpr std::array kColumns{PageColumn{"reason", "Reason", "text"},
+                                       PageColumn{"count", "Lost records", "count"}};
   std::vector<std::pair<std::string, std::uint64_t>> drops = part.analysis.meta.drops;
   std::erase_if(drops, [](const auto& drop) { return drop.second == 0; });
   write_table(part, "losses", "Lost records", kColumns, "count", "", drops,

@@ -90,16 +90,16 @@ std::string where_of(const std::vector<StepRow>& steps) {
 void write_gpu(PageJson& json, const GpuSummary& gpu) {
   json.object().key("device").number(gpu.device).key("name").text(gpu.name);
   json.key("utilisation").number(gpu.utilisation).key("facts").array();
-  json.fact("In use (some kernel ran)", gpu.utilisation, "share");
-  json.fact("Multiprocessors in use (SM efficiency)", gpu.sm_efficiency, "share");
-  json.fact("Occupancy of kernels", gpu.occupancy_percent / 100, "share");
+  json.fact("In use (a kernel ran)", gpu.utilisation, "share");
+  json.fact("SM efficiency (multiprocessors in use)", gpu.sm_efficiency, "share");
+  json.fact("Kernel occupancy", gpu.occupancy_percent / 100, "share");
   json.fact("Kernel time on tensor cores", gpu.tensor_core_share, "share");
   json.fact("Kernels", gpu.kernels, "count")
       .us_fact("Kernel time", static_cast<double>(gpu.kernel_ns));
   if (gpu.memory_bytes > 0) json.fact("Memory", gpu.memory_bytes, "bytes");
   if (gpu.peak_allocated_bytes > 0) {
-    json.fact("Allocated at most", gpu.peak_allocated_bytes, "bytes");
-    json.fact("Reserved at most", gpu.peak_reserved_bytes, "bytes");
+    json.fact("Peak allocated", gpu.peak_allocated_bytes, "bytes");
+    json.fact("Peak reserved", gpu.peak_reserved_bytes, "bytes");
   }
   if (gpu.compute_major > 0)
     json.fact("Compute capability", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor));

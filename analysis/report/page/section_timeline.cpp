@@ -43,7 +43,7 @@ void write_timeline(SectionContext& part, const PageTimeline* timeline) {
   json.key("slices").array();
   for (const Slice& slice : timeline->slices) write_slice(json, slice);
   json.end_array().end_object();
-  if (!timeline->note.empty()) part.left_out.push_back("Timeline: " + timeline->note);
+  if (!timeline->note.empty()) part.left_out.push_back(timeline->note);
 }
 
 }  // namespace gpuprof::report::page

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/messages/page.hpp"
 #include "analysis/report/page/page.hpp"
 #include "analysis/report/page/page_json.hpp"
+#include "support/text/text.hpp"
 
 namespace gpuprof::report::page {
 
@@ -61,8 +63,8 @@ void write_table(SectionContext& part, std::string_view key, std::string_view ti
   end_table(part.json, rows.size() - shown);
   if (rows.size() > shown) {
     part.left_out.push_back(
-        fmt::format("{}: the {} rows with the least; gpuprof report lists them all.", title,
-                    rows.size() - shown));
+        fmt::format(messages::page::kRowsLeftOut, title,
+                    support::count_with_unit(rows.size() - shown, "row", "rows")));
   }
 }
 

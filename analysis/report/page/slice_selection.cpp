@@ -11,6 +11,8 @@
 #include <map>
 #include <numeric>
 
+#include "analysis/messages/page.hpp"
+
 namespace gpuprof::report::page {
 namespace {
 
@@ -83,14 +85,14 @@ std::vector<TimelineInterval> select_busiest(const std::vector<spool::BlockSumma
                             [](const auto& a, const auto& b) { return a.min_ns < b.min_ns; });
     std::uint64_t end_ns = last->max_ns;
     for (const auto& block : timed) end_ns = std::max(end_ns, block.max_ns);
-    return {{"everything", cut(window, std::max(window.start_ns, first->min_ns),
-                               std::min(window.end_ns, end_ns + 1))}};
+    return {{messages::page::kWholeRecording, cut(window, std::max(window.start_ns, first->min_ns),
+                                                  std::min(window.end_ns, end_ns + 1))}};
   }
   const auto best = std::max_element(timed.begin(), timed.end(), [](const auto& a, const auto& b) {
     return per_ns(a) < per_ns(b);
   });
-  return {{"busiest stretch", cut(window, std::max(window.start_ns, best->min_ns),
-                                  std::min(window.end_ns, best->max_ns + 1))}};
+  return {{messages::page::kBusiestSection, cut(window, std::max(window.start_ns, best->min_ns),
+                                                std::min(window.end_ns, best->max_ns + 1))}};
 }
 
 }  // namespace gpuprof::report::page

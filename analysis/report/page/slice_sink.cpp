@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "analysis/messages/page.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report::page {
@@ -115,7 +116,7 @@ std::string SliceSink::title(const TrackKey& key) const {
     case Group::kStream:
       return fmt::format("GPU {}, stream {}", which, stream);
     case Group::kSync:
-      return fmt::format("GPU {}, waited for", which);
+      return fmt::format("GPU {}, waits", which);
     case Group::kThread:
       break;
   }
@@ -166,10 +167,9 @@ void SliceSink::finish(Slice& slice) {
     return std::tie(a.track, a.row, a.start_ns) < std::tie(b.track, b.row, b.start_ns);
   });
   if (left_out_ > 0) {
-    slice.note = fmt::format(
-        "The first {} of it: {} events that begin later are not in this page. gpuprof export gives "
-        "a file with all of them.",
-        support::human_duration(cut_ns_ - prescan_.window.start_ns), left_out_);
+    slice.note = fmt::format(messages::page::kSectionIsCut,
+                             support::human_duration(cut_ns_ - prescan_.window.start_ns),
+                             support::count_with_unit(left_out_, "event", "events"));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/messages/page.hpp"
 #include "analysis/report/page/slice_selection.hpp"
 #include "analysis/report/page/slice_sink.hpp"
 
@@ -49,10 +50,10 @@ support::Result<PageTimeline> collect_slices(const spool::SessionView& session,
   const bool by_step = !steps.is_synthetic && !steps.steps.empty();
   if (by_step && steps.steps.size() > timeline.slices.size()) {
     timeline.note =
-        fmt::format("{} of {} steps, event by event.", timeline.slices.size(), steps.steps.size());
-  } else if (!by_step && !stretches.empty() && stretches.front().title != "everything") {
-    timeline.note =
-        "No steps were found: the stretch of the recording with the most events per time.";
+        fmt::format(messages::page::kStepsShown, timeline.slices.size(), steps.steps.size());
+  } else if (!by_step && !stretches.empty() &&
+             stretches.front().title != messages::page::kWholeRecording) {
+    timeline.note = messages::page::kNoStepsFound;
   }
   return timeline;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/messages/report_shared.hpp"
 #include "analysis/report/wall_time/host_activity.hpp"
 #include "analysis/report/wall_time/time_attribution.hpp"
 
@@ -161,14 +162,16 @@ void LineAggregator::set_location(const LineKey& home, const LineTotals& group,
   reported.file = frame.file;
   reported.function = frame.name;
   reported.line = reported.last_line = frame.line;
-  reported.line_source =
-      reported.kind == HostActivityKind::kGilWait ? "samples of another thread" : "";
+  reported.line_source = reported.kind == HostActivityKind::kGilWait
+                             ? messages::report_shared::kLineByOtherThread
+                             : "";
   if (at.after == 0) return;
   const advice::SourceLines::LineSpan span =
       e_.sources().lines_between(frame.file, frame.line, frames[at.after].line);
   reported.line = span.first;
   reported.last_line = span.last;
-  reported.line_source = span.from_text ? "the program's text" : "operators around it";
+  reported.line_source = span.from_text ? messages::report_shared::kLineBySourceCode
+                                        : messages::report_shared::kLineByNeighbours;
   if (span.waits && reported.kind == HostActivityKind::kUserCode)
     reported.kind = HostActivityKind::kWaiting;
 }
@@ -196,7 +199,8 @@ HostActivity LineAggregator::make_activity(const LineKey& home, const LineTotals
   reported.sampled_share = static_cast<double>(weights) / static_cast<double>(all);
   set_location(home, group, reported);
   if (reported.line_source.empty() && reported.line != 0)
-    reported.line_source = 2 * sampled >= all ? "samples" : "operators";
+    reported.line_source = 2 * sampled >= all ? messages::report_shared::kLineBySamples
+                                              : messages::report_shared::kLineByOperators;
   return reported;
 }
 

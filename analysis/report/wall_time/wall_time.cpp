@@ -131,14 +131,16 @@ std::string_view key_of(WallPhase part) {
 
 std::string_view title_of(WallPhase part) {
   constexpr std::array<std::string_view, kParts> kTitles = {
-      "No step recorded", "Before the first step", "First step",          "Steps",
-      "Torn last step",   "Between steps",         "After the last step", "Windows without a step"};
+      "No step recorded",     "Before the first step",
+      "First step",           "Steps",
+      "Incomplete last step", "Between steps",
+      "After the last step",  "Windows without a step"};
   return kTitles[static_cast<std::size_t>(part)];
 }
 
 std::string_view label_of(HostActivityKind kind) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(HostActivityKind::kCount)>
-      kWords = {"not seen",
+      kWords = {"unknown",
                 "importing",
                 "initialising CUDA",
                 "compiling",

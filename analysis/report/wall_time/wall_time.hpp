@@ -63,7 +63,7 @@ struct HostActivity {
   std::string what;  // function that was called, operator or call with most time; empty: not known
   std::string file, function;  // of the program's own line; empty: not known
   int line = 0, last_line = 0;
-  std::string line_source;    // who knew it: "samples", "operators", "the program's text", …
+  std::string line_source;    // who knew it: a kLineBy... of messages::report_shared
   std::uint64_t ns = 0;       // that it took of the stretch
   double observed_share = 0;  // 0..1, of `ns`: by samples or operators, not by what lies around it
   double sampled_share = 0;   // 0..1, of `ns`: what the samples in it weigh

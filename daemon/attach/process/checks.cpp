@@ -23,6 +23,7 @@
 #include "daemon/attach/inject.hpp"
 #include "daemon/attach/process/loader.hpp"
 #include "daemon/attach/process/thread_candidates.hpp"
+#include "daemon/messages/attach_checks.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
@@ -110,116 +111,52 @@ ProcStatus stable_status(pid_t pid) {
 
 std::string refusal_by_status(pid_t pid, const ProcStatus& status, const ProcStatus& tracer,
                               bool ignore_seccomp) {
-  if (!status.there)
-    return fmt::format(
-        "there is no process {}: it has ended, or lives in another pid namespace; "
-        "`ps` shows the numbers that are valid here",
-        pid);
+  if (!status.there) return fmt::format(messages::attach_checks::kNoProcess, pid);
   if (status.process != pid)
-    return fmt::format("{} is a thread of process {}: attach to {}", pid, status.process,
-                       status.process);
+    return fmt::format(messages::attach_checks::kIsThread, pid, status.process, status.process);
   if (status.headless)
-    return fmt::format(
-        "the main thread of process {} ({}) has ended (pthread_exit) while others go on, and the "
-        "kernel then shows neither memory nor files of a process under its number: start its "
-        "program with `gpuprof run`",
-        pid, status.name);
-  if (status.ending)
-    return fmt::format(
-        "process {} ({}) has ended and only waits for its parent to notice: there is "
-        "nothing left to profile",
-        pid, status.name);
-  if (status.kernel)
-    return fmt::format(
-        "{} ({}) is a thread of the kernel, which runs no program: choose another "
-        "process",
-        pid, status.name);
+    return fmt::format(messages::attach_checks::kMainThreadEnded, pid, status.name);
+  if (status.ending) return fmt::format(messages::attach_checks::kIsEnding, pid, status.name);
+  if (status.kernel) return fmt::format(messages::attach_checks::kIsKernelThread, pid, status.name);
   if (status.tracer != 0)
-    return fmt::format(
-        "process {} ({}) is traced by process {} ({}), and a process has one tracer "
-        "only: end that one first",
-        pid, status.name, tracer.there ? tracer.process : status.tracer, tracer.name);
+    return fmt::format(messages::attach_checks::kIsTraced, pid, status.name,
+                       tracer.there ? tracer.process : status.tracer, tracer.name);
   if (status.state == 'T')
-    return fmt::format(
-        "process {} ({}) is stopped and could not load a library: let it go on with "
-        "`kill -CONT {}`",
-        pid, status.name, pid);
+    return fmt::format(messages::attach_checks::kIsStopped, pid, status.name, pid);
   if (status.seccomp == 1)
-    return fmt::format(
-        "process {} ({}) is in seccomp's strict mode, in which loading a library "
-        "would end it: it cannot be attached to",
-        pid, status.name);
+    return fmt::format(messages::attach_checks::kStrictSeccomp, pid, status.name);
   if (status.seccomp == 2 && !ignore_seccomp)
-    return fmt::format(
-        "process {} ({}) has a seccomp filter, which may end it for a system call "
-        "that loading a library makes: the default profiles of Docker and Kubernetes "
-        "do not; add --ignore-seccomp if it runs under one of these",
-        pid, status.name);
+    return fmt::format(messages::attach_checks::kSeccompFilter, pid, status.name);
   if (status.shadow_stack)
-    return fmt::format(
-        "process {} ({}) uses shadow stacks, on which our way back is not tested: "
-        "start it with `gpuprof run`",
-        pid, status.name);
+    return fmt::format(messages::attach_checks::kShadowStack, pid, status.name);
   return "";
 }
 
 std::string refusal_by_image(pid_t pid, const Maps& maps, int elf_class) {
-  if (elf_class == ELFCLASS32)
-    return fmt::format(
-        "process {} is a 32-bit program, and gpuprof's library exists for 64 bits "
-        "only: it cannot be attached to",
-        pid);
+  if (elf_class == ELFCLASS32) return fmt::format(messages::attach_checks::kIs32Bit, pid);
   bool glibc = false;
   for (const Mapping& mapping : maps) {
-    if (is_musl(file_name(mapping)))
-      return fmt::format(
-          "process {} uses the C library musl, and gpuprof's library is built for "
-          "GNU's: it cannot be attached to",
-          pid);
+    if (is_musl(file_name(mapping))) return fmt::format(messages::attach_checks::kUsesMusl, pid);
     glibc = glibc || is_glibc(file_name(mapping));
   }
-  if (!glibc)
-    return fmt::format(
-        "process {} has no C library of GNU loaded: it is statically linked or "
-        "brings its own, and no library can be loaded into it",
-        pid);
-  return "";
+  return glibc ? "" : fmt::format(messages::attach_checks::kHasNoGlibc, pid);
 }
 
 std::string denial_message(pid_t pid, const PtraceDenial& denied) {
   if (denied.error == ESRCH || denied.error == ENOENT)
-    return fmt::format("process {} has ended", pid);
+    return fmt::format(messages::attach_checks::kHasEnded, pid);
   if (denied.own_uid != 0 && denied.other_user)
-    return fmt::format("process {} belongs to another user, or changed its user: attach as root",
-                       pid);
-  if (denied.yama == 3)
-    return fmt::format(
-        "this machine forbids attaching to any process (kernel.yama.ptrace_scope is "
-        "3, until the next boot): start process {}'s program with `gpuprof run`",
-        pid);
+    return fmt::format(messages::attach_checks::kOtherUser, pid);
+  if (denied.yama == 3) return fmt::format(messages::attach_checks::kPtraceDisabled, pid);
   if (denied.own_uid != 0 && denied.own_by_root)
-    return fmt::format(
-        "process {} has made itself unreadable (not dumpable), as programs with "
-        "secrets or capabilities do: attach as root",
-        pid);
+    return fmt::format(messages::attach_checks::kNotDumpable, pid);
   if (denied.own_uid != 0 && denied.yama == 2)
-    return fmt::format(
-        "this machine lets only root attach (kernel.yama.ptrace_scope is 2): attach "
-        "to process {} as root",
-        pid);
+    return fmt::format(messages::attach_checks::kPtraceRootOnly, pid);
   if (denied.own_uid != 0 && denied.yama == 1)
-    return fmt::format(
-        "this machine lets users attach to their own children only "
-        "(kernel.yama.ptrace_scope is 1): attach to process {} as root, start it with "
-        "`gpuprof run`, or set kernel.yama.ptrace_scope=0",
-        pid);
-  return fmt::format(
-      "process {} may not be traced from here ({}): in a container, give it the "
-      "capability SYS_PTRACE; otherwise {}",
-      pid, strerror(denied.error),
-      denied.own_uid != 0 ? "attach as root"
-                          : "a policy of this machine forbids it, to root as well: start the "
-                            "program with `gpuprof run`");
+    return fmt::format(messages::attach_checks::kPtraceChildrenOnly, pid);
+  if (denied.own_uid != 0)
+    return fmt::format(messages::attach_checks::kCannotTrace, pid, strerror(denied.error));
+  return fmt::format(messages::attach_checks::kCannotTraceAsRoot, pid, strerror(denied.error));
 }
 
 PtraceDenial inspect_denial(pid_t pid, int error) {
@@ -255,10 +192,7 @@ support::Result<void> wait_until_on_its_own(pid_t pid) {
     if (status.parent <= 0 || !is_in_memory_of(pid, status.parent)) return {};
     std::this_thread::sleep_for(kPollPeriod);
   }
-  return support::error(fmt::format(
-      "process {} still runs in the memory of its parent, which has made it by vfork: attach when "
-      "it has started its program",
-      pid));
+  return support::error(fmt::format(messages::attach_checks::kSharesMemory, pid));
 }
 
 /// A program that has just been started has not loaded everything yet.
@@ -281,8 +215,7 @@ support::Result<void> may_attach(pid_t pid, bool ignore_seccomp) {
 }
 
 support::Result<void> may_attach(pid_t pid, bool ignore_seccomp, std::uint64_t until_ns) {
-  if (pid == getpid())
-    return support::error("gpuprof cannot attach to itself: name the process of your program");
+  if (pid == getpid()) return support::error(messages::attach_checks::kIsGpuprof);
   const ProcStatus status = stable_status(pid);
   std::string why = refusal_by_status(pid, status, read_status(status.tracer), ignore_seccomp);
   if (!why.empty()) return support::error(why);

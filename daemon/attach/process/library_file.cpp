@@ -16,6 +16,7 @@
 
 #include "daemon/attach/arch/arch.hpp"
 #include "daemon/attach/process/elf_image.hpp"
+#include "daemon/messages/attach_checks.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 
 namespace gpuprof::attach {
@@ -87,16 +88,13 @@ support::Result<LibraryFile> read_library(const std::string& path) {
   LibraryFile library;
   library.bytes = read_file(path);
   if (library.bytes.empty())
-    return support::error(fmt::format("the library {} cannot be read ({}): install gpuprof again",
-                                      path, strerror(errno)));
+    return support::error(
+        fmt::format(messages::attach_checks::kCannotReadLibrary, path, strerror(errno)));
   const std::vector<Elf64_Phdr> parts = parts_of(library.bytes);
   const auto image = ElfImage::at(0, reader_of(library.bytes, parts));
   const auto entry = image ? image->symbol(kEntryName) : std::nullopt;
   if (!entry)
-    return support::error(fmt::format(
-        "{} is not this version's library of gpuprof for this machine (it has no {}): install "
-        "gpuprof again",
-        path, kEntryName));
+    return support::error(fmt::format(messages::attach_checks::kOtherLibrary, path, kEntryName));
   library.build_id = image->build_id();
   library.entry = *entry;
   cut_to_loaded(library.bytes, parts);

@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "daemon/attach/process/process_memory.hpp"
+#include "daemon/messages/attach_checks.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 
 namespace gpuprof::attach {
@@ -92,9 +93,8 @@ support::Error loader_busy_error(pid_t pid) {
   const bool has_libc = std::any_of(maps.begin(), maps.end(), [](const Mapping& mapping) {
     return is_glibc(file_name(mapping));
   });
-  return support::error(fmt::format(
-      "process {} {}: try again", pid,
-      has_libc ? "is still loading libraries" : "is still being started by its loader"));
+  return support::error(has_libc ? fmt::format(messages::attach_checks::kLoadsLibraries, pid)
+                                 : fmt::format(messages::attach_checks::kIsStarting, pid));
 }
 
 }  // namespace gpuprof::attach

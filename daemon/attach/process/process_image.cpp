@@ -13,6 +13,7 @@
 
 #include "daemon/attach/process/checks.hpp"
 #include "daemon/attach/process/elf_image.hpp"
+#include "daemon/messages/attach_checks.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::attach {
@@ -62,15 +63,10 @@ support::Result<void> find_functions(ProcessImage& target) {
   target.last_error = find("dlerror");
   target.error_number = find("__errno_location");
   if (target.open_library == 0 || target.last_error == 0 || target.error_number == 0)
-    return support::error(fmt::format(
-        "the C library of process {} ({}) has no dlopen that we can find: gpuprof needs glibc 2.34 "
-        "or later; start the program with `gpuprof run`",
-        target.pid, libc->path));
+    return support::error(fmt::format(messages::attach_checks::kNoDlopen, target.pid, libc->path));
   if (target.gadgets.call == 0 || target.gadgets.restore == 0)
-    return support::error(fmt::format(
-        "in the C library of process {} ({}) we do not find the instructions that a safe return "
-        "needs: start the program with `gpuprof run`",
-        target.pid, libc->path));
+    return support::error(
+        fmt::format(messages::attach_checks::kNoReturnCode, target.pid, libc->path));
   return {};
 }
 
@@ -81,10 +77,8 @@ support::Result<void> find_our_library(ProcessImage& target, const LibraryFile& 
   const auto image = image_at(target, *ours);
   const auto entry = image ? image->symbol(kEntryName) : std::nullopt;
   if (!entry || image->build_id() != library.build_id)
-    return support::error(fmt::format(
-        "process {} has another build of gpuprof's library loaded ({}), and it cannot be replaced "
-        "while the process lives: use the gpuprof that it came with, or restart the program",
-        target.pid, ours->path));
+    return support::error(
+        fmt::format(messages::attach_checks::kOtherBuild, target.pid, ours->path));
   target.loaded_entry = *entry;
   return {};
 }

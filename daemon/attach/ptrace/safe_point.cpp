@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "daemon/attach/process/elf_image.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/red_zone_code.hpp"
 
 namespace gpuprof::attach {
@@ -106,14 +107,17 @@ SafePoint::SafePoint(const ProcessImage& target)
     const std::string_view name = file_name(mapping);
     if (!mapping.executable) continue;
     fragile_ = fragile_ || base::is_red_zone_file(name);
-    if (is_loader(name)) ranges_.push_back({mapping.start, mapping.end, "in the loader"});
+    if (is_loader(name))
+      ranges_.push_back({mapping.start, mapping.end, messages::attach::kInLoader});
     if (is_allocator(name))
-      ranges_.push_back({mapping.start, mapping.end, "in the memory allocator"});
-    if (is_glibc(name)) library_.push_back({mapping.start, mapping.end, "in the C library"});
-    if (mapping.path == "[vdso]") library_.push_back({mapping.start, mapping.end, "in the vdso"});
+      ranges_.push_back({mapping.start, mapping.end, messages::attach::kInAllocator});
+    if (is_glibc(name))
+      library_.push_back({mapping.start, mapping.end, messages::attach::kInCLibrary});
+    if (mapping.path == "[vdso]")
+      library_.push_back({mapping.start, mapping.end, messages::attach::kInVdso});
   }
   const std::uint64_t back = target.gadgets.restore;
-  ranges_.push_back({back, back + 1, "in a signal handler"});
+  ranges_.push_back({back, back + 1, messages::attach::kInSignalHandler});
   add_functions(target);
   std::sort(ranges_.begin(), ranges_.end(),
             [](const Range& a, const Range& b) { return a.start < b.start; });
@@ -136,9 +140,9 @@ void SafePoint::add_functions(const ProcessImage& target) {
       if (const auto found = image->function(name))
         ranges_.push_back({found->start, found->start + found->bytes, what});
     };
-    for (const char* name : kAllocation) add(name, "in the memory allocator");
+    for (const char* name : kAllocation) add(name, messages::attach::kInAllocator);
     if (libc)
-      for (const char* name : kLocked) add(name, "in a function of the C library that holds locks");
+      for (const char* name : kLocked) add(name, messages::attach::kInLockedFunction);
   }
 }
 
@@ -191,18 +195,17 @@ bool SafePoint::in_rseq(pid_t tid, std::uint64_t pc) const {
 /// By registers alone; null: nothing is against it so far.
 const char* SafePoint::refusal_by_registers(pid_t tid, const arch::Registers& registers) const {
   const std::uint64_t pc = arch::pc(registers);
-  if (!arch::is_native(registers)) return "in 32-bit code";
+  if (!arch::is_native(registers)) return messages::attach::kIn32BitCode;
   if (!arch::has_thread_block(registers, [this](std::uint64_t at, std::uint64_t& word) {
         return memory_->read(at, word);
       }))
-    return "without the C library's thread-local block";
+    return messages::attach::kNoThreadBlock;
   if (const Range* range = forbidden_range(pc)) return range->what;
   const bool calling = registers.call >= 0;
-  if (in_c_library(pc) && !calling) return "in the C library";
-  if (calling && in_c_library(pc) && one_of(registers.call))
-    return "in a call the C library may make with locks held";
-  if (calling && waits_for_lock(registers)) return "waiting for a lock";
-  if (!calling && in_rseq(tid, pc)) return "in a restartable sequence";
+  if (in_c_library(pc) && !calling) return messages::attach::kInCLibrary;
+  if (calling && in_c_library(pc) && one_of(registers.call)) return messages::attach::kInLockedCall;
+  if (calling && waits_for_lock(registers)) return messages::attach::kWaitsForLock;
+  if (!calling && in_rseq(tid, pc)) return messages::attach::kInRseq;
   return nullptr;
 }
 
@@ -242,7 +245,7 @@ Verdict SafePoint::check(pid_t tid, const arch::Registers& registers) {
   if (verdict.safe) return verdict;
   verdict.why = worst != nullptr  ? worst->what
                 : here != nullptr ? here
-                                  : "on a stack that cannot be followed";
+                                  : messages::attach::kStackUnreadable;
   if (bad != 0 && bad < stack.addresses.size()) verdict.exit_address = stack.addresses[bad];
   return verdict;
 }

@@ -5,10 +5,12 @@
 // Context:  daemon (ingest thread)
 #include "daemon/ingest/clocks/clock_report.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-#include <cstdio>
 
+#include "daemon/messages/ingest.hpp"
 #include "recording/model/clock_metadata.hpp"
 
 namespace gpuprof::ingest {
@@ -18,9 +20,9 @@ namespace {
 constexpr std::uint32_t kMaxDescribed = 64;
 
 const char* name_of(ClockSource source) {
-  constexpr std::array<const char*, 4> kNames = {"CLOCK_REALTIME", "a clock of nanoseconds",
-                                                 "the time-stamp counter",
-                                                 "a clock of unknown kind"};
+  constexpr std::array<const char*, 4> kNames = {
+      "CLOCK_REALTIME", messages::ingest::kNanosecondClock, messages::ingest::kTimeStampCounter,
+      messages::ingest::kUnknownClock};
   return kNames[static_cast<std::size_t>(source)];
 }
 
@@ -29,27 +31,20 @@ void write_fact(model::EventSink& sink, const std::string& key, const std::strin
 }
 
 std::string change_message(const ClockSegment& segment, std::int64_t stepped) {
-  if (stepped != 0)
-    return "The system's clock was set by " + std::to_string(stepped / 1'000'000) +
-           " ms while recording; GPU times before and after are converted each with their own "
-           "offset.";
-  return std::string(
-             "CUPTI's clock was changed while recording, by the program or a profiler in "
-             "it, and is ") +
-         name_of(segment.source()) + " since; GPU times are converted from each in turn.";
+  if (stepped != 0) return fmt::format(messages::ingest::kSystemClockSet, stepped / 1'000'000);
+  return fmt::format(messages::ingest::kCuptiClockChanged, name_of(segment.source()));
 }
 
 }  // namespace
 
 std::string describe_clock(const ClockSegment& segment) {
-  std::array<char, 96> rate{}, fit{};
-  std::snprintf(rate.data(), rate.size(), ", 1 tick = %.10g ns", segment.rate());
-  if (segment.baseline_ns() != 0)
-    std::snprintf(fit.data(), fit.size(), " (to %.2g ppm, from readings %.3g s apart)",
-                  segment.rate_error() * 1e6, static_cast<double>(segment.baseline_ns()) / 1e9);
-  return std::string(name_of(segment.source())) + rate.data() + fit.data() + "; since " +
-         std::to_string(segment.first_reading_ns()) + ", " + std::to_string(segment.readings()) +
-         " readings, off by " + std::to_string(segment.max_residual_ns()) + " ns at most";
+  const char* name = name_of(segment.source());
+  if (segment.baseline_ns() == 0)
+    return fmt::format(messages::ingest::kClock, name, segment.rate(), segment.first_reading_ns(),
+                       segment.readings(), segment.max_residual_ns());
+  return fmt::format(messages::ingest::kFittedClock, name, segment.rate(),
+                     segment.rate_error() * 1e6, static_cast<double>(segment.baseline_ns()) / 1e9,
+                     segment.first_reading_ns(), segment.readings(), segment.max_residual_ns());
 }
 
 void ClockReport::reading(model::EventSink& sink, const ClockTracker& clocks, std::uint64_t ts_ns,

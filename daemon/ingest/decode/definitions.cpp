@@ -11,6 +11,7 @@
 
 #include "daemon/ingest/decode/code_names.hpp"
 #include "daemon/ingest/decode/code_roles.hpp"
+#include "daemon/messages/ingest.hpp"
 #include "gpuprof/base/bytes.hpp"
 #include "recording/model/truncated_name.hpp"
 
@@ -133,8 +134,8 @@ model::CodeId Definitions::code(std::uint64_t wire_id) {
   if (id == 0 || codes_.state(id) != Dictionary::State::kReferenced) return id;
   codes_.mark_lost(id);
   losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
-  const model::StringId name =
-      intern(codes_.is_overflow(id) ? "(too many code objects)" : "(code object lost)");
+  const model::StringId name = intern(codes_.is_overflow(id) ? messages::ingest::kTooManyCodes
+                                                             : messages::ingest::kCodeLost);
   sink_.on(model::PythonCode{id, name, name, 0, 0, 0, {}});
   return id;
 }
@@ -145,8 +146,10 @@ model::TorchModuleId Definitions::torch_module(std::uint64_t wire_id) {
   if (id == 0 || modules_.state(id) != Dictionary::State::kReferenced) return id;
   modules_.mark_lost(id);
   losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
-  sink_.on(model::TorchModule{
-      id, intern(modules_.is_overflow(id) ? "(too many modules)" : "(module lost)"), 0, 0});
+  sink_.on(model::TorchModule{id,
+                              intern(modules_.is_overflow(id) ? messages::ingest::kTooManyModules
+                                                              : messages::ingest::kModuleLost),
+                              0, 0});
   return id;
 }
 
@@ -161,7 +164,8 @@ void Definitions::resolve_string(model::StringId id) {
   if (string_ready(id)) return;
   strings_.mark_lost(id);
   if (!strings_.is_overflow(id)) losses_.add(LossReason::kNameUndefined, 0, 1, 0, 0);
-  sink_.on(model::StringDef{id, strings_.is_overflow(id) ? "(too many names)" : "(name lost)"});
+  sink_.on(model::StringDef{id, strings_.is_overflow(id) ? messages::ingest::kTooManyNames
+                                                         : messages::ingest::kNameLost});
 }
 
 void Definitions::resolve_stack(model::StackId id) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include <boost/interprocess/offset_ptr.hpp>
 #include <cstring>
 #include <new>
+
+#include "daemon/messages/ingest.hpp"
 
 namespace gpuprof::ingest {
 
@@ -34,10 +37,11 @@ void construct_pointer(wire::RelPtr* place, T* target) {
 }
 
 support::Error failed(const char* what) {
+  const int failure = errno;
   return support::error(
-      std::string("Shared memory for a process could not be made: ") + what +
-      " failed: " + std::strerror(errno) +
-      (errno == EFBIG ? " (the limit on file sizes, ulimit -f); raise it." : "."));
+      failure == EFBIG
+          ? fmt::format(messages::ingest::kSegmentTooLarge, what, std::strerror(failure))
+          : fmt::format(messages::ingest::kCannotCreateSegment, what, std::strerror(failure)));
 }
 
 }  // namespace
@@ -66,12 +70,11 @@ support::Result<SharedSegment> SharedSegment::create(const Size& size, std::uint
   if (::ftruncate(host.fd_.get(), static_cast<off_t>(host.layout_.total_bytes)) != 0)
     return failed("ftruncate");
   if (::fcntl(host.fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return failed("sealing");
+    return failed("fcntl");
   try {
     host.region_ = bip::mapped_region(host, bip::read_write);
   } catch (const bip::interprocess_exception& problem) {
-    return support::error(std::string("Shared memory for a process could not be mapped: ") +
-                          problem.what() + ".");
+    return support::error(fmt::format(messages::ingest::kCannotMapSegment, problem.what()));
   }
   host.initialize(epoch);
   return host;

@@ -9,6 +9,7 @@
 
 #include "daemon/ingest/decode/code_names.hpp"
 #include "daemon/ingest/decode/code_roles.hpp"
+#include "daemon/messages/ingest.hpp"
 
 namespace gpuprof::ingest {
 namespace {
@@ -219,7 +220,7 @@ void StepFinder::on_target_step(const RingInfo& ring, const wire::StepMark& mark
   pending_ = {};
   suspended_ = doubted_ = false;
   selected_ = StepChoice{wire::StepSource::kUser, kConfidenceNamed, nullptr, false, 0};
-  publish_description("ProfilerStep# ranges of the program's own");
+  publish_description(messages::ingest::kProfilerSteps);
 }
 
 void StepFinder::ring_lost(const RingInfo& ring) {

@@ -3,12 +3,15 @@
 // When a choice is made, what follows from it, and when it is made again.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "daemon/ingest/steps/step_finder.hpp"
 #include "daemon/ingest/steps/step_period.hpp"
+#include "daemon/messages/ingest.hpp"
 
 namespace gpuprof::ingest {
 namespace {
@@ -96,18 +99,20 @@ std::vector<StepExtent> spans_of(const std::vector<Iteration>& iterations) {
 }  // namespace
 
 std::string StepFinder::text_of(const StepChoice& choice, const std::string& where) const {
-  const std::string sure = ", confidence " + std::to_string(choice.confidence) + " %";
-  if (choice.source == wire::StepSource::kPeriod) return "repetitions of the same operators" + sure;
+  const std::uint32_t sure = choice.confidence;
+  if (choice.source == wire::StepSource::kPeriod)
+    return fmt::format(messages::ingest::kRepetitions, sure);
   if (choice.source == wire::StepSource::kOptimizer) {
     const auto name = special_.find(choice.optimizer_name);
-    return "updates, each up to the end of " +
-           (name == special_.end() ? "an optimizer" : name->second.text) + sure;
+    return fmt::format(messages::ingest::kUpdates,
+                       name == special_.end() ? messages::ingest::kAnOptimizer : name->second.text,
+                       sure);
   }
-  return "iterations of the loop " + (where.empty() ? "in unknown code" : "at " + where) +
-         (choice.with_graphs      ? " (replays CUDA graphs)"
-          : choice.with_optimizer ? " (with Optimizer.step)"
-                                  : "") +
-         sure;
+  const std::string at = where.empty() ? messages::ingest::kInUnknownCode
+                                       : fmt::format(messages::ingest::kAtLocation, where);
+  if (choice.with_graphs) return fmt::format(messages::ingest::kGraphIterations, at, sure);
+  if (choice.with_optimizer) return fmt::format(messages::ingest::kOptimizerIterations, at, sure);
+  return fmt::format(messages::ingest::kIterations, at, sure);
 }
 
 void StepFinder::publish_description(const std::string& what) {
@@ -119,11 +124,10 @@ void StepFinder::publish_description(const std::string& what) {
 void StepFinder::report_unattributed_pauses() {
   const std::uint64_t count = steps_.spans().unattributed_pauses();
   if (count == 0 || what_.empty()) return;
-  before_ = what_ + "; ";
-  publish_description(
-      std::to_string(count) + (count == 1 ? " pause" : " pauses") + " between two operators, " +
-      std::to_string(steps_.spans().unplaced_ns() / 1'000'000) +
-      " ms, may be of the step after the one it is counted to: nothing was seen of it");
+  before_ = fmt::format(messages::ingest::kStepsAnd, what_);
+  const std::uint64_t ms = steps_.spans().unplaced_ns() / 1'000'000;
+  publish_description(count == 1 ? fmt::format(messages::ingest::kUnattributedPause, ms)
+                                 : fmt::format(messages::ingest::kUnattributedPauses, count, ms));
 }
 
 /// Says what the steps are and writes it beside those that follow.
@@ -139,8 +143,9 @@ void StepFinder::place(const StepChoice& choice) {
 
 void StepFinder::choose(const StepChoice& choice, std::uint64_t now_ns) {
   if (steps_.next() != 0)
-    before_ = (what_.empty() ? "" : what_ + "; ") + "from step " +
-              std::to_string(steps_.next() + 1) + " on ";
+    before_ = what_.empty()
+                  ? fmt::format(messages::ingest::kStepsFrom, steps_.next() + 1)
+                  : fmt::format(messages::ingest::kStepsChanged, what_, steps_.next() + 1);
   selected_ = choice;
   rule_ = choice.rule();
   suspended_ = doubted_ = trusted_ = false;

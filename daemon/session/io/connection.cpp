@@ -6,6 +6,7 @@
 #include "daemon/session/io/connection.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -15,6 +16,8 @@
 
 #include <cstddef>
 #include <cstring>
+
+#include "daemon/messages/session_server.hpp"
 
 namespace gpuprof::session {
 
@@ -139,14 +142,13 @@ bool remove_if_stale(const sockaddr_un& name, socklen_t length) {
 
 support::Result<base::UniqueFd> listen_at(const std::string& address) {
   const auto failed = [&](const char* what) {
-    return support::error("The daemon cannot listen at " + address + ": " + what +
-                          " failed: " + std::strerror(errno) + ".");
+    return support::error(
+        fmt::format(messages::session_server::kCannotListen, address, std::strerror(errno), what));
   };
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   if (address.empty() || address.size() >= sizeof name.sun_path)
-    return support::error("The daemon cannot listen at \"" + address +
-                          "\": an address has 1 to 107 characters.");
+    return support::error(fmt::format(messages::session_server::kAddressLength, address));
   std::memcpy(name.sun_path, address.data(), address.size());
   const bool abstract = address[0] == '@';
   if (abstract) name.sun_path[0] = '\0';
@@ -162,8 +164,7 @@ support::Result<base::UniqueFd> listen_at(const std::string& address) {
   const int failure = errno;
   ::umask(mask);
   if (bound != 0 && failure == EADDRINUSE)
-    return support::error("The daemon cannot listen at " + address +
-                          ": another one listens there, or a file of that name is in the way.");
+    return support::error(fmt::format(messages::session_server::kAddressInUse, address));
   errno = failure;
   if (bound != 0) return failed("bind");
   if (::listen(socket.get(), 128) != 0) return failed("listen");

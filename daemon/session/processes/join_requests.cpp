@@ -6,6 +6,7 @@
 #include "daemon/session/processes/join_requests.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <utility>
 
 #include "daemon/control/control_errors.hpp"
+#include "daemon/messages/control.hpp"
+#include "daemon/messages/process_join.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/unix_socket.hpp"
 #include "support/process/procfs.hpp"
@@ -34,9 +37,8 @@ bool is(const Credentials& who, std::uint32_t pid) {
 
 std::string no_reply_message(std::uint32_t pid) {
   if (support::process_stat(static_cast<pid_t>(pid)).is_stopped_or_traced())
-    return "it is stopped; let it go on: kill -CONT " + std::to_string(pid);
-  return "the library in it did not answer within 3 s: its thread does not get to run, as on a "
-         "busy machine, or in a Python 3.12 or later that forks all the time; try again";
+    return fmt::format(messages::control::kStopped, pid);
+  return messages::process_join::kNoReply;
 }
 
 }  // namespace
@@ -63,11 +65,11 @@ void JoinRequests::connect(PendingJoin& one, std::uint64_t now_ns) {
   if (!socket) {
     return reconnect_or_fail(
         one, now_ns,
-        "its control socket does not accept connections " + control::not_listening_reason(errno));
+        fmt::format(messages::process_join::kNotAccepting, control::not_listening_reason(errno)));
   }
   one.connection = std::make_unique<Connection>(std::move(socket), loop_);
   if (!is(one.connection->credentials(), one.pid))
-    return fail(one, "another process listens on its control socket");
+    return fail(one, messages::process_join::kOtherListener);
   one.connection->send(one.request, one.address);
   one.connection->watch([this, &one] { receive_from(one); });
 }
@@ -82,7 +84,7 @@ void JoinRequests::reconnect_or_fail(PendingJoin& one, std::uint64_t now_ns,
 
 void JoinRequests::fail(PendingJoin& one, const std::string& why) {
   one.done = true;
-  failed_(one.pid, "process " + std::to_string(one.pid) + " cannot be recorded: " + why);
+  failed_(one.pid, fmt::format(messages::process_join::kCannotRecord, one.pid, why));
 }
 
 void JoinRequests::receive_from(PendingJoin& one) {
@@ -95,15 +97,15 @@ void JoinRequests::receive_from(PendingJoin& one) {
     case Connection::Received::kMessage:
       break;
     case Connection::Received::kMalformed:
-      return fail(one, "the library in it is of another version of gpuprof");
+      return fail(one, messages::process_join::kOtherVersion);
     case Connection::Received::kClosed:
-      return reconnect_or_fail(one, base::mono_ns(), "the agent closed its control socket");
+      return reconnect_or_fail(one, base::mono_ns(), messages::process_join::kSocketClosed);
   }
   wire::Hello hello;
   if (packet.type == wire::MessageType::kRefused)
     return fail(one, std::string(packet.tail, packet.tail_bytes));
   if (major != wire::kWireMajor || !packet.as(&hello))
-    return fail(one, "the library in it is of another version of gpuprof");
+    return fail(one, messages::process_join::kOtherVersion);
   one.done = true;
   const Credentials who{static_cast<pid_t>(one.pid), one.connection->credentials().uid};
   joined_(std::move(one.connection), hello, packet, who);

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/messages/process_unrecorded.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
@@ -38,9 +39,8 @@ std::string unrecorded_reason(std::uint32_t pid, const std::string& path) {
     return environment.find(std::string(name) + "=") != std::string::npos;
   };
   if (!environment.empty() && (!has(wire::kSocketVariable) || !has("LD_PRELOAD")))
-    return "it was started without our LD_PRELOAD, as by env -i, sudo or ssh";
-  return "the worker thread could not be started in it: no safe point was reached, no timer was "
-         "available (ulimit -i), or it restricts its system calls (docs/adr/0029-woken-by-work.md)";
+    return messages::process_unrecorded::kNoPreload;
+  return messages::process_unrecorded::kNoWorkerThread;
 }
 
 }  // namespace
@@ -67,7 +67,8 @@ void UnrecordedProcesses::look(std::uint32_t root, const IsKnown& is_known, std:
     const std::string path =
         std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), problem).string();
     process.name = problem ? "?" : support::base_name(path);
-    process.why = problem ? "its program cannot be told" : unrecorded_reason(pid, path);
+    process.why =
+        problem ? messages::process_unrecorded::kUnknownProgram : unrecorded_reason(pid, path);
   }
   const std::uint64_t end_ns = base::mono_ns();
   due_ns_ = end_ns + std::max(kScanPeriodNs, 200 * (end_ns - now_ns));
@@ -84,12 +85,13 @@ std::vector<std::string> UnrecordedProcesses::messages(const IsKnown& is_known) 
   for (const auto& [pid, process] : left) {
     if (reported.size() == kMaxReported) {
       reported.push_back(
-          support::count_with_unit(left.size() - kMaxReported, "more process", "more processes") +
-          " worked and could not be recorded.");
+          fmt::format(messages::process_unrecorded::kMoreNotRecorded,
+                      support::count_with_unit(left.size() - kMaxReported, "more process was",
+                                               "more processes were")));
       break;
     }
-    reported.push_back(fmt::format("process {} ({}) worked and was not recorded: {}.", pid,
-                                   process->name, process->why));
+    reported.push_back(
+        fmt::format(messages::process_unrecorded::kNotRecorded, pid, process->name, process->why));
   }
   return reported;
 }

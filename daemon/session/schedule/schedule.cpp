@@ -5,8 +5,11 @@
 // Context:  daemon (ingest thread)
 #include "daemon/session/schedule/schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "daemon/messages/schedule.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::session {
@@ -131,9 +134,8 @@ void Schedule::report_truncated(const model::Window& window) {
   const Interval* one = interval_at(window.start_ns);
   if (one == nullptr || one->off_ns >= window.end_ns) return;
   remarks_.emplace_back("window " + std::to_string(index_) + " cut",
-                        "Window " + std::to_string(index_ + 1) + " holds nothing of its last " +
-                            support::human_duration(window.end_ns - one->off_ns) +
-                            ": recording was off by then.");
+                        fmt::format(messages::schedule::kWindowTruncated, index_ + 1,
+                                    support::human_duration(window.end_ns - one->off_ns)));
 }
 
 // A process that never said a word about it is taken at the plan's.
@@ -193,20 +195,22 @@ void Schedule::stop_recording(std::uint64_t now_ns) {
 }
 
 std::string Schedule::progress_text() const {
-  std::string window = "window " + std::to_string(index_ + 1);
-  if (options_.schedule.repeat != 0) window += " of " + std::to_string(options_.schedule.repeat);
+  const std::uint64_t repeat = options_.schedule.repeat;
+  const std::string window = repeat == 0
+                                 ? fmt::format(messages::schedule::kWindow, index_ + 1)
+                                 : fmt::format(messages::schedule::kWindowOf, index_ + 1, repeat);
   switch (state_) {
     case State::kNotStarted:
-      return "joining";
+      return messages::schedule::kConnecting;
     case State::kProvisional:
-      return "waiting for a step";
+      return messages::schedule::kWaitingForStep;
     case State::kRunning:
-      return "waiting for " + window;
+      return fmt::format(messages::schedule::kWaitingForWindow, window);
     case State::kInWindow:
     case State::kClosing:
-      return "recording " + window;
+      return fmt::format(messages::schedule::kRecordingWindow, window);
     case State::kDone:
-      return "writing the trace";
+      return messages::schedule::kWritingTrace;
   }
   return "";
 }

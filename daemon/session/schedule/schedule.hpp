@@ -133,6 +133,8 @@ class Schedule {
   bool is_past(const Begin& begin);
   void report_missed();
   void report_truncated(const model::Window& window);
+  /// @param wanted  Steps that the window was to hold; 0: all later ones.
+  void report_other_steps(const model::Window& window, std::uint64_t wanted);
   bool has_no_gap(const Begin& first, std::uint64_t end_ns) const;
   bool resolve_first_step(std::uint64_t end_ns = wire::kNever);
   std::uint64_t latest_end() const;

@@ -4,8 +4,11 @@
 // of whole steps.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "daemon/messages/schedule.hpp"
 #include "daemon/session/schedule/schedule.hpp"
 #include "support/text/text.hpp"
 
@@ -28,9 +31,8 @@ constexpr std::uint64_t kSearchNs = 30'000'000'000, kChoiceNs = 500'000'000;
 }  // namespace
 
 std::string Schedule::steps_text(std::uint64_t first, std::uint64_t count) const {
-  if (count == 1) return "step " + std::to_string(label(first));
-  return "steps " + std::to_string(label(first)) + " to " +
-         std::to_string(label(first) + count - 1);
+  if (count == 1) return fmt::format(messages::schedule::kStep, label(first));
+  return fmt::format(messages::schedule::kStepRange, label(first), label(first) + count - 1);
 }
 
 // Recording runs until five seconds after the first operator or launch, among operators longer. A
@@ -71,11 +73,11 @@ void Schedule::extend_step_search(std::uint64_t now_ns, bool at_once) {
 }
 
 void Schedule::finish_provisional(std::uint64_t now_ns) {
-  const std::string why =
-      has_step_source_ ? "No step was seen (--step " + options_.step + ")"
-                       : "No step can be seen without PyTorch's operators, which -t leaves out";
+  const std::string why = has_step_source_
+                              ? fmt::format(messages::schedule::kNoStepSeen, options_.step)
+                              : messages::schedule::kNoOperators;
   if (options_.on_no_step != "time") {
-    remarks_.emplace_back("steps", why + "; nothing was recorded, as --on-no-step none asks.");
+    remarks_.emplace_back("steps", fmt::format(messages::schedule::kNothingRecorded, why));
     return;
   }
   const std::uint64_t from = activity_ns_ != 0 ? activity_ns_ : start_ns_;
@@ -84,10 +86,9 @@ void Schedule::finish_provisional(std::uint64_t now_ns) {
   window.end_ns = std::max(from, std::min(now_ns, from + kProvisionalNs));
   window.why = "no step seen";
   close(window);
-  remarks_.emplace_back(
-      "steps", why + "; the file holds the first 5 s after the " +
-                   (activity_ns_ != 0 ? "first operator or launch" : "start of the " + subject()) +
-                   " instead.");
+  remarks_.emplace_back("steps", activity_ns_ != 0
+                                     ? fmt::format(messages::schedule::kFromFirstActivity, why)
+                                     : fmt::format(messages::schedule::kFromStart, why, subject()));
 }
 
 void Schedule::learn_rate(std::uint64_t number, std::uint64_t ts_ns) {
@@ -239,11 +240,10 @@ void Schedule::count_missed() {
 
 void Schedule::report_missed() {
   if (missed_ == 0) return;
-  remarks_.emplace_back(
-      "windows missed",
-      "There is no file for " + support::count_with_unit(missed_, "window", "windows") +
-          " between step " + std::to_string(label(missed_first_)) + " and step " +
-          std::to_string(label(missed_last_)) + ": recording was not on when they ran.");
+  remarks_.emplace_back("windows missed",
+                        fmt::format(messages::schedule::kWindowsMissed,
+                                    support::count_with_unit(missed_, "window", "windows"),
+                                    label(missed_first_), label(missed_last_)));
   missed_ = 0;
 }
 
@@ -298,16 +298,22 @@ void Schedule::close_steps(std::uint64_t end_number, std::uint64_t end_ns) {
   window.steps = end_number - window_first_.number;
   window.why = wanted != 0 && window.steps == wanted ? "schedule" : why_;
   if (window.first_step != asked.active || (wanted != 0 && window.steps != wanted))
-    remarks_.emplace_back(
-        "window " + std::to_string(index_),
-        "Window " + std::to_string(index_ + 1) + " holds " +
-            steps_text(window.first_step, window.steps) + " instead of " +
-            (wanted == 0 ? "those from step " + std::to_string(label(asked.active)) + " on"
-                         : steps_text(asked.active, wanted)) +
-            (window.first_step != asked.active ? ": recording was not on yet at its first step."
-                                               : ": the " + subject() + " ended."));
+    report_other_steps(window, wanted);
   report_truncated(window);
   close(window);
+}
+
+void Schedule::report_other_steps(const model::Window& window, std::uint64_t wanted) {
+  const std::uint64_t first = cycle(cycle_).active;
+  const std::string held = steps_text(window.first_step, window.steps);
+  const std::string asked = wanted == 0
+                                ? fmt::format(messages::schedule::kStepAndLater, label(first))
+                                : steps_text(first, wanted);
+  remarks_.emplace_back(
+      "window " + std::to_string(index_),
+      window.first_step != first
+          ? fmt::format(messages::schedule::kRecordingStartedLate, index_ + 1, held, asked)
+          : fmt::format(messages::schedule::kEndedInWindow, index_ + 1, held, asked, subject()));
 }
 
 void Schedule::next_cycle() {
@@ -341,10 +347,8 @@ void Schedule::tick_steps(std::uint64_t now_ns) {
 void Schedule::finish_steps(std::uint64_t now_ns) {
   if (state_ != State::kInWindow || begins_.empty()) {
     if (index_ + missed_ == 0)
-      remarks_.emplace_back("steps", "The " + subject() + " ended after step " +
-                                         std::to_string(label(last_.number)) +
-                                         ", before the first window was due (step " +
-                                         std::to_string(label(cycle(0).active)) + ").");
+      remarks_.emplace_back("steps", fmt::format(messages::schedule::kEndedBeforeStep, subject(),
+                                                 label(last_.number), label(cycle(0).active)));
     return;
   }
   const bool ended = last_ended_ == last_.number;
@@ -353,15 +357,14 @@ void Schedule::finish_steps(std::uint64_t now_ns) {
   if (end_number > window_first_.number)
     return close_steps(end_number, ended ? last_ended_ns_ : last_.ts_ns);
   if (index_ != 0) return;  // no whole step, and earlier windows have some
-  const std::string first = std::to_string(window_first_.label);
   model::Window window;
   window.start_ns = window_first_.ts_ns;
   window.end_ns = now_ns;
   window.first_step = window_first_.number;
   window.first_label = window_first_.label;
   window.why = subject() + " ended inside the step";
-  remarks_.emplace_back("window 0", "Window 1 holds a part of step " + first + ": the " +
-                                        subject() + " ended inside it.");
+  remarks_.emplace_back(
+      "window 0", fmt::format(messages::schedule::kEndedInStep, window_first_.label, subject()));
   close(window);
 }
 

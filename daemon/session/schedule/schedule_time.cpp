@@ -3,8 +3,11 @@
 // Schedules in time: windows by the clock, moved to the next step border where steps are known.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "daemon/messages/schedule.hpp"
 #include "daemon/session/schedule/schedule.hpp"
 
 namespace gpuprof::session {
@@ -113,10 +116,9 @@ void Schedule::finish_time(std::uint64_t now_ns) {
     return close_time(now_ns, ended ? last_.number + 1 : wire::kNever);
   }
   if (index_ == 0)
-    remarks_.emplace_back("window", "The " + subject() + " ended after " +
-                                        std::to_string((now_ns - start_ns_) / 1'000'000) +
-                                        " ms, before the first window was due (after " +
-                                        std::to_string(cycle(0).active / 1'000'000) + " ms).");
+    remarks_.emplace_back(
+        "window", fmt::format(messages::schedule::kEndedBeforeTime, subject(),
+                              (now_ns - start_ns_) / 1'000'000, cycle(0).active / 1'000'000));
 }
 
 }  // namespace gpuprof::session

@@ -5,8 +5,11 @@
 // Context:  daemon (ingest thread)
 #include "daemon/session/target/governor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "daemon/messages/session_target.hpp"
 #include "gpuprof/wire/records.hpp"
 
 namespace gpuprof::session {
@@ -50,28 +53,27 @@ std::vector<Reduction> reductions_for(const wire::Config& c, bool needs_steps) {
       detail(wire::kTorchStack | wire::kTorchModules) ||
       (samples && traced(wire::kTracePython) && traced(wire::kTraceNative)))
     reductions.push_back(
-        {wire::kThrottleStacks, Saves::kAnywhere,
-         "stacks of operators and launches, modules, and native frames beside Python's "
-         "are no longer taken"});
+        {wire::kThrottleStacks, Saves::kAnywhere, messages::session_target::kNoStacks});
   for (std::uint32_t n = 1; samples && n <= kMaxHalvings && c.rate_hz >> n != 0; ++n)
-    reductions.push_back({n << wire::kThrottleRateShift, Saves::kSamples,
-                          "running threads are sampled " + std::to_string(c.rate_hz >> n) +
-                              " times a second instead of " + std::to_string(c.rate_hz)});
+    reductions.push_back(
+        {n << wire::kThrottleRateShift, Saves::kSamples,
+         fmt::format(messages::session_target::kFewerSamples, c.rate_hz >> n, c.rate_hz)});
   if (traced(wire::kTraceCuda) || detail(wire::kTorchShapes | wire::kTorchMemory))
     reductions.push_back(
-        {wire::kThrottleApi, Saves::kCallbacks,
-         "CUDA calls, inputs of operators and PyTorch's memory are no longer recorded"});
+        {wire::kThrottleApi, Saves::kCallbacks, messages::session_target::kNoApiCalls});
   if (traced(wire::kTraceTorch | wire::kTraceNvtx))
-    reductions.push_back({wire::kThrottleHost, Saves::kCallbacks,
-                          "operators and NVTX ranges are no longer recorded"});
+    reductions.push_back(
+        {wire::kThrottleHost, Saves::kCallbacks, messages::session_target::kNoOperators});
   if (samples)
-    reductions.push_back({wire::kThrottleSamples, Saves::kSamples, "nothing is sampled any more"});
+    reductions.push_back(
+        {wire::kThrottleSamples, Saves::kSamples, messages::session_target::kNoSamples});
   using Source = wire::StepSource;
   const auto source = static_cast<Source>(c.step_source);
   const bool among_operators = source == Source::kAuto || source == Source::kUser ||
                                source == Source::kLoop || source == Source::kOptimizer;
   if (among_operators && !needs_steps)
-    reductions.push_back({wire::kThrottleSteps, Saves::kCallbacks, "steps are no longer counted"});
+    reductions.push_back(
+        {wire::kThrottleSteps, Saves::kCallbacks, messages::session_target::kNoSteps});
   return reductions;
 }
 

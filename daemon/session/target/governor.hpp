@@ -26,7 +26,7 @@ struct Reduction {
   enum class Saves { kAnywhere, kSamples, kCallbacks };
   std::uint32_t reduced;  // wire::kThrottle… bits: all that is left out from here on
   Saves saves;
-  std::string what;  // the begin of a sentence: "stacks of … are no longer taken"
+  std::string what;  // the begin of a sentence: "stacks of … are no longer recorded"
 };
 
 /// The reductions of what is asked for, in the order they are taken. Nothing is in it that is off

@@ -5,10 +5,13 @@
 // Context:  daemon (ingest thread)
 #include "daemon/session/target/overhead_monitor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 
 #include "daemon/ingest/decode/limits.hpp"
+#include "daemon/messages/session_target.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::session {
@@ -67,8 +70,8 @@ std::optional<Governor::Decision> OverheadMonitor::look(const ingest::SharedSegm
 }
 
 std::string OverheadMonitor::describe(const Governor::Decision& step) const {
-  return percent_text(step.share_ppm) + " of the time of thread " + std::to_string(step.tid) +
-         " went into gpuprof's own code, more than --max-overhead " + percent_text(limit_ppm_);
+  return fmt::format(messages::session_target::kOverLimit, percent_text(step.share_ppm), step.tid,
+                     percent_text(limit_ppm_));
 }
 
 }  // namespace gpuprof::session

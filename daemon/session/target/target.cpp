@@ -6,6 +6,7 @@
 #include "daemon/session/target/target.hpp"
 
 #include <errno.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/messages/session_target.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/text/text.hpp"
 
@@ -258,21 +260,24 @@ void Target::finish(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   release_ingest();
 }
 
+std::string Target::exit_text(End how, std::int32_t wait_status) const {
+  if (how == End::kReplaced)
+    return fmt::format(messages::session_target::kReplacedByExec, identity_.pid);
+  if (wait_status >= 0 && WIFSIGNALED(wait_status))
+    return fmt::format(messages::session_target::kKilled, identity_.pid,
+                       support::signal_name(WTERMSIG(wait_status)));
+  return fmt::format(messages::session_target::kEndedAbruptly, identity_.pid);
+}
+
 // CUPTI keeps its newest records in the process: what it had not delivered went with it.
 void Target::report_abnormal_exit(End how, std::int32_t wait_status, std::uint64_t now_ns) {
   const std::uint64_t lost = assembler_->undelivered_launches();
-  std::string text = "process " + std::to_string(identity_.pid);
-  if (how == End::kReplaced)
-    text += " was replaced by another program (exec)";
-  else if (wait_status >= 0 && WIFSIGNALED(wait_status))
-    text += " was ended by " + support::signal_name(WTERMSIG(wait_status));
-  else
-    text += " ended without a good-bye (killed, crashed, or left by a bare system call)";
+  const std::string text = exit_text(how, wait_status);
   if (lost == 0) {
     // An exit without one: an exec led to a program that is not recorded, and that is reported.
     const bool exited = wait_status >= 0 && WIFEXITED(wait_status);
     if (how == End::kReplaced || exited) return;
-    how_it_ended_ = text + "; what it had recorded by then is here";
+    how_it_ended_ = fmt::format(messages::session_target::kKeptUntilEnd, text);
     writer_->on(model::Notice{now_ns, static_cast<std::uint32_t>(wire::Feature::kGeneral),
                               static_cast<std::uint32_t>(wire::NoticeLevel::kInfo), 0,
                               how_it_ended_});
@@ -280,11 +285,11 @@ void Target::report_abnormal_exit(End how, std::int32_t wait_status, std::uint64
   }
   const std::uint64_t end_ns = disconnected_ns_ != 0 ? disconnected_ns_ : now_ns;
   const std::uint64_t since_ns = std::max(assembler_->last_delivery_ns(), start_ns_);
-  text += ": what its GPU did in the last moments (up to " +
-          std::to_string((end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000) +
-          " ms since CUPTI last delivered) is not here; at least " +
-          support::count_with_unit(lost, "launch", "launches") + " left no record";
-  report_missing(wire::Feature::kCuda, text, now_ns);
+  report_missing(wire::Feature::kCuda,
+                 fmt::format(messages::session_target::kLastGpuEventsLost, text,
+                             (end_ns - std::min(end_ns, since_ns) + 999'999) / 1'000'000,
+                             support::count_with_unit(lost, "launch", "launches")),
+                 now_ns);
 }
 
 void Target::report_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,

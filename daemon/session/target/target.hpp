@@ -228,6 +228,7 @@ class Target final : private ingest::StepListener {
   void report_delivery_resumed(ingest::CuptiSource source, std::uint64_t now_ns);
   void report_missing(wire::Feature feature, const std::string& text, std::uint64_t now_ns,
                       std::uint32_t code = 0);
+  std::string exit_text(End how, std::int32_t wait_status) const;
   void report_abnormal_exit(End how, std::int32_t wait_status, std::uint64_t now_ns);
 
   ingest::SharedSegment segment_;

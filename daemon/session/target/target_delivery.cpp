@@ -4,9 +4,12 @@
 // with its length when it is over.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
+#include "daemon/messages/session_target.hpp"
 #include "daemon/session/target/target.hpp"
 #include "gpuprof/base/notices.hpp"
 #include "support/text/text.hpp"
@@ -17,27 +20,23 @@ namespace {
 using ingest::CuptiSource;
 using ingest::DeliveryMonitor;
 
-struct SilenceMessages {
-  const char* silent;
-  const char* was_silent;
+struct SourceNames {
+  const char* what;
   const char* loss;
 };
-constexpr SilenceMessages kWords[ingest::kCuptiSources] = {
-    {"CUPTI delivers no records of CUDA API calls of process ",
-     "CUPTI delivered no records of CUDA API calls of process ",
-     "GPU work of that time is not linked to the calls that launched it"},
-    {"CUPTI delivers no records of kernels of process ",
-     "CUPTI delivered no records of kernels of process ", "GPU work of that time is missing"},
-    {"CUPTI makes no callbacks for launches of process ",
-     "CUPTI made no callbacks for launches of process ", "launches of that time have no stacks"},
+constexpr SourceNames kSources[ingest::kCuptiSources] = {
+    {messages::session_target::kApiCallRecords, messages::session_target::kCallsNotLinked},
+    {messages::session_target::kKernelRecords, messages::session_target::kGpuWorkMissing},
+    {messages::session_target::kLaunchCallbacks, messages::session_target::kLaunchesWithoutStacks},
 };
 
 std::string so_far(const DeliveryMonitor& answers, CuptiSource source) {
+  const std::string launches =
+      support::count_with_unit(answers.expected(source), "launch", "launches");
   return source == CuptiSource::kCallbacks
-             ? support::count_with_unit(answers.expected(source), "launch", "launches") +
-                   " without one"
-             : std::to_string(answers.delivered(source)) + " for " +
-                   support::count_with_unit(answers.expected(source), "launch", "launches");
+             ? fmt::format(messages::session_target::kLaunchesWithoutOne, launches)
+             : fmt::format(messages::session_target::kRecordsForLaunches, answers.delivered(source),
+                           launches);
 }
 
 }  // namespace
@@ -70,8 +69,8 @@ void Target::report_silence(CuptiSource source, std::uint64_t now_ns) {
   silent_since_ns_[i] = answers.silent_since_ns(source);
   report_missing(
       wire::Feature::kCuda,
-      kWords[i].silent + std::to_string(identity_.pid) + " (" + so_far(answers, source) +
-          "): " + kWords[i].loss,
+      fmt::format(messages::session_target::kSourceSilent, kSources[i].what, identity_.pid,
+                  so_far(answers, source), kSources[i].loss),
       now_ns,
       (base::kNoticeSourceSilent + static_cast<std::uint32_t>(i)) | base::kNoticeProvisional);
 }
@@ -81,9 +80,9 @@ void Target::report_delivery_resumed(CuptiSource source, std::uint64_t now_ns) {
   const std::uint64_t silent_ns = now_ns - std::min(now_ns, silent_since_ns_[i]);
   silent_since_ns_[i] = 0;
   report_missing(wire::Feature::kCuda,
-                 kWords[i].was_silent + std::to_string(identity_.pid) + " for " +
-                     support::human_duration(silent_ns) + " (" +
-                     so_far(assembler_->delivery(), source) + " then): " + kWords[i].loss,
+                 fmt::format(messages::session_target::kSourceWasSilent, kSources[i].what,
+                             identity_.pid, support::human_duration(silent_ns),
+                             so_far(assembler_->delivery(), source), kSources[i].loss),
                  now_ns,
                  (base::kNoticeSourceSilent + static_cast<std::uint32_t>(i)) | base::kNoticeFinal);
 }

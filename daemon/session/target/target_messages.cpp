@@ -3,11 +3,14 @@
 // What an agent says over the socket, one function a message.
 //
 // Context:  daemon (ingest thread)
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
 #include "analysis/symbols/perf_map_registry.hpp"
 #include "daemon/ingest/decode/code_roles.hpp"
+#include "daemon/messages/session_target.hpp"
 #include "daemon/session/target/target.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/base/jit_code.hpp"
@@ -169,12 +172,10 @@ void Target::report_late_start(std::uint64_t missed_ns, bool began, std::uint64_
   // What is over before was too short for more than to be met.
   constexpr std::uint64_t kMinNs = 100'000'000, kLateNs = 1'000'000'000;
   if (missed_ns < (began ? kLateNs : kMinNs)) return;
-  const std::string process = "process " + std::to_string(identity_.pid);
   const std::string time = support::human_duration(missed_ns);
-  const std::string text = began ? "the first " + time + " of " + process +
-                                       " are missing: the library in it had not begun to record"
-                                 : "nothing was recorded of " + process + ": in the " + time +
-                                       " until its end the library in it did not begin to record";
+  const std::string text =
+      began ? fmt::format(messages::session_target::kStartedLate, time, identity_.pid)
+            : fmt::format(messages::session_target::kNotRecorded, identity_.pid, time);
   const std::uint32_t code = began ? 0 : base::kNoticeNothingRecorded;
   report_missing(wire::Feature::kGeneral, text, now_ns, code);
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/messages/session_target.hpp"
 #include "daemon/session/target/target.hpp"
 
 namespace gpuprof::session {
@@ -47,8 +48,8 @@ void Target::apply_reduction(const Governor::Decision& step, std::uint64_t now_n
 
 void Target::report_reduction(const Governor::Decision& step, std::uint64_t now_ns) {
   const std::string what =
-      step.reduction ? step.reduction->what : "nothing is left that could still be left out";
-  const std::string text = fmt::format("{}, since {} after the start of process {}: {}", what,
+      step.reduction ? step.reduction->what : messages::session_target::kNoReductionLeft;
+  const std::string text = fmt::format(messages::session_target::kReduced, what,
                                        seconds(now_ns - std::min(now_ns, start_ns_)), identity_.pid,
                                        overhead_->describe(step));
   spdlog::warn("{}", text);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codes of notices: which notice a later one replaces.
+// Codes of notices: which notice a later one replaces. A message that more than one program knows.
 //
 // Context:  any
 // Owns:     nothing
 // Promises: no code of CUPTI and no errno has the bits used here
-// Not here: the message itself (wire/messages.hpp)
+// Not here: the other messages (inject/messages)
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,10 @@ inline constexpr std::uint32_t kNoticeLostNames = 18;
 inline constexpr std::uint32_t kNoticeLostNotices = 19;
 /// The first of as many as there are sources of CUPTI's (ingest::CuptiSource).
 inline constexpr std::uint32_t kNoticeSourceSilent = 2;
+
+/// The beginning of a notice that `gpuprof doctor` recognises: it expects it of its own trial.
+inline constexpr char kWorkBeforeAttach[] =
+    "GPU work launched before gpuprof attached is not in the trace";
 
 /// Whether a notice with the code `later` takes the place of one with the code `earlier`.
 constexpr bool supersedes(std::uint32_t later, std::uint32_t earlier) {

@@ -14,6 +14,7 @@
 #include "inject/agent/core.hpp"
 #include "inject/cupti/cupti.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/messages/agent.hpp"
 #include "inject/nvtx/nvtx.hpp"
 #include "inject/python/frames/frames.hpp"
 
@@ -71,11 +72,8 @@ bool is_session_active() {
 
 void reply_busy() {
   char text[256];
-  snprintf(text, sizeof text,
-           "process %d is being recorded already, by the daemon with process id %llu; wait until "
-           "that is over, or end it with `gpuprof stop %d`",
-           static_cast<int>(getpid()), static_cast<unsigned long long>(g_agent.config.daemon_pid),
-           static_cast<int>(getpid()));
+  snprintf(text, sizeof text, messages::agent::kAlreadyRecorded,
+           static_cast<unsigned long long>(g_agent.config.daemon_pid), static_cast<int>(getpid()));
   refuse(text);
 }
 
@@ -85,10 +83,10 @@ NextAction handle_join(const wire::JoinRequest& request, const wire::Packet& pac
   Address address;
   if (is_session_active()) return reply_busy(), NextAction::kContinue;
   if (packet.tail_bytes >= sizeof text)
-    return refuse("the request is too long"), NextAction::kContinue;
+    return refuse(messages::agent::kRequestTooLong), NextAction::kContinue;
   memcpy(text, packet.tail, packet.tail_bytes);
   if (!parse_address(text, &address) || address.socket_bytes == 0)
-    return refuse("the request names no daemon"), NextAction::kContinue;
+    return refuse(messages::agent::kRequestWithoutDaemon), NextAction::kContinue;
   memcpy(address.name, g_agent.address.name, sizeof address.name);
   address.nonce = g_agent.address.nonce;
   g_agent.address = address;
@@ -106,8 +104,7 @@ NextAction handle_request(const wire::Packet& packet, std::uint32_t peer_pid) {
       reply_status();
       return NextAction::kContinue;
     case wire::MessageType::kStopRequest:
-      if (!is_session_active())
-        return refuse("nothing is being recorded there"), NextAction::kContinue;
+      if (!is_session_active()) return refuse(messages::agent::kNotRecorded), NextAction::kContinue;
       send_message(wire::ForwardedStop{peer_pid, 0});
       g_agent.control_connection.send(wire::RequestDone{base::mono_ns()}, nullptr, 0);
       return NextAction::kContinue;
@@ -115,7 +112,7 @@ NextAction handle_request(const wire::Packet& packet, std::uint32_t peer_pid) {
       g_agent.detach_reply_pending = true;
       return NextAction::kDetach;
     default:
-      refuse("the library in the process does not know this request");
+      refuse(messages::agent::kUnknownRequest);
       return NextAction::kContinue;
   }
 }

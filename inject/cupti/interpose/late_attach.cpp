@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "gpuprof/base/notices.hpp"
 #include "inject/cupti/activity/flush_thread.hpp"
 #include "inject/cupti/callback_state.hpp"
 #include "inject/cupti/cupti.hpp"
@@ -15,6 +16,7 @@
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -34,12 +36,12 @@ using GetEnabledKinds = CUptiResult (*)(CUpti_SubscriberHandle, CUpti_ActivityKi
                                         std::uint32_t* room, std::uint32_t* count);
 
 template <typename F>
-F optional(const CuptiState& room, const char* name) {
-  return room.library.handle.function<F>(name);
+F optional(const CuptiState& state, const char* name) {
+  return state.library.handle.function<F>(name);
 }
 
-std::uint64_t enabled_kinds(const CuptiState& room) {
-  const auto get = optional<GetEnabledKinds>(room, "cuptiActivityGetEnabledKinds");
+std::uint64_t enabled_kinds(const CuptiState& state) {
+  const auto get = optional<GetEnabledKinds>(state, "cuptiActivityGetEnabledKinds");
   CUpti_ActivityKind kinds[64];
   std::uint32_t space = 64, count = 0;
   if (get == nullptr || get(nullptr, kinds, &space, &count) != CUPTI_SUCCESS) return 0;
@@ -67,27 +69,27 @@ void unhook_cupti_callers() {
   if (!got::is_preloaded()) reset_program_state();
 }
 
-bool detect_running_session(CuptiState& room, std::uint64_t now_ns) {
-  if (room.recording) return false;
+bool detect_running_session(CuptiState& state, std::uint64_t now_ns) {
+  if (state.recording) return false;
   std::uint64_t kinds = program_kinds();
   // What of ours stays on between windows is nobody's session.
   if (driver_is_late())
-    kinds |= (enabled_kinds(room) & ~room.kinds) | (kineto_is_active() ? kUnseenSession : 0);
+    kinds |= (enabled_kinds(state) & ~state.kinds) | (kineto_is_active() ? kUnseenSession : 0);
   if (kinds == 0) return false;
-  room.program.active = true;
-  room.program.kinds = kinds;
-  room.program.idle_since_ns = room.program.done_ns = 0;
-  ++room.program.sessions;
-  if (room.mode == Mode::kRecording) begin_program_share(room, now_ns);
+  state.program.active = true;
+  state.program.kinds = kinds;
+  state.program.idle_since_ns = state.program.done_ns = 0;
+  ++state.program.sessions;
+  if (state.mode == Mode::kRecording) begin_program_share(state, now_ns);
   return true;
 }
 
-void watch_detected_session(CuptiState& room) {
-  if ((room.program.kinds & kUnseenSession) == 0 || kineto_is_active()) return;
-  room.program.kinds &= ~kUnseenSession;
-  update_idle_since(room.program);
+void watch_detected_session(CuptiState& state) {
+  if ((state.program.kinds & kUnseenSession) == 0 || kineto_is_active()) return;
+  state.program.kinds &= ~kUnseenSession;
+  update_idle_since(state.program);
   // It answers so when it has read all it wanted.
-  if (room.program.idle_since_ns != 0) room.program.flushed = true;
+  if (state.program.idle_since_ns != 0) state.program.flushed = true;
 }
 
 // The driver has registered its own handler by now: later ones run earlier.
@@ -97,19 +99,13 @@ void register_exit_flush() {
   s_hooked = atexit(before_exit) == 0;
 }
 
-void report_late_attach(CuptiState& room) {
-  if (!driver_is_late() || (room.sent_notices & kReportedLate) != 0) return;
-  room.sent_notices |= kReportedLate;
+void report_late_attach(CuptiState& state) {
+  if (!driver_is_late() || (state.sent_notices & kReportedLate) != 0) return;
+  state.sent_notices |= kReportedLate;
   const bool dump = g_callback_state.api.cuptiActivityEnableAndDump != nullptr;
-  queue_notice(
-      NoticeLevel::kMissing, 0,
-      "gpuprof came to a program that was using CUDA already: GPU work launched before is not in "
-      "the trace.%s%s",
-      dump ? "" : " Streams made before have no priority: this CUPTI cannot tell of them later.",
-      room.settings.graph_nodes
-          ? ""
-          : " Launches of graphs that were instantiated before are not shown either: CUPTI records "
-            "only later ones as a whole.");
+  queue_notice(NoticeLevel::kMissing, 0, "%s%s%s", base::kWorkBeforeAttach,
+               dump ? "" : messages::cupti::kEarlierStreams,
+               state.settings.graph_nodes ? "" : messages::cupti::kEarlierGraphLaunches);
 }
 
 void before_fd_unshare() {

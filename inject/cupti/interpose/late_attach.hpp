@@ -26,16 +26,16 @@ void hook_cupti_callers();
 void unhook_cupti_callers();
 
 /// Before we take the slot: whether a session of the program runs, which may have taken none.
-/// True: it is in room.program now, and nothing may be switched.
-bool detect_running_session(CuptiState& room, std::uint64_t now_ns);
+/// True: it is in state.program now, and nothing may be switched.
+bool detect_running_session(CuptiState& state, std::uint64_t now_ns);
 
 /// Notices the end of one that was joined. Under the component's lock.
-void watch_detected_session(CuptiState& room);
+void watch_detected_session(CuptiState& state);
 
 /// The flush at the program's end, where InitializeInjection did not see to it. Once CUPTI works.
 void register_exit_flush();
 
 /// Says once a session what recording cannot have, having begun late.
-void report_late_attach(CuptiState& room);
+void report_late_attach(CuptiState& state);
 
 }  // namespace gpuprof::cupti

@@ -23,6 +23,7 @@
 #include "inject/cupti/subscribe/attributes.hpp"
 #include "inject/cupti/subscribe/cupti_state.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -52,9 +53,9 @@ void mark_session_done(ProgramProfiler& other, std::uint64_t now_ns) {
 }
 
 // It had the slot before we came: now it may be free.
-void retry_subscribe_soon(CuptiState& room) {
-  if (room.subscriber_state != SubscriberState::kTaken) return;
-  room.retry_at_ns = base::mono_ns() + kFreedNs;
+void retry_subscribe_soon(CuptiState& state) {
+  if (state.subscriber_state != SubscriberState::kTaken) return;
+  state.retry_at_ns = base::mono_ns() + kFreedNs;
   hot::wake_worker();
 }
 
@@ -65,14 +66,14 @@ bool reclaim_buffers(bool forced, std::uint32_t deadline_ms) {
 // What is in CUPTI's buffers is ours and must come back to us before the program's callbacks
 // stand in their place. Our window may be long over: its last records are still to come, or a kind
 // stays on and fills our buffers unread.
-void disable_own_activity(CuptiState& room) {
+void disable_own_activity(CuptiState& state) {
   const std::uint64_t now_ns = base::mono_ns();
-  if (!expects_records(room, now_ns) && !g_buffers.has_outstanding()) return;
-  const bool wanted = room.recording || accepting(now_ns);
-  if (room.recording) disable_kinds(room);
+  if (!expects_records(state, now_ns) && !g_buffers.has_outstanding()) return;
+  const bool wanted = state.recording || accepting(now_ns);
+  if (state.recording) disable_kinds(state);
   const bool flushed = reclaim_buffers(true, kFlushMs);
   if (!flushed && wanted) hot::count(wire::Counter::kFlushTimeouts);
-  room.recording = false;
+  state.recording = false;
   // Of a flush that goes on, what still comes to our callbacks is ours.
   g_callback_state.accept_until_ns.store(flushed || !wanted ? 0 : base::mono_ns() | kUntilFlushed,
                                          std::memory_order_release);
@@ -86,32 +87,34 @@ void reclaim_last_buffer() {
   if (g_buffers.has_outstanding()) reclaim_buffers(false, kLastMs);
 }
 
-void release_to_program(CuptiState& room) {
-  if (!room.open) return;
-  disable_own_activity(room);
-  restore_attributes(room);
-  restore_program_callbacks(room);
-  if (!room.callbacks_in_force) reclaim_last_buffer();
+void release_to_program(CuptiState& state) {
+  if (!state.open) return;
+  disable_own_activity(state);
+  restore_attributes(state);
+  restore_program_callbacks(state);
+  if (!state.callbacks_in_force) reclaim_last_buffer();
 }
 
-void begin_program_session(CuptiState& room) {
-  ProgramProfiler& other = room.program;
-  release_to_program(room);
+void begin_program_session(CuptiState& state) {
+  ProgramProfiler& other = state.program;
+  release_to_program(state);
   other.active = true;
   other.idle_since_ns = base::mono_ns();
   other.done_ns = 0;
   mark_session_done(other, other.idle_since_ns);
   other.flushed = false;
   ++other.sessions;
-  if (room.mode == Mode::kRecording) begin_program_share(room, other.idle_since_ns);
+  if (state.mode == Mode::kRecording) begin_program_share(state, other.idle_since_ns);
 }
 
 /// " (N launches and waits)"; nothing for 0: without the slot we have no callbacks, and no count.
 void format_launch_count(char* text, std::size_t bytes, std::uint64_t launches) {
   text[0] = '\0';
-  if (launches != 0)
-    std::snprintf(text, bytes, " (%llu launch%s)", static_cast<unsigned long long>(launches),
-                  launches == 1 ? " or wait" : "es and waits");
+  if (launches == 1)
+    std::snprintf(text, bytes, "%s", messages::cupti::kOneLaunch);
+  else if (launches != 0)
+    std::snprintf(text, bytes, messages::cupti::kLaunches,
+                  static_cast<unsigned long long>(launches));
 }
 
 /// Runs f under the component's lock if this process is one we watch. The program waits no longer
@@ -139,10 +142,10 @@ void with_cupti_or_leftovers(F f) {
 
 }  // namespace
 
-void restore_program_callbacks(CuptiState& room) {
-  room.registered = false;
-  if (!room.callbacks_in_force) return;
-  room.callbacks_in_force =
+void restore_program_callbacks(CuptiState& state) {
+  state.registered = false;
+  if (!state.callbacks_in_force) return;
+  state.callbacks_in_force =
       !restore_program_registration(g_callback_state.api.cuptiActivityRegisterCallbacks);
 }
 
@@ -158,25 +161,23 @@ void update_idle_since(ProgramProfiler& other) {
   }
 }
 
-void begin_program_share(CuptiState& room, std::uint64_t now_ns) {
-  ProgramProfiler& other = room.program;
+void begin_program_share(CuptiState& state, std::uint64_t now_ns) {
+  ProgramProfiler& other = state.program;
   if (other.share_since_ns != 0) return;
   other.share_since_ns = now_ns;
   other.share_launches_at = launch_count();
-  if ((room.sent_notices & kReportedHandOver) != 0) return;
-  room.sent_notices |= kReportedHandOver;
-  queue_notice(
-      NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeProvisional,
-      "The program started its own CUPTI profiler (torch.profiler or the like): it has the GPU "
-      "events until it is done, gpuprof goes on with everything else.%s",
-      room.open && has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays)
-          ? " Kernel records could not be switched off safely before (CUPTI below 13.0 Update 1)."
-          : "");
+  if ((state.sent_notices & kReportedHandOver) != 0) return;
+  state.sent_notices |= kReportedHandOver;
+  queue_notice(NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeProvisional,
+               messages::cupti::kYielded,
+               state.open && has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays)
+                   ? messages::cupti::kKernelsStayedOnClause
+                   : "");
   hot::wake_worker();
 }
 
-void end_program_share(CuptiState& room, std::uint64_t now_ns) {
-  ProgramProfiler& other = room.program;
+void end_program_share(CuptiState& state, std::uint64_t now_ns) {
+  ProgramProfiler& other = state.program;
   if (other.share_since_ns == 0) return;
   const std::uint64_t launches = launch_count();
   // Our recording may have begun when it was done already.
@@ -191,29 +192,26 @@ void end_program_share(CuptiState& room, std::uint64_t now_ns) {
   format_launch_count(during, sizeof during, at_done - other.share_launches_at);
   const std::uint64_t gap_ns = elapsed_ns(now_ns, done_ns);
   // With callbacks all the time none counted means none made.
-  if (gap_ns != 0 && (launches != at_done || room.subscriber_state != SubscriberState::kOurs)) {
+  if (gap_ns != 0 && (launches != at_done || state.subscriber_state != SubscriberState::kOurs)) {
     char lost[48];
     format_launch_count(lost, sizeof lost, launches - at_done);
-    std::snprintf(gap, sizeof gap,
-                  " What was launched in the %llu ms%s from its end until gpuprof had CUPTI back "
-                  "is in neither.",
+    std::snprintf(gap, sizeof gap, messages::cupti::kInNeitherTrace,
                   static_cast<unsigned long long>(gap_ns / 1'000'000), lost);
   }
-  queue_notice(
-      NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeFinal,
-      "The program started its own CUPTI profiler and had the GPU events of %llu ms of the "
-      "recording%s: they are in its trace, not in this one.%s",
-      static_cast<unsigned long long>(elapsed_ns(done_ns, since_ns) / 1'000'000), during, gap);
+  queue_notice(NoticeLevel::kMissing, base::kNoticeCuptiYielded | base::kNoticeFinal,
+               messages::cupti::kProfilerShare,
+               static_cast<unsigned long long>(elapsed_ns(done_ns, since_ns) / 1'000'000), during,
+               gap);
 }
 
 void yield_cupti(ProgramCall call) {
-  with_cupti_or_leftovers([call](CuptiState& room) {
+  with_cupti_or_leftovers([call](CuptiState& state) {
     // Between two sessions of ours nothing is theirs to have: the next one finds what runs.
     if (!hot::is_owner_process())
-      release_to_program(room);
-    else if (!room.program.active)
-      begin_program_session(room);
-    if (call == ProgramCall::kSubscribe) release_subscriber(room);
+      release_to_program(state);
+    else if (!state.program.active)
+      begin_program_session(state);
+    if (call == ProgramCall::kSubscribe) release_subscriber(state);
   });
 }
 
@@ -233,75 +231,76 @@ void reset_program_state() {
 
 void on_program_subscribed(bool worked, SubscribeVersion by) {
   if (worked) g_program.slot.store(by, std::memory_order_relaxed);
-  with_cupti([](CuptiState& room) { update_idle_since(room.program); });
+  with_cupti([](CuptiState& state) { update_idle_since(state.program); });
 }
 
 void on_program_unsubscribed(bool worked) {
   if (worked) g_program.slot.store(SubscribeVersion::kNone, std::memory_order_relaxed);
-  with_cupti([](CuptiState& room) {
-    retry_subscribe_soon(room);
-    update_idle_since(room.program);
+  with_cupti([](CuptiState& state) {
+    retry_subscribe_soon(state);
+    update_idle_since(state.program);
   });
 }
 
 void on_program_registered() {
-  with_cupti_or_leftovers([](CuptiState& room) {
-    room.registered = room.callbacks_in_force = false;
+  with_cupti_or_leftovers([](CuptiState& state) {
+    state.registered = state.callbacks_in_force = false;
     reclaim_last_buffer();
     // A moment of rest counts from the last thing it did.
-    room.program.idle_since_ns = 0;
-    update_idle_since(room.program);
+    state.program.idle_since_ns = 0;
+    update_idle_since(state.program);
   });
 }
 
 void on_program_enabled(std::uint32_t kind, bool worked) {
   if (worked) g_program.kinds.fetch_or(kind_bit(kind), std::memory_order_relaxed);
-  with_cupti([kind, worked](CuptiState& room) {
-    if (worked) room.program.kinds |= kind_bit(kind);
-    update_idle_since(room.program);
+  with_cupti([kind, worked](CuptiState& state) {
+    if (worked) state.program.kinds |= kind_bit(kind);
+    update_idle_since(state.program);
   });
 }
 
 void on_program_disabled(std::uint32_t kind) {
   g_program.kinds.fetch_and(~kind_bit(kind), std::memory_order_relaxed);
-  with_cupti_or_leftovers([kind](CuptiState& room) {
-    room.program.kinds &= ~kind_bit(kind);
+  with_cupti_or_leftovers([kind](CuptiState& state) {
+    state.program.kinds &= ~kind_bit(kind);
     // CUPTI's switches are one for all: what we had kept on is off now too.
-    room.kinds &= ~kind_bit(kind);
+    state.kinds &= ~kind_bit(kind);
     if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
       g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
-    update_idle_since(room.program);
+    update_idle_since(state.program);
   });
 }
 
 void on_program_flushed() {
-  with_cupti([](CuptiState& room) {
-    retry_subscribe_soon(room);
-    if (!room.program.active || room.program.idle_since_ns == 0) return;
-    room.program.flushed = true;
-    room.program.idle_since_ns = base::mono_ns();
+  with_cupti([](CuptiState& state) {
+    retry_subscribe_soon(state);
+    if (!state.program.active || state.program.idle_since_ns == 0) return;
+    state.program.flushed = true;
+    state.program.idle_since_ns = base::mono_ns();
     hot::wake_worker();
   });
 }
 
 void on_program_finalized() {
   reset_program_state();
-  with_cupti_or_leftovers([](CuptiState& room) {
+  with_cupti_or_leftovers([](CuptiState& state) {
     // CUPTI forgot all settings, ours too.
-    room.kinds = 0;
-    room.registered = room.callbacks_in_force = false;
-    room.saved_attributes = SavedAttributes{};
-    room.recording = false;
+    state.kinds = 0;
+    state.registered = state.callbacks_in_force = false;
+    state.saved_attributes = SavedAttributes{};
+    state.recording = false;
     g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
-    room.subscriber_state = room.subscriber_state == SubscriberState::kOurs ? SubscriberState::kFree
-                                                                            : room.subscriber_state;
-    set_callback_flags(room, Mode::kOff);
-    room.program.kinds = 0;
-    room.program.active = hot::is_owner_process();
-    room.program.idle_since_ns = 0;
-    update_idle_since(room.program);
+    state.subscriber_state = state.subscriber_state == SubscriberState::kOurs
+                                 ? SubscriberState::kFree
+                                 : state.subscriber_state;
+    set_callback_flags(state, Mode::kOff);
+    state.program.kinds = 0;
+    state.program.active = hot::is_owner_process();
+    state.program.idle_since_ns = 0;
+    update_idle_since(state.program);
     // Nothing of it is left in CUPTI that it could still want to read.
-    room.program.flushed = true;
+    state.program.flushed = true;
   });
 }
 

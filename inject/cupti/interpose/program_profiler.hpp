@@ -48,7 +48,7 @@ void reset_program_state();
 /// Puts the program's buffer callbacks in the place of ours, if it has any and nothing of ours is
 /// on any more. Under the component's lock.
 struct CuptiState;
-void restore_program_callbacks(CuptiState& room);
+void restore_program_callbacks(CuptiState& state);
 
 /// Whether it rests, and since when, after `other` changed. Under the component's lock.
 struct ProgramProfiler;

@@ -38,10 +38,10 @@ struct HazardRow {
 inline constexpr HazardRow kHazards[] = {
     {Hazard::kAttachInstruments, 0, 15, "kernel records are enabled at cuInit or not at all"},
     {Hazard::kFinalizeCrashes, 0, 22, "cuptiFinalize is never called"},
-    {Hazard::kDomainSwitchLeaks, 0, 26, "callbacks are switched one by one"},
+    {Hazard::kDomainSwitchLeaks, 0, 26, "callbacks are enabled one by one"},
     {Hazard::kPerThreadUnsafe, 0, 26, "per-thread buffers are off"},
     {Hazard::kNullBufferCrashes, 0, 27, "buffers are never refused"},
-    {Hazard::kKernelKindStays, 0, 130001, "kernel records once on stay on"},
+    {Hazard::kKernelKindStays, 0, 130001, "kernel records stay on once they are enabled"},
     {Hazard::kStopsAt2GiB, 0, 130101, "records may stop at 2 GB"},
     {Hazard::kFlushOftenSlows, 130200, 130300, "flushes are at least one second apart"},
     {Hazard::kCpuGrows, 0, 130401, "CPU use of long traces may grow"},

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "inject/cupti/library/mapped_libraries.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -172,8 +173,8 @@ class Search {
     if (!library) return false;
     const char* missing = nullptr;
     if (!load_api(library, api_, &missing)) {
-      snprintf(copy_->refused, sizeof copy_->refused, "%.120s lacks %s", path,
-               missing != nullptr ? missing : "a version");
+      snprintf(copy_->refused, sizeof copy_->refused, messages::cupti::kCuptiLacks, path,
+               missing != nullptr ? missing : messages::cupti::kAVersion);
       return false;
     }
     if (too_new(*api_, path)) return false;
@@ -189,9 +190,8 @@ class Search {
   void refuse_too_new(const char* path) {
     char shown[128];
     copy_text(shown, sizeof shown, path);
-    snprintf(copy_->refused, sizeof copy_->refused,
-             "%s needs a newer driver than one for CUDA %u.%u", shown, driver_.version / 1000,
-             driver_.version % 1000 / 10);
+    snprintf(copy_->refused, sizeof copy_->refused, messages::cupti::kCuptiTooNew, shown,
+             driver_.version / 1000, driver_.version % 1000 / 10);
   }
 
   const Driver& driver_;
@@ -206,7 +206,7 @@ const char* origin_text(LibraryOrigin origin) {
     case LibraryOrigin::kNone:
       return "none";
     case LibraryOrigin::kFramework:
-      return "the framework's";
+      return "used by the framework";
     case LibraryOrigin::kMapped:
       return "already mapped";
     case LibraryOrigin::kBesideRuntime:
@@ -214,7 +214,7 @@ const char* origin_text(LibraryOrigin origin) {
     case LibraryOrigin::kLibraryPath:
       return "in LD_LIBRARY_PATH";
     case LibraryOrigin::kToolkit:
-      return "the CUDA toolkit's";
+      return "in the CUDA toolkit";
     case LibraryOrigin::kLinker:
       return "found by the dynamic linker";
   }

@@ -14,6 +14,7 @@
 #include "inject/cupti/subscribe/api_kinds.hpp"
 #include "inject/cupti/subscribe/attributes.hpp"
 #include "inject/hot/state.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -27,9 +28,9 @@ constexpr KindRow kKinds[] = {
     {CUPTI_ACTIVITY_KIND_STREAM, false, true, "stream information"},
     {CUPTI_ACTIVITY_KIND_OVERHEAD, false, false, "profiling overhead"},
     {CUPTI_ACTIVITY_KIND_JIT, false, false, "just-in-time compilation"},
-    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, false, false, "waits"},
-    {CUPTI_ACTIVITY_KIND_MEMCPY, true, false, "copies"},
-    {CUPTI_ACTIVITY_KIND_MEMCPY2, true, false, "peer copies"},
+    {CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, false, false, "synchronisations"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY, true, false, "memory copies"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, true, false, "peer-to-peer copies"},
     {CUPTI_ACTIVITY_KIND_MEMSET, true, false, "memory sets"},
     {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, true, false, "kernels"},
 };
@@ -46,9 +47,9 @@ void set_node_budget() {
   g_callback_state.node_budget.store(limit * kRecordsPerBuffer, std::memory_order_relaxed);
 }
 
-Mode wanted_while_recording(const CuptiState& room) {
-  if (room.settings.calls) return Mode::kRecording;
-  return room.settings.kernel_steps ? Mode::kKernelSteps : Mode::kOff;
+Mode wanted_while_recording(const CuptiState& state) {
+  if (state.settings.calls) return Mode::kRecording;
+  return state.settings.kernel_steps ? Mode::kKernelSteps : Mode::kOff;
 }
 
 bool is_graph_api(CallClass call_class) {
@@ -62,108 +63,103 @@ bool is_on(Mode wanted, CallClass call_class) {
          (wanted == Mode::kGraphSteps && is_graph_api(call_class));
 }
 
-void callback_switch(CuptiState& room, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
-  g_callback_state.api.cuptiEnableCallback(on ? 1 : 0, room.subscriber, domain, cbid);
+void callback_switch(CuptiState& state, CUpti_CallbackDomain domain, std::uint32_t cbid, bool on) {
+  g_callback_state.api.cuptiEnableCallback(on ? 1 : 0, state.subscriber, domain, cbid);
 }
 
 // Kernel records that begin late had whole modules instrumented anew before CUDA 11.2: programs
 // stood still for seconds.
-bool may_stall(CuptiState& room, const KindRow& row) {
+bool may_stall(CuptiState& state, const KindRow& row) {
   if (row.kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || !driver_is_late() ||
       !has_hazard(g_callback_state.api.version, Hazard::kAttachInstruments))
     return false;
-  if ((room.sent_notices & kReportedLateKernels) == 0)
-    queue_notice(
-        NoticeLevel::kMissing, 0,
-        "No kernels in the trace: with CUPTI %u (before CUDA 11.2) switching them on in a running "
-        "program can hold it up for seconds. Start the program under gpuprof run.",
-        g_callback_state.api.version);
-  room.sent_notices |= kReportedLateKernels;
+  if ((state.sent_notices & kReportedLateKernels) == 0)
+    queue_notice(NoticeLevel::kMissing, 0, messages::cupti::kNoKernels,
+                 g_callback_state.api.version);
+  state.sent_notices |= kReportedLateKernels;
   return true;
 }
 
 }  // namespace
 
-bool enable_kind(CuptiState& room, const KindRow& row) {
-  if ((room.kinds & kind_bit(row.kind)) != 0) return true;
+bool enable_kind(CuptiState& state, const KindRow& row) {
+  if ((state.kinds & kind_bit(row.kind)) != 0) return true;
   if (g_callback_state.layout.of(row.kind) == 0) return false;
   const bool dump = row.dump && g_callback_state.api.cuptiActivityEnableAndDump != nullptr;
   const CUptiResult result = dump ? g_callback_state.api.cuptiActivityEnableAndDump(row.kind)
                                   : g_callback_state.api.cuptiActivityEnable(row.kind);
   if (result == CUPTI_SUCCESS) {
-    room.kinds |= kind_bit(row.kind);
+    state.kinds |= kind_bit(row.kind);
     return true;
   }
   const char* text = nullptr;
   g_callback_state.api.cuptiGetResultString(result, &text);
   if (row.device_work)
-    queue_notice(NoticeLevel::kMissing, result, "No %s in the trace: CUPTI refused them (%d, %s).",
-                 row.description, static_cast<int>(result),
-                 text != nullptr ? text : "no description");
+    queue_notice(NoticeLevel::kMissing, result, messages::cupti::kKindRefused, row.description,
+                 static_cast<int>(result),
+                 text != nullptr ? text : messages::cupti::kNoDescription);
   return false;
 }
 
-void disable_kind(CuptiState& room, std::uint32_t kind) {
-  if ((room.kinds & kind_bit(kind)) == 0) return;
+void disable_kind(CuptiState& state, std::uint32_t kind) {
+  if ((state.kinds & kind_bit(kind)) == 0) return;
   g_callback_state.api.cuptiActivityDisable(static_cast<CUpti_ActivityKind>(kind));
-  room.kinds &= ~kind_bit(kind);
+  state.kinds &= ~kind_bit(kind);
 }
 
-void enable_kinds(CuptiState& room) {
-  if (room.settings.graph_nodes)
+void enable_kinds(CuptiState& state) {
+  if (state.settings.graph_nodes)
     set_node_budget();
   else
     // First: it must be on before a graph is instantiated, and excludes records of its nodes.
-    enable_kind(room, kGraphKind);
+    enable_kind(state, kGraphKind);
   for (const KindRow& row : kKinds)
-    if ((!room.budget_stopped || !row.device_work) && !may_stall(room, row)) enable_kind(room, row);
-  limit_sync_records(room);
-  update_api_kinds(room);
+    if ((!state.budget_stopped || !row.device_work) && !may_stall(state, row))
+      enable_kind(state, row);
+  limit_sync_records(state);
+  update_api_kinds(state);
   g_callback_state.activity_left_enabled.store(false, std::memory_order_relaxed);
 }
 
-void disable_kinds(CuptiState& room) {
-  disable_api_kinds(room);
+void disable_kinds(CuptiState& state) {
+  disable_api_kinds(state);
   const bool keep = has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays) &&
-                    (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0;
+                    (state.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0;
   for (std::uint32_t kind = 1; kind < 64; ++kind)
-    if (!keep || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) disable_kind(room, kind);
+    if (!keep || kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) disable_kind(state, kind);
   g_callback_state.activity_left_enabled.store(keep, std::memory_order_relaxed);
-  if (!keep || (room.sent_notices & kReportedKept) != 0) return;
-  room.sent_notices |= kReportedKept;
-  queue_notice(
-      NoticeLevel::kInfo, 0,
-      "Kernel records stay on between windows: below CUDA 13.0 Update 1 switching them off can "
-      "block the program (CUPTI %u). They cost some time and are not recorded.",
-      g_callback_state.api.version);
+  if (!keep || (state.sent_notices & kReportedKept) != 0) return;
+  state.sent_notices |= kReportedKept;
+  queue_notice(NoticeLevel::kInfo, 0, messages::cupti::kKernelsStayOn,
+               g_callback_state.api.version);
 }
 
 // With the kernel kind CUPTI keeps whatever it does with its device buffers: copies and sets that
 // are switched off would be lost for nothing.
-bool stop_device_kinds(CuptiState& room) {
+bool stop_device_kinds(CuptiState& state) {
   if (has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays)) return false;
   for (const KindRow& row : kKinds)
-    if (row.device_work) disable_kind(room, row.kind);
+    if (row.device_work) disable_kind(state, row.kind);
   return true;
 }
 
-void set_callbacks(CuptiState& room, Mode asked) {
-  const Mode wanted = asked == Mode::kRecording ? wanted_while_recording(room) : asked;
-  if (room.callbacks == wanted) return;
+void set_callbacks(CuptiState& state, Mode asked) {
+  const Mode wanted = asked == Mode::kRecording ? wanted_while_recording(state) : asked;
+  if (state.callbacks == wanted) return;
   if (wanted == Mode::kRecording)
     g_callback_state.callbacks_on_since_ns.store(base::mono_ns(), std::memory_order_relaxed);
   for_each_call(
-      [&room, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
-        const bool before = is_on(room.callbacks, call_class), after = is_on(wanted, call_class);
-        if (before != after) callback_switch(room, domain, cbid, after);
+      [&state, wanted](CUpti_CallbackDomain domain, std::uint32_t cbid, CallClass call_class) {
+        const bool before = is_on(state.callbacks, call_class), after = is_on(wanted, call_class);
+        if (before != after) callback_switch(state, domain, cbid, after);
       });
-  set_callback_flags(room, wanted);
+  set_callback_flags(state, wanted);
 }
 
-void set_callback_flags(CuptiState& room, Mode wanted) {
-  if (is_on(room.callbacks, CallClass::kGraph) && !is_on(wanted, CallClass::kGraph))
+void set_callback_flags(CuptiState& state, Mode wanted) {
+  if (is_on(state.callbacks, CallClass::kGraph) && !is_on(wanted, CallClass::kGraph))
     hot::g_state.graph_callback_gaps.fetch_add(1, std::memory_order_relaxed);
-  room.callbacks = wanted;
+  state.callbacks = wanted;
 }
 
 }  // namespace gpuprof::cupti

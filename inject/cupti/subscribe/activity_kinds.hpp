@@ -18,7 +18,7 @@ struct KindRow {
 };
 
 /// @return Whether it is on now. Says why not, where work on the device is lost.
-bool enable_kind(CuptiState& room, const KindRow& row);
-void disable_kind(CuptiState& room, std::uint32_t kind);
+bool enable_kind(CuptiState& state, const KindRow& row);
+void disable_kind(CuptiState& state, std::uint32_t kind);
 
 }  // namespace gpuprof::cupti

@@ -10,6 +10,7 @@
 #include "inject/cupti/library/hazards.hpp"
 #include "inject/cupti/notice_queue.hpp"
 #include "inject/cupti/subscribe/activity_kinds.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -17,9 +18,9 @@ namespace {
 
 constexpr std::uint64_t kSilentNs = 500'000'000;
 
-void enable_api_kinds(CuptiState& room) {
-  enable_kind(room, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
-  enable_kind(room, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
+void enable_api_kinds(CuptiState& state) {
+  enable_kind(state, {CUPTI_ACTIVITY_KIND_RUNTIME, true, false, "CUDA runtime calls"});
+  enable_kind(state, {CUPTI_ACTIVITY_KIND_DRIVER, true, false, "CUDA driver calls"});
 }
 
 /// Whether the first of these turns, which began a silence, is half a second old.
@@ -41,37 +42,36 @@ bool is_silent(ApiCallWatch& watch, const ApiCallWatch& before, std::uint64_t no
 
 }  // namespace
 
-void disable_api_kinds(CuptiState& room) {
-  disable_kind(room, CUPTI_ACTIVITY_KIND_RUNTIME);
-  disable_kind(room, CUPTI_ACTIVITY_KIND_DRIVER);
+void disable_api_kinds(CuptiState& state) {
+  disable_kind(state, CUPTI_ACTIVITY_KIND_RUNTIME);
+  disable_kind(state, CUPTI_ACTIVITY_KIND_DRIVER);
 }
 
-void update_api_kinds(CuptiState& room) {
-  g_callback_state.drop_api.store(!room.settings.calls, std::memory_order_relaxed);
-  if (room.settings.calls &&
-      (room.subscriber_state != SubscriberState::kOurs || room.call_watch.silent))
-    enable_api_kinds(room);
+void update_api_kinds(CuptiState& state) {
+  g_callback_state.drop_api.store(!state.settings.calls, std::memory_order_relaxed);
+  if (state.settings.calls &&
+      (state.subscriber_state != SubscriberState::kOurs || state.call_watch.silent))
+    enable_api_kinds(state);
   else if (!has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays))
-    disable_api_kinds(room);
+    disable_api_kinds(state);
 }
 
-void watch_api_calls(CuptiState& room, std::uint64_t now_ns) {
-  const ApiCallWatch before = room.call_watch;
-  ApiCallWatch& watch = room.call_watch;
+void watch_api_calls(CuptiState& state, std::uint64_t now_ns) {
+  const ApiCallWatch before = state.call_watch;
+  ApiCallWatch& watch = state.call_watch;
   watch.launches = launch_count();
   watch.returns = g_callback_state.returns.load(std::memory_order_relaxed);
   watch.unreturned = g_callback_state.unreturned.load(std::memory_order_relaxed);
   watch.kernels = g_callback_state.kernel_records.load(std::memory_order_relaxed);
   const bool watched =
-      room.recording && room.settings.calls && room.subscriber_state == SubscriberState::kOurs;
+      state.recording && state.settings.calls && state.subscriber_state == SubscriberState::kOurs;
   if (!watched || watch.returns != before.returns) watch.called_ns = watch.ran_ns = 0;
   if (!watched) watch.never_returned = watch.launches - watch.returns;
   watch.silent = watched && watch.returns == before.returns && is_silent(watch, before, now_ns);
-  if (watch.silent == before.silent || !room.recording) return;
-  update_api_kinds(room);
-  queue_fact(
-      "cupti_calls", "%s",
-      watch.silent ? "whole kinds: callbacks do not come" : "callbacks, at times whole kinds");
+  if (watch.silent == before.silent || !state.recording) return;
+  update_api_kinds(state);
+  queue_fact("cupti_calls", "%s",
+             watch.silent ? messages::cupti::kCallsByKind : messages::cupti::kCallsByCallback);
 }
 
 }  // namespace gpuprof::cupti

@@ -16,11 +16,11 @@
 namespace gpuprof::cupti {
 
 /// Switches them as the settings and the slot say. Dropped where a kind once on stays on.
-void update_api_kinds(CuptiState& room);
-void disable_api_kinds(CuptiState& room);
+void update_api_kinds(CuptiState& state);
+void disable_api_kinds(CuptiState& state);
 
 /// Switches them on where kernels are recorded and nothing is seen of their calls for half a
 /// second, and off when it is again. Each turn.
-void watch_api_calls(CuptiState& room, std::uint64_t now_ns);
+void watch_api_calls(CuptiState& state, std::uint64_t now_ns);
 
 }  // namespace gpuprof::cupti

@@ -14,12 +14,12 @@ namespace gpuprof::cupti {
 struct CuptiState;
 
 /// Before buffer callbacks and kinds. @return Whether CUPTI keeps a buffer per thread now.
-bool set_attributes(CuptiState& room);
+bool set_attributes(CuptiState& state);
 
 /// Only the first success of a wait that asks again and again leaves a record. With the kinds.
-void limit_sync_records(CuptiState& room);
+void limit_sync_records(CuptiState& state);
 
 /// As they were before ours. Once our kinds are off.
-void restore_attributes(CuptiState& room);
+void restore_attributes(CuptiState& state);
 
 }  // namespace gpuprof::cupti

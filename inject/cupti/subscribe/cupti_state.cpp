@@ -24,6 +24,7 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/thread_block.hpp"
 #include "inject/hot/worker/sleep.hpp"
+#include "inject/messages/cupti.hpp"
 
 namespace gpuprof::cupti {
 
@@ -41,21 +42,21 @@ constexpr std::uint32_t kLockMs = 2000;
 /// For a turn; one that takes longer goes on by itself.
 constexpr std::uint32_t kTurnMs = 500;
 
-void begin_recording(CuptiState& room, std::uint64_t now_ns) {
-  if (room.recording) return update_api_kinds(room);
+void begin_recording(CuptiState& state, std::uint64_t now_ns) {
+  if (state.recording) return update_api_kinds(state);
   start_flush_thread();
   g_callback_state.node_records.store(0, std::memory_order_relaxed);
   g_callback_state.drop_nodes.store(false, std::memory_order_relaxed);
   g_callback_state.captures.store(0, std::memory_order_relaxed);
   g_callback_state.seen.store(0, std::memory_order_relaxed);
-  room.budget_stopped = false;
-  room.devices_sent = false;
+  state.budget_stopped = false;
+  state.devices_sent = false;
   g_callback_state.accept_until_ns.store(wire::kNever, std::memory_order_release);
-  enable_kinds(room);
-  report_late_attach(room);
-  room.recording = true;
-  room.recording_since_ns = now_ns;
-  room.next_flush_ns = now_ns;
+  enable_kinds(state);
+  report_late_attach(state);
+  state.recording = true;
+  state.recording_since_ns = now_ns;
+  state.next_flush_ns = now_ns;
 }
 
 // The agent has set the state it switched to; this one differs in what it costs.
@@ -69,104 +70,86 @@ void publish_activity_left_enabled() {
       std::memory_order_release, std::memory_order_relaxed);
 }
 
-void end_recording(CuptiState& room, std::uint64_t now_ns) {
-  if (!room.recording) return;
-  disable_kinds(room);
-  room.recording = false;
-  if (room.replaced) room.registered = room.replaced = false;
+void end_recording(CuptiState& state, std::uint64_t now_ns) {
+  if (!state.recording) return;
+  disable_kinds(state);
+  state.recording = false;
+  if (state.replaced) state.registered = state.replaced = false;
   publish_activity_left_enabled();
   // Records of work launched inside the window still come; times decide what belongs to it.
   g_callback_state.accept_until_ns.store(now_ns | kUntilFlushed, std::memory_order_release);
-  room.next_flush_ns = now_ns;
+  state.next_flush_ns = now_ns;
 }
 
-void queue_notice_once(CuptiState& room, std::uint32_t what, NoticeLevel level, const char* text) {
-  if ((room.sent_notices & what) != 0) return;
-  room.sent_notices |= what;
+void queue_notice_once(CuptiState& state, std::uint32_t what, NoticeLevel level, const char* text) {
+  if ((state.sent_notices & what) != 0) return;
+  state.sent_notices |= what;
   queue_notice(level, 0, "%s", text);
 }
 
-void stop_at_budget(CuptiState& room) {
-  if (room.budget_stopped || !room.recording) return;
-  room.budget_stopped = true;
-  const bool all = stop_device_kinds(room);
+void stop_at_budget(CuptiState& state) {
+  if (state.budget_stopped || !state.recording) return;
+  state.budget_stopped = true;
+  const bool all = stop_device_kinds(state);
   g_callback_state.drop_nodes.store(!all, std::memory_order_relaxed);
   hot::count(wire::Counter::kGraphBudgetStops);
-  queue_notice(
-      NoticeLevel::kMissing, base::kNoticeGraphNodesStopped,
-      "After %llu records of CUDA graph nodes %s until the window ends: CUPTI does not give its "
-      "device buffers back under long graph replay, later times would be wrong. Use --cuda-graph "
-      "graph or shorter windows.",
-      static_cast<unsigned long long>(
-          g_callback_state.node_records.load(std::memory_order_relaxed)),
-      all ? "no kernel, copy or memory set is recorded"
-          : "those that come are left out (below CUDA 13.0 Update 1 they cannot be switched off), "
-            "and of other GPU work what has no valid time,");
+  const auto records = static_cast<unsigned long long>(
+      g_callback_state.node_records.load(std::memory_order_relaxed));
+  if (all)
+    queue_notice(NoticeLevel::kMissing, base::kNoticeGraphNodesStopped,
+                 messages::cupti::kDeviceWorkStopped, records);
+  else
+    queue_notice(NoticeLevel::kMissing, base::kNoticeGraphNodesStopped,
+                 messages::cupti::kGraphNodesStopped, records);
 }
 
-void report_callback_events(CuptiState& room) {
+void report_callback_events(CuptiState& state) {
   const std::uint32_t seen = g_callback_state.seen.load(std::memory_order_relaxed);
-  if ((seen & kSawGraphBudget) != 0) stop_at_budget(room);
-  if ((seen & kSawGraph) != 0 && driver_is_late() && room.settings.graph_nodes)
-    queue_notice_once(
-        room, kReportedLateGraphs, NoticeLevel::kMissing,
-        "The program launches CUDA graphs. Of graphs that were instantiated before gpuprof "
-        "came CUPTI may tell less: nodes without names, copies that look like kernels.");
+  if ((seen & kSawGraphBudget) != 0) stop_at_budget(state);
+  if ((seen & kSawGraph) != 0 && driver_is_late() && state.settings.graph_nodes)
+    queue_notice_once(state, kReportedLateGraphs, NoticeLevel::kMissing,
+                      messages::cupti::kEarlierGraphs);
   if ((seen & kSawZeroTimes) != 0)
-    queue_notice_once(
-        room, kReportedZeroTimes, NoticeLevel::kMissing,
-        "Some GPU records came without valid times (device buffers exhausted, or a fault in "
-        "CUPTI). They are counted and not drawn.");
+    queue_notice_once(state, kReportedZeroTimes, NoticeLevel::kMissing,
+                      messages::cupti::kNoValidTimes);
   if ((seen & kSeenUnknownKind) != 0)
-    queue_notice_once(
-        room, kReportedUnknownKind, NoticeLevel::kMissing,
-        "CUPTI wrote records its own iterator does not know; the rest of each such buffer "
-        "was lost and counted.");
+    queue_notice_once(state, kReportedUnknownKind, NoticeLevel::kMissing,
+                      messages::cupti::kUnknownRecords);
   if ((seen & kSawDiscard) != 0)
-    queue_notice_once(room, kReportedDiscard, NoticeLevel::kMissing,
-                      "GPU records were lost because all CUPTI buffers were in use: more threads "
-                      "launched work between two flushes than there are buffers, or gpuprof's "
-                      "worker thread was not scheduled; the number of lost records is unknown");
+    queue_notice_once(state, kReportedDiscard, NoticeLevel::kMissing,
+                      messages::cupti::kNoFreeBuffer);
   if (clock_was_foreign())
-    queue_notice_once(
-        room, kSentForeignClock, NoticeLevel::kInfo,
-        "Another profiler in the program changed CUPTI's clock; times are converted.");
+    queue_notice_once(state, kSentForeignClock, NoticeLevel::kInfo, messages::cupti::kClockChanged);
 }
 
-void watch_for_replacement(CuptiState& room, std::uint64_t now_ns) {
+void watch_for_replacement(CuptiState& state, std::uint64_t now_ns) {
   constexpr std::uint64_t kWaits = kind_bit(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-  if (!room.recording || (room.kinds & kWaits) == 0) return room.replacement.forget();
+  if (!state.recording || (state.kinds & kWaits) == 0) return state.replacement.forget();
   const DeliveryCounts seen{g_callback_state.completions.load(std::memory_order_relaxed),
                             g_callback_state.device_launches.load(std::memory_order_relaxed),
                             g_callback_state.waits.load(std::memory_order_relaxed), flushes_done()};
-  if (!room.replacement.is_replaced(seen, now_ns)) return;
-  queue_notice_once(
-      room, kReportedReplaced, NoticeLevel::kMissing,
-      "GPU records stopped although the program goes on launching work: another profiler has "
-      "replaced our CUPTI callbacks. gpuprof leaves it alone and tries again with the next "
-      "window.");
-  room.replaced = true;
+  if (!state.replacement.is_replaced(seen, now_ns)) return;
+  queue_notice_once(state, kReportedReplaced, NoticeLevel::kMissing,
+                    messages::cupti::kCallbacksReplaced);
+  state.replaced = true;
 }
 
-void flush_if_due(CuptiState& room, std::uint64_t now_ns) {
-  if (room.program.active || !expects_records(room, now_ns)) {
-    if (!room.recording && !is_flush_thread_kept() && flush_started_ns() == 0)
+void flush_if_due(CuptiState& state, std::uint64_t now_ns) {
+  if (state.program.active || !expects_records(state, now_ns)) {
+    if (!state.recording && !is_flush_thread_kept() && flush_started_ns() == 0)
       stop_flush_thread(100);
     return;
   }
   const std::uint64_t since = flush_started_ns();
   if (since != 0) {
     if (elapsed_ns(now_ns, since) > kHungNs)
-      queue_notice_once(
-          room, kReportedStuck, NoticeLevel::kFailure,
-          "CUPTI's flush does not return; GPU events come only as far as CUPTI delivers them "
-          "by itself. The program is not held up.");
+      queue_notice_once(state, kReportedStuck, NoticeLevel::kFailure, messages::cupti::kFlushHangs);
     return;
   }
-  if (now_ns < room.next_flush_ns || !start_flush_thread()) return;
-  const bool busy = room.recording || accepting(now_ns);
-  const std::uint32_t asked = busy ? room.settings.flush_period_ms : 1000;
-  room.next_flush_ns = now_ns + flush_period_ms(g_callback_state.api.version, asked) * kMsNs;
+  if (now_ns < state.next_flush_ns || !start_flush_thread()) return;
+  const bool busy = state.recording || accepting(now_ns);
+  const std::uint32_t asked = busy ? state.settings.flush_period_ms : 1000;
+  state.next_flush_ns = now_ns + flush_period_ms(g_callback_state.api.version, asked) * kMsNs;
   request_flush(false);
 }
 
@@ -179,45 +162,45 @@ bool program_session_done(const ProgramProfiler& other, std::uint64_t now_ns) {
   return elapsed_ns(now_ns, other.idle_since_ns) > (other.flushed ? kFlushedNs : kUnflushedNs);
 }
 
-bool may_look_for_driver(CuptiState& room, std::uint64_t now_ns) {
+bool may_look_for_driver(CuptiState& state, std::uint64_t now_ns) {
   if (g_driver_seen.load(std::memory_order_acquire)) return true;
-  if (now_ns < room.next_look_ns) return false;
-  room.next_look_ns = now_ns + kSecondNs / 2;
-  if (!room.driver.handle) room.driver = find_driver();
+  if (now_ns < state.next_look_ns) return false;
+  state.next_look_ns = now_ns + kSecondNs / 2;
+  if (!state.driver.handle) state.driver = find_driver();
   // Mapped is not enough: before cuInit CUPTI would only answer that it is not initialised.
-  return room.driver.stub || driver_ready(room.driver);
+  return state.driver.stub || driver_ready(state.driver);
 }
 
 std::uint32_t run_once(std::uint64_t now_ns) {
   const CuptiLock lock(1);
   if (!lock) return 5;
-  CuptiState& room = g_cupti;
-  if (room.dead) return 1000;
-  if (room.exiting) return 1000;
-  if (room.program.active) watch_detected_session(room);
-  if (room.program.active && program_session_done(room.program, now_ns)) {
-    room.program.active = false;
-    end_program_share(room, now_ns);
-    room.sent_notices &= ~(kReportedHandOver | kSentForeignClock);
-    if (room.mode == Mode::kRecording)
-      queue_notice(NoticeLevel::kInfo, 0,
-                   "The program's own profiler is done: GPU events are recorded again.");
+  CuptiState& state = g_cupti;
+  if (state.dead) return 1000;
+  if (state.exiting) return 1000;
+  if (state.program.active) watch_detected_session(state);
+  if (state.program.active && program_session_done(state.program, now_ns)) {
+    state.program.active = false;
+    end_program_share(state, now_ns);
+    state.sent_notices &= ~(kReportedHandOver | kSentForeignClock);
+    if (state.mode == Mode::kRecording)
+      queue_notice(NoticeLevel::kInfo, 0, messages::cupti::kProfilerEnded);
   }
-  apply_mode(room, now_ns);
-  if (room.open) {
-    if (room.recording && !room.devices_sent && query_devices(room.driver)) {
+  apply_mode(state, now_ns);
+  if (state.open) {
+    if (state.recording && !state.devices_sent && query_devices(state.driver)) {
       record_devices();
-      room.devices_sent = true;
+      state.devices_sent = true;
     }
-    report_callback_events(room);
-    watch_for_replacement(room, now_ns);
-    watch_api_calls(room, now_ns);
-    flush_if_due(room, now_ns);
+    report_callback_events(state);
+    watch_for_replacement(state, now_ns);
+    watch_api_calls(state, now_ns);
+    flush_if_due(state, now_ns);
   }
-  if (room.recording || accepting(now_ns)) return room.settings.flush_period_ms;
+  if (state.recording || accepting(now_ns)) return state.settings.flush_period_ms;
   // Its moment of rest is short, and what is launched after it is ours again.
-  if (room.program.active && room.program.idle_since_ns != 0) return room.program.flushed ? 10 : 50;
-  return room.mode == Mode::kOff ? 1000 : 500;
+  if (state.program.active && state.program.idle_since_ns != 0)
+    return state.program.flushed ? 10 : 50;
+  return state.mode == Mode::kOff ? 1000 : 500;
 }
 
 // What tick() found out on the thread that talks to CUPTI.
@@ -227,38 +210,38 @@ void run_once_now() { g_next_ms.store(run_once(base::mono_ns()), std::memory_ord
 
 }  // namespace
 
-bool expects_records(const CuptiState& room, std::uint64_t now_ns) {
-  return room.recording || room.kinds != 0 || accepting(now_ns);
+bool expects_records(const CuptiState& state, std::uint64_t now_ns) {
+  return state.recording || state.kinds != 0 || accepting(now_ns);
 }
 
-void apply_mode(CuptiState& room, std::uint64_t now_ns) {
-  room.applied.store(true, std::memory_order_release);
-  if (room.dead || room.exiting) return;
-  if (room.program.active) {
-    if (room.mode == Mode::kRecording)
-      begin_program_share(room, now_ns);
+void apply_mode(CuptiState& state, std::uint64_t now_ns) {
+  state.applied.store(true, std::memory_order_release);
+  if (state.dead || state.exiting) return;
+  if (state.program.active) {
+    if (state.mode == Mode::kRecording)
+      begin_program_share(state, now_ns);
     else
-      end_program_share(room, now_ns);
+      end_program_share(state, now_ns);
     return;
   }
-  if (room.mode == Mode::kOff) {
-    end_recording(room, now_ns);
-    if (room.open) {
-      if (room.subscriber_state == SubscriberState::kOurs) set_callbacks(room, Mode::kOff);
-      release_subscriber(room);
+  if (state.mode == Mode::kOff) {
+    end_recording(state, now_ns);
+    if (state.open) {
+      if (state.subscriber_state == SubscriberState::kOurs) set_callbacks(state, Mode::kOff);
+      release_subscriber(state);
     }
     return;
   }
-  if (!room.open && !may_look_for_driver(room, now_ns)) return;
-  if (!open_cupti(room, now_ns)) return;
-  if (room.subscriber_state != SubscriberState::kOurs && detect_running_session(room, now_ns))
+  if (!state.open && !may_look_for_driver(state, now_ns)) return;
+  if (!open_cupti(state, now_ns)) return;
+  if (state.subscriber_state != SubscriberState::kOurs && detect_running_session(state, now_ns))
     return;
-  if (!acquire_subscriber(room, now_ns)) return;
+  if (!acquire_subscriber(state, now_ns)) return;
   register_exit_flush();
   // What is launched between the two has a call without GPU work, and not the reverse.
-  if (room.mode != Mode::kRecording) end_recording(room, now_ns);
-  if (room.subscriber_state == SubscriberState::kOurs) set_callbacks(room, room.mode);
-  if (room.mode == Mode::kRecording) begin_recording(room, now_ns);
+  if (state.mode != Mode::kRecording) end_recording(state, now_ns);
+  if (state.subscriber_state == SubscriberState::kOurs) set_callbacks(state, state.mode);
+  if (state.mode == Mode::kRecording) begin_recording(state, now_ns);
 }
 
 bool is_own_thread() { return hot::is_our_thread(hot::current_tid()); }

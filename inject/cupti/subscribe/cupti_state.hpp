@@ -147,32 +147,32 @@ constexpr std::uint64_t kind_bit(std::uint32_t kind) {
 
 // subscribe.cpp
 /// Finds and opens a copy, once. Says why not.
-bool open_cupti(CuptiState& room, std::uint64_t now_ns);
+bool open_cupti(CuptiState& state, std::uint64_t now_ns);
 /// Becomes the subscriber; sets attributes and buffer callbacks. Says why not.
 /// True without the slot, too, where the program keeps it and does nothing with CUPTI: records need
 /// none, callbacks do.
-bool acquire_subscriber(CuptiState& room, std::uint64_t now_ns);
-void release_subscriber(CuptiState& room);
+bool acquire_subscriber(CuptiState& state, std::uint64_t now_ns);
+void release_subscriber(CuptiState& state);
 
 // activity_kinds.cpp
 /// Switches activity kinds on; says which refused.
-void enable_kinds(CuptiState& room);
+void enable_kinds(CuptiState& state);
 /// Switches them off, but for one that is dangerous to switch off.
-void disable_kinds(CuptiState& room);
+void disable_kinds(CuptiState& state);
 /// Switches API callbacks: none, those of graphs or of kernels only, or all of our list, less where
 /// the settings say so.
-void set_callbacks(CuptiState& room, Mode asked);
+void set_callbacks(CuptiState& state, Mode asked);
 /// Stops the records of kernels, copies and sets. False: kernels cannot be switched off safely.
-bool stop_device_kinds(CuptiState& room);
+bool stop_device_kinds(CuptiState& state);
 /// Which of them are on from now on.
-void set_callback_flags(CuptiState& room, Mode wanted);
+void set_callback_flags(CuptiState& state, Mode wanted);
 
 // program_profiler.cpp
 /// From now on GPU events of our recording go to the program's own profiler. Says so, once a
 /// session.
-void begin_program_share(CuptiState& room, std::uint64_t now_ns);
+void begin_program_share(CuptiState& state, std::uint64_t now_ns);
 /// They do no more, or the recording ends: says how long it was, and how long nobody recorded.
-void end_program_share(CuptiState& room, std::uint64_t now_ns);
+void end_program_share(CuptiState& state, std::uint64_t now_ns);
 
 // set_mode.cpp
 /// CUPTI was released: nothing is on, nothing is late.
@@ -185,8 +185,8 @@ inline constexpr std::uint64_t kHungNs = 5'000'000'000;
 
 // cupti_state.cpp
 /// Whether CUPTI may hold records that are wanted.
-bool expects_records(const CuptiState& room, std::uint64_t now_ns);
+bool expects_records(const CuptiState& state, std::uint64_t now_ns);
 /// Moves from what is to what is wanted, as far as CUPTI lets us.
-void apply_mode(CuptiState& room, std::uint64_t now_ns);
+void apply_mode(CuptiState& state, std::uint64_t now_ns);
 
 }  // namespace gpuprof::cupti

@@ -28,8 +28,8 @@ constexpr std::uint32_t kLockMs = 500;
 
 // Kernel records below CUDA 13.0 Update 1 can neither be switched off safely nor be finalised away
 // (graphs): CUPTI goes on filling our buffers, and we go on taking them back unread.
-bool cannot_release(const CuptiState& room) {
-  return room.open && (room.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0 &&
+bool cannot_release(const CuptiState& state) {
+  return state.open && (state.kinds & kind_bit(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) != 0 &&
          has_hazard(g_callback_state.api.version, Hazard::kKernelKindStays);
 }
 
@@ -41,27 +41,27 @@ void release_client_now() {
   if (!lock) return;
   g_entered.store(true, std::memory_order_relaxed);
   if (g_cupti.dead || g_cupti.exiting) return;
-  CuptiState& room = g_cupti;
-  room.mode = Mode::kOff;
-  if (!room.program.active) apply_mode(room, base::mono_ns());
-  release_subscriber(room);
-  if (room.open) restore_attributes(room);
+  CuptiState& state = g_cupti;
+  state.mode = Mode::kOff;
+  if (!state.program.active) apply_mode(state, base::mono_ns());
+  release_subscriber(state);
+  if (state.open) restore_attributes(state);
   // A program that registers once and then only switches kinds would find ours. What stays on is no
   // business of its callbacks.
-  if (room.kinds == 0) restore_program_callbacks(room);
+  if (state.kinds == 0) restore_program_callbacks(state);
 }
 
 // Facts and sentences are a session's; what is known of the process stays.
-void reset_session_state(CuptiState& room) {
-  room.sent_notices = 0;
-  room.facts_sent = room.devices_sent = room.open_failed = room.budget_stopped = false;
-  room.replaced = false;
-  room.next_open_ns = room.retry_at_ns = room.not_ready_retries = 0;
-  if (room.subscriber_state != SubscriberState::kOurs)
-    room.subscriber_state = SubscriberState::kFree;
+void reset_session_state(CuptiState& state) {
+  state.sent_notices = 0;
+  state.facts_sent = state.devices_sent = state.open_failed = state.budget_stopped = false;
+  state.replaced = false;
+  state.next_open_ns = state.retry_at_ns = state.not_ready_retries = 0;
+  if (state.subscriber_state != SubscriberState::kOurs)
+    state.subscriber_state = SubscriberState::kFree;
   // Nobody sees any more what it does: its next session is found when we come back.
-  room.program = ProgramProfiler{};
-  if (room.subscriber_state != SubscriberState::kOurs) room.registered = false;
+  state.program = ProgramProfiler{};
+  if (state.subscriber_state != SubscriberState::kOurs) state.registered = false;
   g_callback_state.accept_until_ns.store(0, std::memory_order_release);
 }
 

@@ -16,6 +16,7 @@
 #include "inject/hot/outbox.hpp"
 #include "inject/hot/segment_lifetime.hpp"
 #include "inject/hot/worker/worker_thread.hpp"
+#include "inject/messages/python.hpp"
 #include "inject/modules/module_list.hpp"
 #include "inject/modules/module_symbols.hpp"
 #include "inject/modules/pinned_module.hpp"
@@ -48,7 +49,7 @@ void take_path(const dl_phdr_info& module, RuntimeCandidate* found) {
   if (found->named)
     snprintf(found->path, sizeof found->path, "%s", name);
   else if (readlink("/proc/self/exe", found->path, sizeof found->path - 1) < 0)
-    snprintf(found->path, sizeof found->path, "the executable");
+    snprintf(found->path, sizeof found->path, "%s", messages::python::kExecutable);
 }
 
 void read_runtime(const dl_phdr_info& module, RuntimeCandidate* found) {
@@ -144,8 +145,7 @@ void version_text(std::uint32_t version, char* to, std::size_t room) {
 
 void refuse(const char* version, const char* why) {
   char text[256];
-  snprintf(text, sizeof text, "Python %s: %s. Its frames are missing; native stacks are complete.",
-           version, why);
+  snprintf(text, sizeof text, messages::python::kFramesMissing, version, why);
   hot::send_notice(wire::Feature::kPython, wire::NoticeLevel::kMissing, 0, text);
 }
 
@@ -153,7 +153,7 @@ void refuse(const char* version, const char* why) {
 const char* choose_offsets(const RuntimeCandidate& found, std::uint32_t minor, Offsets* out) {
   if (minor < kFirstSelfDescribing) {
     const Offsets* built_in = built_in_offsets(minor);
-    if (built_in == nullptr) return "no table of its layout";
+    if (built_in == nullptr) return messages::python::kUnknownLayout;
     *out = *built_in;
     return nullptr;
   }
@@ -161,13 +161,13 @@ const char* choose_offsets(const RuntimeCandidate& found, std::uint32_t minor, O
     case DebugOffsets::kOk:
       break;
     case DebugOffsets::kFreeThreaded:
-      return "free-threaded builds cannot be read yet";
+      return messages::python::kFreeThreaded;
     case DebugOffsets::kNoCookie:
-      return "its table of offsets is missing";
+      return messages::python::kNoOffsets;
     case DebugOffsets::kOtherVersion:
-      return "its table of offsets is of another version";
+      return messages::python::kOtherOffsets;
     case DebugOffsets::kImplausible:
-      return "its table of offsets makes no sense";
+      return messages::python::kInvalidOffsets;
   }
   return nullptr;
 }
@@ -175,10 +175,8 @@ const char* choose_offsets(const RuntimeCandidate& found, std::uint32_t minor, O
 void report_changed_offsets(const Offsets& at) {
   const Offsets* built_in = built_in_offsets(at.minor);
   if (built_in != nullptr && !(*built_in == at))
-    hot::send_notice(
-        wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
-        "The interpreter's own table of offsets differs from the built-in one; its own is "
-        "used.");
+    hot::send_notice(wire::Feature::kPython, wire::NoticeLevel::kInfo, 0,
+                     messages::python::kOffsetsDiffer);
 }
 
 std::uint32_t largest(std::initializer_list<std::uint32_t> ends) {
@@ -249,7 +247,7 @@ bool take(const RuntimeCandidate& found) {
   const std::uint32_t minor = (version >> 16) & 0xff;
   Offsets at;
   if (version >> 24 != 3 || minor < kOldestMinor || minor > kNewestMinor)
-    return refuse_once(found, text, "only 3.8 to 3.14 can be read");
+    return refuse_once(found, text, messages::python::kUnsupportedVersion);
   if (const char* why = choose_offsets(found, minor, &at); why != nullptr)
     return refuse_once(found, text, why);
   if (!has_begun(found, at) || !hold(found)) return retry_later();

@@ -10,6 +10,7 @@
 
 #include "gpuprof/base/clock.hpp"
 #include "inject/hot/worker/deadline.hpp"
+#include "inject/messages/sampling.hpp"
 #include "inject/sample/fault_guard/fault_guard.hpp"
 #include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/threads/threads.hpp"
@@ -32,25 +33,20 @@ void release_guard(bool* left) {
 }  // namespace
 
 const char* update_guard(bool own_threads, bool* left) {
-  if (own_threads)
-    return "the program contains Go code without cgo, whose threads stand no handler of ours: "
-           "stacks are reduced to the program counter";
+  if (own_threads) return messages::sampling::kGoStacks;
   // What the guard does at a fault of the program's own is a system call.
   if (any_filtered()) {
     release_guard(left);
-    return "the program put threads of its own under a seccomp filter and may handle faults there: "
-           "stacks are reduced to the program counter";
+    return messages::sampling::kFilteredStacks;
   }
   *left = false;
   switch (arm_guard()) {
     case GuardState::kArmed:
       return nullptr;
     case GuardState::kIgnored:
-      return "the program ignores SIGSEGV or SIGBUS, and so do the programs it starts: nothing of "
-             "ours stands in their place, and stacks are reduced to the program counter";
+      return messages::sampling::kFaultsIgnored;
     default:
-      return "the program handles SIGSEGV or SIGBUS itself again and again: stacks are reduced to "
-             "the program counter";
+      return messages::sampling::kFaultsHandled;
   }
 }
 

@@ -178,8 +178,7 @@ void check_alt_stack(ThreadEntry& entry, std::uint64_t now_ns) {
   count_without(entry);
 }
 
-// For good or for a while. What is pending by now goes, too: the thread may wait for all signals
-// next, and a tracer would be handed it.
+// Pending signals go, too: the thread may wait for all signals next, and a tracer would get them.
 void remove_trigger(ThreadEntry& entry) {
   if (entry.has_trigger) g_threads.flush_wanted = true;
   drop_trigger(entry);

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "inject/messages/sampling.hpp"
 #include "inject/sample/triggers/timer_slot.hpp"
 #include "inject/sample/triggers/trigger.hpp"
 
@@ -53,14 +54,14 @@ bool expires_on_return() {
 
 bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
   if (!expires_on_return()) {
-    snprintf(why, room, "before Linux %lu.%lu it ends waiting calls early", kMajor, kMinor);
+    snprintf(why, room, messages::sampling::kOldKernel, kMajor, kMinor);
     return false;
   }
   TriggerSlot slot;
   TriggerPlan trial = plan;
   trial.period_ns = 3'600'000'000'000;  // never fires
   const bool works = open_trigger(trial, static_cast<pid_t>(::syscall(SYS_gettid)), &slot);
-  if (!works) snprintf(why, room, "timer_create: %s", strerrordesc_np(errno));
+  if (!works) snprintf(why, room, messages::sampling::kTimerCreate, strerrordesc_np(errno));
   close_timer(&slot);
   return works;
 }

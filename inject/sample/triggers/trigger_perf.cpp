@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "gpuprof/base/clock.hpp"
+#include "inject/messages/sampling.hpp"
 #include "inject/sample/proc_files.hpp"
 #include "inject/sample/triggers/perf_event_fds.hpp"
 #include "inject/sample/triggers/trigger.hpp"
@@ -99,14 +100,14 @@ bool queue_has_room() {
 
 bool probe(const TriggerPlan& plan, char* why, std::size_t room) {
   if (!queue_has_room()) {
-    snprintf(why, room, "the user's limit of pending signals (ulimit -i) is nearly reached");
+    snprintf(why, room, "%s", messages::sampling::kPendingSignals);
     return false;
   }
   TriggerSlot slot;
   TriggerPlan trial = plan;
   trial.period_ns = 3'600'000'000'000;  // never fires
   const bool works = open_trigger(trial, static_cast<pid_t>(::syscall(SYS_gettid)), &slot);
-  if (!works) snprintf(why, room, "perf_event_open: %s", strerrordesc_np(errno));
+  if (!works) snprintf(why, room, messages::sampling::kPerfEventOpen, strerrordesc_np(errno));
   close_trigger(&slot);
   return works;
 }

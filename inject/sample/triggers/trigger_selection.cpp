@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/sampling.hpp"
 #include "inject/sample/modules/module_snapshot.hpp"
 #include "inject/sample/program_kind.hpp"
 #include "inject/sample/signals/handler.hpp"
@@ -23,13 +24,13 @@ using wire::NoticeLevel;
 bool usable(const TriggerKind& kind, const TriggerPlan& plan, const char* then) {
   char why[160] = "", text[256];
   if (kind.probe(plan, why, sizeof why)) return true;
-  snprintf(text, sizeof text, "sampler %s cannot be used (%s); %s", kind.name, why, then);
+  snprintf(text, sizeof text, messages::sampling::kSamplerUnavailable, then, kind.name, why);
   hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, text);
   return false;
 }
 
 const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
-  constexpr const char* kNothing = "running threads are not sampled";
+  constexpr const char* kNothing = messages::sampling::kRunningNotSampled;
   switch (asked) {
     case wire::SamplerKind::kPerf:
       return !no_perf && usable(kPerfTrigger, plan, kNothing) ? &kPerfTrigger : nullptr;
@@ -41,7 +42,7 @@ const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool
 #ifdef GPUPROF_TEST_WALL_TIMER
       return &kWallTrigger;  // the stress build does what nothing else asks for
 #endif
-      if (!no_perf && usable(kPerfTrigger, plan, "per-thread CPU timers are used instead"))
+      if (!no_perf && usable(kPerfTrigger, plan, messages::sampling::kCpuTimersUsed))
         return &kPerfTrigger;
       return usable(kCpuTimerTrigger, plan, kNothing) ? &kCpuTimerTrigger : nullptr;
 #ifdef GPUPROF_TEST_WALL_TIMER
@@ -57,16 +58,11 @@ const TriggerKind* choose(wire::SamplerKind asked, const TriggerPlan& plan, bool
 
 const TriggerKind* choose_trigger(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf) {
   if (has_non_libc_threads(current_snapshot())) {
-    hot::send_notice(
-        Feature::kNative, NoticeLevel::kMissing, 0,
-        "the program contains Go code without cgo, whose threads stand no handler of ours: only "
-        "blocked threads are sampled");
+    hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, messages::sampling::kGoCode);
     return nullptr;
   }
   if (sampling_signal() == 0) {
-    hot::send_notice(
-        Feature::kNative, NoticeLevel::kMissing, 0,
-        "every realtime signal is in use by the program: only blocked threads are sampled");
+    hot::send_notice(Feature::kNative, NoticeLevel::kMissing, 0, messages::sampling::kNoFreeSignal);
     return nullptr;
   }
   return choose(asked, plan, no_perf);

@@ -6,6 +6,7 @@
 #include "inject/torch/memory/late_memory.hpp"
 
 #include "inject/hot/outbox.hpp"
+#include "inject/messages/torch.hpp"
 
 namespace gpuprof::torch {
 namespace {
@@ -25,11 +26,8 @@ void unhook_memory_reports() {
 }
 
 void report_late_memory() {
-  hot::send_notice(
-      wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
-      "PyTorch's memory on the CPU is not recorded, as the process ran before it was asked "
-      "to (PyTorch would complain of blocks it did not remember); that of GPUs is. "
-      "`gpuprof run` records both from the first block on.");
+  hot::send_notice(wire::Feature::kTorch, wire::NoticeLevel::kMissing, 0,
+                   messages::torch::kNoCpuMemory);
 }
 
 }  // namespace gpuprof::torch

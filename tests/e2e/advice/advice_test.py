@@ -69,21 +69,21 @@ def line_of(program, spot):
     raise LookupError("no spot %s in %s" % (spot, program))
 
 
-class Asked:
-    """The advice on a run, and what the program said of itself."""
+class NewRun:
+    """The advice on a run, and what the program printed about itself."""
 
     def report(self, *options):
         return subprocess.run([e2e.GPUPROF, "report", "-q", *options, *self.files], capture_output=True, text=True,
                               timeout=e2e.PATIENCE_S)
 
-    def ask(self, checks, what):
+    def load_advice(self, checks, what):
         """The advice; False where there is no run to speak of."""
         if not checks.expect(self.files, what + ": a trace"):
             return False
-        told = self.report("--advice-only", "--json")
-        if not checks.equal(told.returncode, 0, what + ": report: " + told.stderr[-500:]):
+        result = self.report("--advice-only", "--json")
+        if not checks.equal(result.returncode, 0, what + ": report: " + result.stderr[-500:]):
             return False
-        self.advice = json.loads(told.stdout)["advice"]
+        self.advice = json.loads(result.stdout)["advice"]
         return True
 
     def share_of(self, spot):
@@ -96,12 +96,12 @@ class Asked:
     def line_of(self, program, spot):
         return line_of(program, spot)
 
-    def called(self, program):
+    def path_in_trace(self, program):
         """What the trace calls a program."""
         return program
 
 
-class Kept(Asked):
+class RecordedRun(NewRun):
     """A run of recorded/. Of a stack, the text of the program says which line of several it was, if the file is older:
     recorded/programs holds the programs as they were."""
 
@@ -113,16 +113,16 @@ class Kept(Asked):
                 os.utime(os.path.join(self.programs, program), (1, 1))
         session = recorded.Session(HERE, name, folder, [(os.path.dirname(RESIDUAL).replace(
             e2e.SOURCE, recorded.ROOT + "/source"), self.programs)])
-        self.files, self.timers, self.lines = session.files, session.told["timers"], session.told["lines"]
+        self.files, self.timers, self.lines = session.files, session.metadata["timers"], session.metadata["lines"]
 
     def line_of(self, program, spot):
         return self.lines[spot]
 
-    def called(self, program):
+    def path_in_trace(self, program):
         return os.path.join(self.programs, os.path.basename(program))
 
 
-class Recorded(Asked):
+class Recorded(NewRun):
     """One run under gpuprof with default options."""
 
     def __init__(self, folder, command, gpu=0, time_scale=TIME_SCALE):
@@ -139,9 +139,9 @@ class Recorded(Asked):
             if line.startswith("{"):
                 self.timers = json.loads(line)
 
-    def ask(self, checks, what):
+    def load_advice(self, checks, what):
         good = checks.equal(self.done.returncode, 0, what + ": " + self.done.stderr.decode()[-500:])
-        return good and super().ask(checks, what)
+        return good and super().load_advice(checks, what)
 
     def keep(self, name, python):
         """As one of recorded/."""
@@ -161,7 +161,7 @@ def named(checks, run, program, spots, what):
     for spot, rule, marker in spots:
         line = run.line_of(program, marker)
         found = [a for a in run.advice
-                 if (a["rule"], a["file"], a["line"]) == (rule, run.called(program), line)]
+                 if (a["rule"], a["file"], a["line"]) == (rule, run.path_in_trace(program), line)]
         share = run.share_of(spot)
         if not checks.expect(len(found) == 1, "%s: %s on line %d; there is %s" % (
                 what, rule, line, [(a["rule"], a["line"]) for a in run.advice])):
@@ -243,12 +243,12 @@ def clean_gpu(checks, run):
 
 def rare(checks, python, folder, has_gpu):
     """Each spot with its rule, line and share; without the spot that rule is silent."""
-    e2e.hurry()  # starved by threads of its own, not by other programs
+    e2e.raise_priority()  # starved by threads of its own, not by other programs
     for spot, (rule, marker, of, devices) in RARE_SPOTS.items():
         if devices and not has_gpu:
             continue
         run = Recorded(os.path.join(folder, spot), [python, RARE, spot], devices, 1)
-        if not run.ask(checks, spot):
+        if not run.load_advice(checks, spot):
             continue
         found = [a for a in run.advice if a["rule"] == rule]
         line, share = line_of(RARE, marker), run.timers["share"]["spot"]
@@ -260,17 +260,17 @@ def rare(checks, python, folder, has_gpu):
         if spot == "compile":
             checks.equal([a["rule"] for a in run.advice], [rule], "compile: what compiles is no code of the program's")
         run = Recorded(os.path.join(folder, spot + "_clean"), [python, RARE, spot, "--clean"], devices, 1)
-        if run.ask(checks, spot + ", clean"):
+        if run.load_advice(checks, spot + ", clean"):
             checks.equal([a for a in run.advice if a["rule"] == rule], [], spot + ", clean")
 
 
-JUDGES = {judge.__name__: judge for judge in (cpu, loader, workers, ranks, clean_cpu, gpu, gpu_fp32, clean_gpu)}
+JUDGES = {check_run.__name__: check_run for check_run in (cpu, loader, workers, ranks, clean_cpu, gpu, gpu_fp32, clean_gpu)}
 
 
-def judge(checks, name, run):
+def check_run(checks, name, run):
     """Whether all of it is right."""
     before = checks.failed
-    if run.ask(checks, name):
+    if run.load_advice(checks, name):
         JUDGES[name](checks, run)
     return checks.failed == before
 
@@ -296,11 +296,11 @@ def live(checks, options, folder):
         if "16" in words and not options.record:
             words = [*words, "--steps", "40"]  # shares of more
         run = Recorded(os.path.join(folder, str(number)), [python, *words], devices, time_scale)
-        if judge(checks, name, run) and options.record:
+        if check_run(checks, name, run) and options.record:
             run.keep(name, python)
     if not has_gpu:
         checks.skip("the simulated GPU: not built for a PyTorch of this interpreter")
-    checks.late, checks.failed = checks.failed, 0
+    checks.too_slow, checks.failed = checks.failed, 0
 
 
 def main():
@@ -316,7 +316,7 @@ def main():
             live(checks, options, folder)
         else:
             for name in RUNS:
-                judge(checks, name, Kept(name, folder))
+                check_run(checks, name, RecordedRun(name, folder))
     checks.done()
 
 

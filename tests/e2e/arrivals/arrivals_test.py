@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries come by dlopen while all of ours is awake; their load is held up for 100 ms at one stage each. Nothing
+"""Libraries come by dlopen while all of gpuprof is active; their load is held up for 100 ms at one stage each. Nothing
 in them is called before it is over, and all is looked at afterwards.
 
 usage: arrivals_test.py [--only STAGE]"""
@@ -25,7 +25,7 @@ def paths(stage):
     return [os.path.join(FOLDER, stage, name) for name in NAMES]
 
 
-def judge(checks, what, done, rounds):
+def check_result(checks, what, done, rounds):
     """The program came to its end, and one of its libraries was called, so that they were looked for at all."""
     lines = done.stdout.decode().splitlines()
     checks.equal((done.returncode, lines[-1:]), (0, ["end"]), what + ": " + done.stderr.decode()[-300:])
@@ -37,7 +37,7 @@ def recorded(checks, stage, folder):
     """Preloaded: the interpreter, PyTorch, the driver and CUPTI are looked for."""
     done = e2e.gpuprof(["-q", "-r", "1000", "-o", os.path.join(folder, stage)],
                        [HOST, "1", "20", "1500", *paths(stage)], timeout=LIMIT_S)
-    judge(checks, stage + ", recorded", done, 1)
+    check_result(checks, stage + ", recorded", done, 1)
 
 
 def attached(checks, stage, folder):
@@ -47,7 +47,7 @@ def attached(checks, stage, folder):
         live.wait_for(lambda: len(live.threads(program.pid)) == HOST_THREADS)
         live.cli("attach", program.pid, "-d", "600s", "-o", os.path.join(folder, stage + "-attached"))
         out, err = program.communicate(timeout=LIMIT_S)
-    judge(checks, stage + ", attached", subprocess.CompletedProcess([], program.returncode, out, err), 12)
+    check_result(checks, stage + ", attached", subprocess.CompletedProcess([], program.returncode, out, err), 12)
 
 
 def main():

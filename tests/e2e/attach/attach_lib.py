@@ -21,13 +21,13 @@ BROKEN = os.path.join(FOLDER, "libattach_broken.so")
 SLOW = os.path.join(FOLDER, "libattach_slow.so")
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORDS = "hello"
-# Where nothing is said of time: the three seconds of a user are few for three processes on a busy machine.
+# Where time is not the subject: the three seconds of a user are few for three processes on a busy machine.
 PATIENT = ("--deadline-ms", "60000")
 # What the library itself understands; it detaches by itself after 5 s.
 ARMED = "armed;patience=5000"
 
 
-def need():
+def require_attach():
     """Skips the test where nothing can be attached to."""
     if platform.machine() != "x86_64":
         e2e.skip("attach is tested on x86-64 only")
@@ -45,11 +45,11 @@ def inject(pid, library=e2e.LIBRARY, arguments=(), **keywords):
     done = subprocess.run([TOOL, str(pid), library, ARMED if library == e2e.LIBRARY else WORDS, *PATIENT, *arguments],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, **keywords)
     try:
-        answer = json.loads(done.stdout)
+        reply = json.loads(done.stdout)
     except ValueError:
-        answer = {"error": "no answer: status %d %s" % (done.returncode, done.stderr)}
-    answer["status"] = done.returncode
-    return answer
+        reply = {"error": "no answer: status %d %s" % (done.returncode, done.stderr)}
+    reply["status"] = done.returncode
+    return reply
 
 
 class Target:
@@ -102,9 +102,9 @@ def loaded(pid):
     return "libgpuprof_inject.so" in read("/proc/%d/maps" % pid)
 
 
-def wait_for(question, seconds=e2e.PATIENCE_S):
+def wait_for(condition, seconds=e2e.PATIENCE_S):
     end = time.monotonic() + seconds
-    while time.monotonic() < end and not question():
+    while time.monotonic() < end and not condition():
         time.sleep(0.02)
 
 
@@ -114,19 +114,19 @@ def state(pid):
     return found[1] if found else ""
 
 
-def sleeps_as(pid, name):
+def is_sleeping_as(pid, name):
     """Whether the process runs that program, and has come past its start."""
     return read("/proc/%d/cmdline" % pid).startswith(name) and state(pid) == "S"
 
 
-class Traces:
+class ProcessState:
     """What an injection must leave as it was."""
 
     def __init__(self, pid):
         self.pid = pid
-        self.before = self.look()
+        self.before = self.snapshot()
 
-    def look(self):
+    def snapshot(self):
         descriptors = []
         for name in os.listdir("/proc/%d/fd" % self.pid):
             try:
@@ -140,16 +140,16 @@ class Traces:
         return {"descriptors": sorted(descriptors), "masks": masks, "scratch": scratch}
 
     def check(self, checks, what):
-        wait_for(lambda: self.look() == self.before, 60)
-        now = self.look()
+        wait_for(lambda: self.snapshot() == self.before, 60)
+        now = self.snapshot()
         for key, value in self.before.items():
             checks.equal(now[key], value, "%s: %s" % (what, key))
         checks.expect("TracerPid:\t0\n" in read("/proc/%d/status" % self.pid), what + ": untraced")
 
 
-def percentile(values, part):
+def percentile(values, fraction):
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+    return ordered[min(len(ordered) - 1, int(len(ordered) * fraction))]
 
 
 def spread_ms(values_ns):

@@ -17,7 +17,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--targets", type=int, default=8)
     targets = parser.parse_args().targets
-    lib.need()
+    lib.require_attach()
     checks, pauses, totals = e2e.Checks(), [], []
     python = e2e.real_python()
     for number in range(targets):

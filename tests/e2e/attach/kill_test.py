@@ -56,7 +56,7 @@ def stopped_and_killed(checks, step, index, before):
     """False: the attacher ended before it came to the step."""
     mode = "dlopen" if step in STEP_OUT else "state"
     with lib.Target([lib.TARGET, mode, lib.LONG]) as target:
-        traces = lib.Traces(target.pid)
+        state = lib.ProcessState(target.pid)
         process = attacher(target, dict(os.environ, GPUPROF_ATTACH_STOP_AT=step))
         if not stopped(process):
             process.communicate()
@@ -67,18 +67,18 @@ def stopped_and_killed(checks, step, index, before):
         time.sleep(0.25)  # what was begun is ended
         checks.equal(lib.loaded(target.pid), index >= before, "%s: whether it is loaded" % step)
         if step not in LEAVES_MEMORY and mode != "dlopen":
-            traces.check(checks, step)
+            state.check(checks, step)
         checks.expect("TracerPid:\t0\n" in lib.read("/proc/%d/status" % target.pid), step + ": untraced")
         status, last = target.finish()
         checks.expect(status == 0 and last.startswith("ok"), "%s: its end: %s %s" % (step, status, last))
     return True
 
 
-def at_random(checks, number, chance):
-    mode = chance.choice(["state", "malloc", "dlopen", "vectors", "throw"])
+def at_random(checks, number, rng):
+    mode = rng.choice(["state", "malloc", "dlopen", "vectors", "throw"])
     with lib.Target([lib.TARGET, mode, lib.LONG]) as target:
         process = attacher(target)
-        time.sleep(chance.uniform(0, 0.06))
+        time.sleep(rng.uniform(0, 0.06))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         status, last = target.finish(0.2)
@@ -92,16 +92,16 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--only")
     args = parser.parse_args()
-    lib.need()
+    lib.require_attach()
     checks, names = e2e.Checks(), steps()
     before = names.index(BEFORE)
     for index, step in enumerate(names):
         if args.only in (None, step):
             at_step(checks, step, index, before)
     print("%d steps, random moments with --seed %d" % (len(names), args.seed))
-    chance = random.Random(args.seed)
+    rng = random.Random(args.seed)
     for number in range(args.random if args.only is None else 0):
-        at_random(checks, number, chance)
+        at_random(checks, number, rng)
     checks.done()
 
 

@@ -26,9 +26,9 @@ def modes(checks):
     """Name, mode of the target, its environment, what is done to the attacher before its exec."""
     for mode in ("malloc", "dlopen", "fork", "throw", "setuid"):
         yield mode, mode, {}, None
-    if seccomp.possible():
+    if seccomp.supported():
         # Breakpoints are debug registers then.
-        yield "no-perf", "malloc", {}, seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM)
+        yield "no-perf", "malloc", {}, seccomp.deny(seccomp.PERF_EVENT_OPEN, errno.EPERM)
     for name in ("jemalloc", "tcmalloc"):
         path = allocator(name)
         if path:
@@ -44,21 +44,21 @@ def main():
                         help="how long each lives on afterwards")
     parser.add_argument("--only")
     args = parser.parse_args()
-    lib.need()
+    lib.require_attach()
     checks = e2e.Checks()
     for name, mode, environment, before in modes(checks):
         if args.only not in (None, name):
             continue
-        into, refused, stepped, dead, pauses, reasons = 0, 0, 0, 0, [], set()
+        loaded, refused, stepped, dead, pauses, reasons = 0, 0, 0, 0, [], set()
         for number in range(max(args.times, TRIES)):
-            if number >= args.times and into:
+            if number >= args.times and loaded:
                 break  # one that was refused so far is tried on
             what = "%s %d" % (name, number)
             with lib.Target([lib.TARGET, mode, lib.LONG], env=environment or None) as target:
                 checks.equal(target.first, "ready", what)
                 # The overwriting library: a register that is not restored ends the program.
                 done = lib.inject(target.pid, lib.VECTORS, preexec_fn=before)
-                into += done.get("answer") == 42
+                loaded += done.get("answer") == 42
                 stepped += bool(done.get("stepped_out"))
                 refused += "try again later" in done.get("error", "")
                 reasons.add(done.get("error", ""))
@@ -70,9 +70,9 @@ def main():
                                           "%s: its end: %s %s" % (what, status, last))
         for reason in sorted(reasons - {""}):
             print("%s: refused: %s" % (name, reason))
-        checks.expect(into > 0, "%s: into one at least" % name)
+        checks.expect(loaded > 0, "%s: into one at least" % name)
         print("%s: %d loaded (%d stepped out), %d refused, %d died; pause %s"
-              % (name, into, stepped, refused, dead, lib.spread_ms(pauses or [0])))
+              % (name, loaded, stepped, refused, dead, lib.spread_ms(pauses or [0])))
     checks.done()
 
 

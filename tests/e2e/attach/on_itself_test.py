@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose thread has done to itself what no call of ours survives is refused with a sentence, unharmed.
+"""A program whose thread has done to itself what no call of gpuprof survives is refused with a message, unharmed.
 
 usage: on_itself_test.py"""
 
@@ -16,10 +16,10 @@ CASES = [("no time stamp counter", "t", "may not read the time stamp counter"),
 
 
 def main():
-    lib.need()
+    lib.require_attach()
     checks = e2e.Checks()
     with e2e.Folder("attach") as folder:
-        for name, how, sentence in CASES:
+        for name, how, message in CASES:
             with lib.Target([PROGRAM, how]) as target:
                 if target.first != "ready":
                     checks.skip(name + ": this kernel does not know it")
@@ -29,8 +29,8 @@ def main():
                 if how == "d" and done.returncode == 0:
                     checks.skip(name + ": this kernel does not tell (before 6.4)")
                     continue
-                checks.expect(sentence in done.stderr and done.returncode == 125, "%s: %r wanted: %d %s" % (
-                    name, sentence, done.returncode, done.stderr))
+                checks.expect(message in done.stderr and done.returncode == 125, "%s: %r wanted: %d %s" % (
+                    name, message, done.returncode, done.stderr))
                 checks.equal(target.process.poll(), None, name + ": it lives")
                 target.process.terminate()
                 checks.equal(target.process.wait(), 3, name + ": its end")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be attached to is refused with its own sentence, unharmed; what is only unusual works.
+"""What cannot be attached to is refused with its own message, unharmed; what is only unusual works.
 
 usage: refusals_test.py [--only NAME]"""
 
@@ -25,27 +25,27 @@ PR_SET_DUMPABLE = 4
 MEMFD_CREATE, OPENAT = 319, 257
 
 
-class Asleep(lib.Target):
+class SleepingTarget(lib.Target):
     """A shell that has become sleep(1)."""
 
     def __init__(self, command=SLEEP, **keywords):
         super().__init__(command, **keywords)
-        lib.wait_for(lambda: self.process.poll() is not None or lib.sleeps_as(self.pid, "sleep"))
+        lib.wait_for(lambda: self.process.poll() is not None or lib.is_sleeping_as(self.pid, "sleep"))
 
 
-def refused(checks, what, pid, sentence, **keywords):
+def check_refused(checks, what, pid, message, **keywords):
     """Whether it is refused with these words."""
     done = lib.inject(pid, **keywords)
-    checks.expect(sentence in done.get("error", ""), "%s: %r wanted: %s" % (what, sentence, done))
+    checks.expect(message in done.get("error", ""), "%s: %r wanted: %s" % (what, message, done))
     checks.equal(done["status"], 1, what + ": status")
 
 
-def unharmed(checks, what, target):
+def check_unharmed(checks, what, target):
     checks.equal(target.process.poll(), None, what + ": it lives")
     checks.expect(not lib.loaded(target.pid), what + ": nothing is loaded")
 
 
-def works(checks, what, target, **keywords):
+def check_attaches(checks, what, target, **keywords):
     done = lib.inject(target.pid, lib.VECTORS, **keywords)
     checks.equal(done.get("answer"), 42, "%s: %s" % (what, done))
     checks.expect(lib.loaded(target.pid), what + ": it is loaded")
@@ -55,13 +55,13 @@ def works(checks, what, target, **keywords):
 def gone(checks):
     process = subprocess.Popen(["true"])
     process.wait()
-    refused(checks, "gone", process.pid, "there is no process")
+    check_refused(checks, "gone", process.pid, "does not exist")
 
 
 def zombie(checks):
     process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    refused(checks, "zombie", process.pid, "has ended and only waits for its parent")
+    check_refused(checks, "zombie", process.pid, "has ended and waits for its parent")
     process.wait()
 
 
@@ -77,7 +77,7 @@ ctypes.CDLL(None).pthread_exit(None)
 def headless(checks):
     with lib.Target([e2e.real_python(), "-c", HEADLESS]) as target:
         lib.wait_for(lambda: lib.state(target.pid) == "Z")
-        refused(checks, "no main thread", target.pid, "the main thread of process %d" % target.pid)
+        check_refused(checks, "no main thread", target.pid, "the main thread of process %d" % target.pid)
         checks.equal(target.process.poll(), None, "no main thread: it lives")
 
 
@@ -86,7 +86,7 @@ def exiting(checks):
         process = subprocess.Popen(["sleep", "0.05"])
         time.sleep(0.04 + number * 0.002)
         # On a busy machine it may not have begun by then.
-        lib.wait_for(lambda: lib.sleeps_as(process.pid, "sleep") or lib.state(process.pid) == "Z")
+        lib.wait_for(lambda: lib.is_sleeping_as(process.pid, "sleep") or lib.state(process.pid) == "Z")
         done = lib.inject(process.pid, lib.VECTORS)
         checks.expect("answer" in done or "ended" in done.get("error", ""), "exiting: %s" % done)
         checks.equal(process.wait(), 0, "exiting: its status")
@@ -95,7 +95,7 @@ def exiting(checks):
 def kernel_thread(checks):
     if "kthreadd" not in lib.read("/proc/2/comm"):
         return checks.skip("kernel thread: none is seen here")
-    refused(checks, "kernel thread", 2, "is a thread of the kernel")
+    check_refused(checks, "kernel thread", 2, "is a kernel thread")
 
 
 def itself(checks):
@@ -108,28 +108,28 @@ def a_thread(checks):
     with lib.Target([e2e.real_python(), lib.HERE + "/busy.py", lib.LONG]) as target:
         time.sleep(0.2)
         other = [int(t) for t in os.listdir("/proc/%d/task" % target.pid) if int(t) != target.pid][0]
-        refused(checks, "a thread", other, "is a thread of process %d" % target.pid)
-        unharmed(checks, "a thread", target)
+        check_refused(checks, "a thread", other, "is a thread of process %d" % target.pid)
+        check_unharmed(checks, "a thread", target)
 
 
 def stopped(checks):
-    with Asleep() as target:
+    with SleepingTarget() as target:
         os.kill(target.pid, signal.SIGSTOP)
         lib.wait_for(lambda: lib.state(target.pid) == "T")
-        refused(checks, "stopped", target.pid, "kill -CONT %d" % target.pid)
-        unharmed(checks, "stopped", target)
+        check_refused(checks, "stopped", target.pid, "kill -CONT %d" % target.pid)
+        check_unharmed(checks, "stopped", target)
         os.kill(target.pid, signal.SIGCONT)
-        works(checks, "stopped, then continued", target)
+        check_attaches(checks, "stopped, then continued", target)
 
 
 def traced(checks):
-    with Asleep() as target:
+    with SleepingTarget() as target:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
         if libc.ptrace(0x4206, target.pid, None, None) != 0:  # PTRACE_SEIZE
             return checks.skip("traced: ptrace: " + os.strerror(ctypes.get_errno()))
-        refused(checks, "traced", target.pid, "is traced by process %d" % os.getpid())
-        unharmed(checks, "traced", target)
+        check_refused(checks, "traced", target.pid, "is traced by process %d" % os.getpid())
+        check_unharmed(checks, "traced", target)
         target.process.kill()
 
 
@@ -150,9 +150,9 @@ def in_vfork(checks):
         with lib.Target([e2e.real_python(), "-c", SPAWNS, pipe]) as target:
             # By itself the state may be that of one that waits for the disk.
             lib.wait_for(lambda: children_of(target.pid) and lib.state(target.pid) == "D")
-            refused(checks, "vfork", target.pid, "waiting for a child that it made by vfork")
-            refused(checks, "child of vfork", inside(target.pid), "runs in the memory of its parent")
-            unharmed(checks, "vfork", target)
+            check_refused(checks, "vfork", target.pid, "waiting for a vfork child")
+            check_refused(checks, "child of vfork", inside(target.pid), "shares the memory of its parent")
+            check_unharmed(checks, "vfork", target)
             with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT], text=True,
                                   stdout=subprocess.PIPE) as tool:
                 time.sleep(0.2)
@@ -200,7 +200,7 @@ def other_images(checks):
             ("32-bit", THIRTY_TWO, ["-m32", "-static"], "is a 32-bit program"),
             ("a loader and no C library", STATIC, ["-pie"], "brings its own")]
     with e2e.Folder("attach") as folder:
-        for name, source, options, sentence in rows:
+        for name, source, options, message in rows:
             path = compiled(folder, name, source, *options)
             if path is None:
                 checks.skip(name + ": no compiler makes one here")
@@ -214,7 +214,7 @@ def other_images(checks):
                 if target.first != "ready":
                     checks.skip(name + ": this kernel does not run it")
                     continue
-                refused(checks, name, target.pid, sentence)
+                check_refused(checks, name, target.pid, message)
                 checks.equal(target.process.poll(), None, name + ": it lives")
 
 
@@ -225,23 +225,23 @@ def as_nobody(command):
 def other_user(checks):
     if not IS_ROOT or not shutil.which("setpriv"):
         return checks.skip("other user: needs root and setpriv")
-    with Asleep(as_nobody(SLEEP)) as target:
-        works(checks, "root attaches to nobody", target)
-    with e2e.Folder("attach") as folder, Asleep() as target:
+    with SleepingTarget(as_nobody(SLEEP)) as target:
+        check_attaches(checks, "root attaches to nobody", target)
+    with e2e.Folder("attach") as folder, SleepingTarget() as target:
         os.chmod(folder, 0o755)
         tool = shutil.copy(lib.TOOL, folder)
         library = shutil.copy(lib.VECTORS, folder)
         run = lambda pid: subprocess.run(as_nobody([tool, str(pid), library, lib.WORDS]),  # noqa: E731
                                          capture_output=True, text=True).stdout
-        said = run(target.pid)
-        checks.expect("belongs to another user" in said, "nobody attaches to root: " + said)
-        unharmed(checks, "nobody attaches to root", target)
-        with Asleep(as_nobody(SLEEP)) as own:
-            said = run(own.pid)
-            if "ptrace_scope" in said:
-                checks.skip("nobody attaches to nobody: " + said)
+        output = run(target.pid)
+        checks.expect("belongs to another user" in output, "nobody attaches to root: " + output)
+        check_unharmed(checks, "nobody attaches to root", target)
+        with SleepingTarget(as_nobody(SLEEP)) as own:
+            output = run(own.pid)
+            if "ptrace_scope" in output:
+                checks.skip("nobody attaches to nobody: " + output)
             else:
-                checks.expect('"answer": 42' in said, "nobody attaches to nobody: " + said)
+                checks.expect('"answer": 42' in output, "nobody attaches to nobody: " + output)
 
 
 def not_dumpable(checks):
@@ -256,31 +256,31 @@ def not_dumpable(checks):
         with lib.Target(as_nobody(["/usr/bin/python3", "-c", script])) as target:
             if target.first != "ready":
                 return checks.skip("not dumpable: nobody cannot run /usr/bin/python3")
-            said = subprocess.run(as_nobody([tool, str(target.pid), library, lib.WORDS]),
-                                  capture_output=True, text=True).stdout
-            checks.expect("not dumpable" in said, "not dumpable: " + said)
-            unharmed(checks, "not dumpable", target)
-            works(checks, "root attaches to one that is not dumpable", target)
+            output = subprocess.run(as_nobody([tool, str(target.pid), library, lib.WORDS]),
+                                    capture_output=True, text=True).stdout
+            checks.expect("not dumpable" in output, "not dumpable: " + output)
+            check_unharmed(checks, "not dumpable", target)
+            check_attaches(checks, "root attaches to one that is not dumpable", target)
     return None
 
 
 def filtered(checks):
-    if not seccomp.possible():
+    if not seccomp.supported():
         return checks.skip("seccomp: not possible here")
-    with Asleep(preexec_fn=seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM)) as target:
-        refused(checks, "seccomp", target.pid, "--ignore-seccomp")
-        unharmed(checks, "seccomp", target)
-        works(checks, "seccomp, ignored", target, arguments=["--ignore-seccomp"])
-    with Asleep(preexec_fn=seccomp.denied(MEMFD_CREATE, errno.EPERM)) as target:
-        works(checks, "memfd denied: by a file", target, arguments=["--ignore-seccomp"])
+    with SleepingTarget(preexec_fn=seccomp.deny(seccomp.PERF_EVENT_OPEN, errno.EPERM)) as target:
+        check_refused(checks, "seccomp", target.pid, "--ignore-seccomp")
+        check_unharmed(checks, "seccomp", target)
+        check_attaches(checks, "seccomp, ignored", target, arguments=["--ignore-seccomp"])
+    with SleepingTarget(preexec_fn=seccomp.deny(MEMFD_CREATE, errno.EPERM)) as target:
+        check_attaches(checks, "memfd denied: by a file", target, arguments=["--ignore-seccomp"])
         checks.expect(not [n for n in os.listdir("/tmp") if n.startswith(".gpuprof-%d-" % target.pid)],
                       "memfd denied: the file is gone")
-    script = "import errno, seccomp, time; seccomp.denied(%d, errno.EPERM)(); " \
+    script = "import errno, seccomp, time; seccomp.deny(%d, errno.EPERM)(); " \
              "print('ready', flush=True); time.sleep(600)" % OPENAT
     with lib.Target([sys.executable, "-c", script]) as target:
         done = lib.inject(target.pid, lib.VECTORS, arguments=["--ignore-seccomp"])
         checks.expect("cannot open shared object file" in done.get("error", ""), "open denied: %s" % done)
-        unharmed(checks, "open denied", target)
+        check_unharmed(checks, "open denied", target)
     return None
 
 
@@ -290,13 +290,13 @@ def twice_at_once(checks):
         first = subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT], env=environment,
                                  stdout=subprocess.PIPE, text=True)
         os.waitpid(first.pid, os.WUNTRACED)
-        refused(checks, "two at once", target.pid, "is traced by process %d" % first.pid,
-                library=lib.VECTORS)
+        check_refused(checks, "two at once", target.pid, "is traced by process %d" % first.pid,
+                      library=lib.VECTORS)
         first.send_signal(signal.SIGCONT)
         checks.expect('"answer": 42' in first.communicate()[0], "two at once: the first")
-        works(checks, "after it", target)
-        refused(checks, "another build", target.pid, "another build of gpuprof's library",
-                library=e2e.LIBRARY)
+        check_attaches(checks, "after it", target)
+        check_refused(checks, "another build", target.pid, "another build of the gpuprof library",
+                      library=e2e.LIBRARY)
         status, last = target.finish()
         checks.expect(status == 0, "two at once: its end: " + last)
 
@@ -317,7 +317,7 @@ def namespaces(checks):
                            ["sh", "-c", script % (lib.FOLDER, proc)])
         with lib.Target(command) as target:
             child = inside(target.pid)
-            lib.wait_for(lambda: lib.sleeps_as(child, "sleep"))
+            lib.wait_for(lambda: lib.is_sleeping_as(child, "sleep"))
             done = lib.inject(child, lib.VECTORS)
             checks.equal(done.get("answer"), 42, "namespaces %s: %s" % (name, done))
             os.kill(child, signal.SIGKILL)
@@ -350,7 +350,7 @@ def chroot(checks):
         command = ["chroot", root, "/attach_target", "state", lib.LONG]
         with lib.Target(command) as target:
             os.chmod(root, stat.S_IRUSR | stat.S_IXUSR)
-            works(checks, "chroot without /proc: by a file", target)
+            check_attaches(checks, "chroot without /proc: by a file", target)
             checks.expect(not [n for n in os.listdir(root) if n.startswith(".gpuprof")],
                           "chroot: the file is gone")
     return None
@@ -370,7 +370,7 @@ def deleted_libc(checks):
             for name in os.listdir(folder):
                 if "libstdc++" not in name and "libgcc" not in name:
                     os.remove(os.path.join(folder, name))
-            works(checks, "deleted libc", target)
+            check_attaches(checks, "deleted libc", target)
             status, last = target.finish()
             checks.equal(status, 0, "deleted libc: its end: " + last)
     return None
@@ -384,7 +384,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only")
     only = parser.parse_args().only
-    lib.need()
+    lib.require_attach()
     checks = e2e.Checks()
     for case in CASES:
         if only in (None, case.__name__):

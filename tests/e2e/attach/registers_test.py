@@ -15,7 +15,7 @@ import e2e
 def loaded_late(checks, ms):
     """A library that takes longer than we wait: the thread goes on alone and ends what was begun. False: nothing was."""
     with lib.Target([lib.TARGET, "state", lib.LONG]) as target:
-        traces = lib.Traces(target.pid)
+        state = lib.ProcessState(target.pid)
         done = lib.inject(target.pid, lib.SLOW, arguments=["--deadline-ms", str(ms)])
         if done.get("answer") == 42:
             return False
@@ -26,7 +26,7 @@ def loaded_late(checks, ms):
         checks.expect("did not finish" in done.get("error", ""), "a deadline: %s" % done)
         time.sleep(1.5)  # what was begun is ended
         checks.expect(lib.loaded(target.pid), "a deadline: it is loaded later")
-        traces.check(checks, "a deadline")
+        state.check(checks, "a deadline")
         checks.equal(target.finish()[0], 0, "a deadline: its end")
     return True
 
@@ -35,27 +35,27 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=2)
     times = parser.parse_args().times
-    lib.need()
+    lib.require_attach()
     checks = e2e.Checks()
     for mode in ("vectors", "red-zone", "state"):
         for number in range(times):
             what = "%s %d" % (mode, number)
             with lib.Target([lib.TARGET, mode, lib.LONG]) as target:
-                traces = lib.Traces(target.pid)
+                state = lib.ProcessState(target.pid)
                 for again in range(3):
                     done = lib.inject(target.pid, lib.VECTORS)
                     checks.equal((done.get("answer"), done.get("was_loaded")), (42, again > 0),
                                  "%s, injection %d: %s" % (what, again, done))
-                traces.check(checks, what)
+                state.check(checks, what)
                 status, last = target.finish()
                 checks.expect(status == 0 and last.startswith("ok"), "%s: %s %s" % (what, status, last))
     # A library that cannot be loaded: the loader's words, and nothing left behind.
     with lib.Target([lib.TARGET, "state", lib.LONG]) as target:
-        traces = lib.Traces(target.pid)
+        state = lib.ProcessState(target.pid)
         done = lib.inject(target.pid, lib.BROKEN)
         checks.expect("undefined symbol: gpuprof_test_function_that_nobody_has" in done.get("error", ""),
                       "the loader's words: %s" % done)
-        traces.check(checks, "refused by the loader")
+        state.check(checks, "refused by the loader")
         checks.expect(not lib.loaded(target.pid), "refused by the loader: nothing is mapped")
         checks.equal(target.finish()[0], 0, "refused by the loader: its end")
     # On a busy machine the first deadlines are over before anything has begun.

@@ -11,8 +11,8 @@ import attach_lib as lib
 import e2e
 
 OPENAT = 257
-ROWS = [("before its C library", [], "is still being started by its loader: try again"),
-        ("after its C library", ["libc.so.6"], "is still loading libraries: try again")]
+ROWS = [("before its C library", [], "is still being started by its loader; try again"),
+        ("after its C library", ["libc.so.6"], "is still loading libraries; try again")]
 
 
 def in_its_loader(pipe, before):
@@ -24,17 +24,17 @@ def in_its_loader(pipe, before):
     return target
 
 
-def waited_for(checks, name, target, pipe):
+def check_waited_for(checks, name, target, pipe):
     with subprocess.Popen([lib.TOOL, str(target.pid), lib.VECTORS, lib.WORDS, *lib.PATIENT], text=True,
                           stdout=subprocess.PIPE) as tool:
         time.sleep(1)
         checks.equal(tool.poll(), None, name + ": it is waited for")
         os.close(os.open(pipe, os.O_WRONLY))  # what is no library is left out
-        said = tool.communicate()[0]
-        checks.expect('"answer": 42' in said, "%s: once it is over: %s" % (name, said))
+        output = tool.communicate()[0]
+        checks.expect('"answer": 42' in output, "%s: once it is over: %s" % (name, output))
 
 
-def one(checks, name, before, sentence):
+def check_program(checks, name, before, message):
     with e2e.Folder("attach") as folder:
         pipe = os.path.join(folder, "pipe")
         os.mkfifo(pipe)
@@ -43,8 +43,8 @@ def one(checks, name, before, sentence):
             has_libc = bool(re.search(r"/libc\.so\.6$", lib.read("/proc/%d/maps" % target.pid), re.MULTILINE))
             checks.equal(has_libc, bool(before), name + ": where it waits")
             done = lib.inject(target.pid, lib.VECTORS, arguments=["--deadline-ms", "1000"])
-            checks.expect(sentence in done.get("error", ""), "%s: %r wanted: %s" % (name, sentence, done))
-            waited_for(checks, name, target, pipe)
+            checks.expect(message in done.get("error", ""), "%s: %r wanted: %s" % (name, message, done))
+            check_waited_for(checks, name, target, pipe)
             checks.equal(target.poll(), None, name + ": it lives")
         finally:
             target.kill()
@@ -53,17 +53,17 @@ def one(checks, name, before, sentence):
 
 def without_time(checks):
     with subprocess.Popen(["sleep", lib.LONG]) as target:
-        lib.wait_for(lambda: lib.sleeps_as(target.pid, "sleep"))
+        lib.wait_for(lambda: lib.is_sleeping_as(target.pid, "sleep"))
         done = lib.inject(target.pid, lib.VECTORS, arguments=["--deadline-ms", "0"])
-        checks.expect("0 ms were over before a thread of process" in done.get("error", ""), "without time: %s" % done)
+        checks.expect("could be examined within 0 ms" in done.get("error", ""), "without time: %s" % done)
         target.kill()
 
 
 def main():
-    lib.need()
+    lib.require_attach()
     checks = e2e.Checks()
     for row in ROWS:
-        one(checks, *row)
+        check_program(checks, *row)
     without_time(checks)
     checks.done()
 

@@ -27,7 +27,7 @@ def armed_costs_nothing(checks, folder):
         if not checks.expect(row, "an armed program is found by status"):
             return
         checks.equal((row["name"], row["in_session"], row["daemon_pid"], row["attached"]),
-                     ("job", False, 0, False), "what status says of it")
+                     ("job", False, 0, False), "what status states about it")
         checks.expect("python" in row["can_record"] and "native" in row["can_record"],
                       "what it can record: %r" % row["can_record"])
         checks.equal(len(live.control_socket_files(program.pid)), 1, "its control socket")
@@ -59,8 +59,8 @@ def two_in_a_row(checks, folder):
             checks.equal((done.returncode, len(paths)), (0, 1), "capture %d: %s" % (number, done.stderr))
             if len(paths) != 1:
                 return
-            checks.expect(live.samples(paths[0]) > 0, "capture %d has stacks" % number)
-            length = live.span_seconds(paths[0])
+            checks.expect(live.sample_count(paths[0]) > 0, "capture %d has stacks" % number)
+            length = live.duration_seconds(paths[0])
             checks.expect(length > 0.39, "capture %d is %.3f s long" % (number, length))
             checks.in_time(length < 0.8, "capture %d is %.3f s long" % (number, length))
             checks.expect("1 window" in done.stderr and "open with" in done.stderr, done.stderr)
@@ -138,7 +138,7 @@ def only_one_at_a_time(checks, folder):
         for words in (["capture", program.pid], ["attach", program.pid]):
             second = live.cli(*words, "-o", os.path.join(folder, "second"))
             checks.equal((second.returncode, second.stdout), (125, ""), "%s is refused" % words[0])
-            checks.expect("is being recorded already" in second.stderr and "gpuprof stop" in second.stderr
+            checks.expect("is already being recorded" in second.stderr and "gpuprof stop" in second.stderr
                           and second.stderr.count("\n") == 1, second.stderr)
         checks.expect(not os.path.exists(os.path.join(folder, "second")), "no folder of the refused one")
         live.cli("stop", program.pid)
@@ -166,7 +166,7 @@ def after_a_window_of(length, checks, folder):
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "capture of a run's process: " + done.stderr)
         done = windows.cli("attach", program.pid, "-d", "300ms", "-o", out + "-attach")
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "attach needs no ptrace there: " + done.stderr)
-        checks.expect("stood still" not in done.stderr, done.stderr)
+        checks.expect("stopped one thread" not in done.stderr, done.stderr)
         checks.expect(live.status().get(program.pid), "and leaves the library where `run` brought it")
         status, stdout, errors = program.let_end()
         checks.equal((status, stdout), (7, "done\n"), "the run ends as its program")
@@ -184,35 +184,35 @@ def by_name(checks, folder):
                                files=wanted)
             checks.equal((done.returncode, len(paths_of(done))), (0, wanted), "%r: %s" % (words, done.stderr))
         done = live.cli("capture", "middle")
-        checks.expect(done.returncode == 125 and "no process named 'middle'" in done.stderr, done.stderr)
+        checks.expect(done.returncode == 125 and "no process is named 'middle'" in done.stderr, done.stderr)
 
 
 @contextlib.contextmanager
 def stopped(pid):
     os.kill(pid, signal.SIGSTOP)
-    live.wait_for(lambda: live.states(pid) == {"T"})
+    live.wait_for(lambda: live.thread_states(pid) == {"T"})
     try:
-        yield "it is stopped; let it go on: kill -CONT %d" % pid
+        yield "it is stopped; resume it first: kill -CONT %d" % pid
     finally:
         os.kill(pid, signal.SIGCONT)
 
 
-def silent_ones(checks, folder):
-    """Who does not answer may have the name that was asked for."""
+def silent_processes(checks, folder):
+    """Who does not answer may have the name that was requested."""
     with live.Program(live.prefix("--armed", "--name", "silent") + live.busy()) as silent, \
             live.Program(live.prefix("--armed", "--name", "speaks") + live.busy()) as speaks:
         live.wait_until_armed(silent.pid), live.wait_until_armed(speaks.pid)
-        with stopped(silent.pid) as sentence:
+        with stopped(silent.pid) as message:
             for command in ("capture", "status", "stop"):
                 done = live.cli(command, "silent")
                 checks.equal((done.returncode, done.stdout, done.stderr.count("\n")), (125, "", 1), command)
-                checks.expect("named 'silent' among those that answer, and one that does not may be it: process"
+                checks.expect("no process is named 'silent', unless it is one that does not respond: process"
                               in done.stderr, done.stderr)
             done = windows.cli("capture", "speaks", "-d", "250ms", "-o", os.path.join(folder, "speaks"))
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "one that answers: " + done.stderr)
             for done in (done, live.cli("status", "speaks")):
-                said = [line for line in done.stderr.splitlines() if line.endswith(sentence)]
-                checks.expect(len(said) == 1 and "note: one that may have the name is left out: process" in said[0],
+                messages = [line for line in done.stderr.splitlines() if line.endswith(message)]
+                checks.expect(len(messages) == 1 and "note: skipped a process that may have the name: process" in messages[0],
                               done.stderr)
         done = windows.cli("capture", "silent", "-d", "250ms", "-o", os.path.join(folder, "silent"))
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "once it goes on: " + done.stderr)
@@ -235,15 +235,15 @@ def from_variables(checks, folder):
             checks.expect(b"libgpuprof_inject.so:libm.so.6\0" in file.read(), "what was preloaded stays, behind ours")
     other = "/opt/tool/libother.so"
     done = live.cli("env", "--shell", env=dict(os.environ, CUDA_INJECTION64_PATH=other))
-    checks.expect("CUDA_INJECTION64_PATH names another tool's library (%s) and was left alone" % other in done.stderr,
+    checks.expect("CUDA_INJECTION64_PATH names another tool's library (%s). gpuprof leaves it in place" % other in done.stderr,
                   done.stderr)
     checks.expect("export CUDA_INJECTION64_PATH" not in done.stdout and "export NVTX_INJECTION64_PATH" in done.stdout
                   and done.returncode == 0, "another tool's variable: " + done.stdout)
 
 
-def every_one(checks, folder):
+def all_armed_processes(checks, folder):
     """In a namespace of its own: --all would take other people's."""
-    prefix = live.alone()
+    prefix = live.isolated_prefix()
     if prefix is None:
         return checks.skip("--all is tried in namespaces of its own, which needs root and unshare(1)")
     done = subprocess.run(prefix + [sys.executable, os.path.abspath(__file__), "--alone", folder], text=True,
@@ -251,33 +251,33 @@ def every_one(checks, folder):
     checks.equal(done.returncode, 0, "--all: " + done.stdout + done.stderr)
 
 
-def every_one_alone(checks, folder):
+def all_armed_processes_in_namespace(checks, folder):
     done = live.cli("capture", "--all")
-    checks.expect(done.returncode == 125 and "no process of yours" in done.stderr, done.stderr)
+    checks.expect(done.returncode == 125 and "none of your processes has the gpuprof library" in done.stderr, done.stderr)
     with live.Program(live.prefix("--armed") + live.busy()) as left, \
             live.Program(live.prefix("--armed") + live.busy()) as right:
         pids = {left.pid, right.pid}
         for pid in pids:
             live.wait_until_armed(pid)
         checks.equal(set(live.status()), pids, "status lists nothing else")
-        checks.expect("nothing is being recorded in any" in live.cli("stop", "--all").stderr, "stop --all of none")
+        checks.expect("none of your processes is being recorded" in live.cli("stop", "--all").stderr, "stop --all of none")
         done = windows.cli("capture", "--all", "--all-processes", "-d", "250ms", "-o", os.path.join(folder, "all"),
                            files=2)
         heads = [live.head(path) for path in paths_of(done)]
         checks.equal((done.returncode, {head["pid"] for head in heads}), (0, pids), "--all: " + done.stderr)
         checks.equal(len({head["window"]["start_ns"] for head in heads}), 1, "their windows are one span")
-        with stopped(left.pid) as sentence:
+        with stopped(left.pid) as message:
             done = windows.cli("capture", "-q", "--all", "-d", "250ms", "-o", os.path.join(folder, "others"))
             checks.equal((done.returncode, [live.head(path)["pid"] for path in paths_of(done)]), (125, [right.pid]),
                          "one does not answer: " + done.stderr)
             for done in (done, live.cli("stop", "--all")):
                 checks.equal(done.returncode, 125, "it counts")
-                checks.expect(sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+                checks.expect(message in done.stderr and done.stderr.count("\n") == 1, done.stderr)
         first = live.Background("capture", left.pid, "-d", "600s", "-o", os.path.join(folder, "first"))
         live.wait_until_recorded(left.pid)
         done = windows.cli("capture", "--all", "-d", "250ms", "-o", os.path.join(folder, "rest"))
         checks.equal([live.head(path)["pid"] for path in paths_of(done)], [right.pid], "what is free: " + done.stderr)
-        checks.expect("process %d is being recorded already" % left.pid in done.stderr, done.stderr)
+        checks.expect("process %d is already being recorded" % left.pid in done.stderr, done.stderr)
         done = live.cli("stop", "--all")
         checks.equal((done.returncode, done.stderr), (0, ""), "stop --all ends what there is")
         checks.equal(first.end().returncode, 0, "the one that was stopped")
@@ -289,10 +289,10 @@ def every_one_alone(checks, folder):
 def main():
     checks = e2e.Checks()
     if sys.argv[1:2] == ["--alone"]:
-        every_one_alone(checks, sys.argv[2])
+        all_armed_processes_in_namespace(checks, sys.argv[2])
         checks.done()
     for case in (armed_costs_nothing, two_in_a_row, costs_are_of_one_capture, first_event, several_windows,
-                 only_one_at_a_time, after_a_schedule, by_name, silent_ones, every_one, from_variables):
+                 only_one_at_a_time, after_a_schedule, by_name, silent_processes, all_armed_processes, from_variables):
         with e2e.Folder("capture") as folder:
             case(checks, folder)
     checks.done()

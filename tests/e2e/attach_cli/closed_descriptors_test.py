@@ -34,14 +34,14 @@ while True:
 
 
 def check(checks, folder):
-    ask = os.path.join(folder, "close")
-    command = live.prefix("--armed") + [sys.executable, "-c", CLOSES_ALL, ask]
-    with live.Program(command, cwd=folder, preexec_fn=seccomp.denied(CLOSE_RANGE, errno.ENOSYS)) as program:
+    request_path = os.path.join(folder, "close")
+    command = live.prefix("--armed") + [sys.executable, "-c", CLOSES_ALL, request_path]
+    with live.Program(command, cwd=folder, preexec_fn=seccomp.deny(CLOSE_RANGE, errno.ENOSYS)) as program:
         live.wait_until_armed(program.pid)
         for number in range(3):
-            with open(ask, "w", encoding="utf-8"):
+            with open(request_path, "w", encoding="utf-8"):
                 pass
-            live.wait_for(lambda: not os.path.exists(ask))
+            live.wait_for(lambda: not os.path.exists(request_path))
             before = live.status().get(program.pid, {}).get("worker_cpu_ns")
             out = os.path.join(folder, "out%d" % number)
             done = windows.cli("capture", program.pid, "-d", "500ms", "-o", out)
@@ -52,7 +52,7 @@ def check(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    if not seccomp.possible():
+    if not seccomp.supported():
         checks.skip("no seccomp here")
     else:
         with e2e.Folder("closed-descriptors") as folder:

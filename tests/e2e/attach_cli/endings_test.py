@@ -59,30 +59,30 @@ def stop_of_a_capture(checks, folder):
     with live.Program(live.prefix("--armed") + live.busy()) as program:
         live.wait_until_armed(program.pid)
         command = begin(program, os.path.join(folder, "out"))
-        live.let_work(program.pid, 0.3)
+        live.let_run(program.pid, 0.3)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "stop")
         done = command.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the capture writes its file: " + done.stderr)
-        checks.expect("ended with `gpuprof stop`" in done.stderr and "(gpuprof stop)" in done.stderr, done.stderr)
-        checks.expect(live.span_seconds(paths_of(done)[0]) < 600, "and its window is short")
+        checks.expect("`gpuprof stop` ended the recording" in done.stderr and "(gpuprof stop)" in done.stderr, done.stderr)
+        checks.expect(live.duration_seconds(paths_of(done)[0]) < 600, "and its window is short")
         checks.expect(live.wait_until_armed(program.pid), "the process waits again")
         done = live.cli("stop", program.pid)
-        checks.expect(done.returncode == 125 and "nothing is being recorded there" in done.stderr, done.stderr)
+        checks.expect(done.returncode == 125 and "it is not being recorded" in done.stderr, done.stderr)
 
 
 def stop_of_a_run(checks, folder):
     out = os.path.join(folder, "run")
     with live.Program(live.prefix("-o", out, "--strict") + live.busy()) as program:
         live.wait_until_recorded(program.pid)
-        live.let_work(program.pid, 0.5, 0.2)
+        live.let_run(program.pid, 0.5, 0.2)
         done = live.cli("stop", program.pid)
         checks.equal((done.returncode, done.stderr), (0, ""), "stop of a run")
         checks.expect(live.wait_for(lambda: e2e.traces(out)), "its file is written while the program goes on")
         checks.expect(program.process.poll() is None, "which it does")
         status, stdout, errors = program.let_end()
         checks.equal((status, stdout), (7, "done\n"), "the run ends as its program, also with --strict")
-        checks.expect("ended with `gpuprof stop`" in errors and "failed" not in errors, errors)
+        checks.expect("`gpuprof stop` ended the recording" in errors and "failed" not in errors, errors)
         checks.equal(len(e2e.traces(out)), 1, "files")
 
 
@@ -93,13 +93,13 @@ def interrupted_once(checks, folder):
         for command, pid, number in (("capture", armed.pid, signal.SIGINT), ("attach", plain.pid, signal.SIGTERM)):
             running = live.Background(command, pid, *LONG, "-o", os.path.join(folder, command))
             live.wait_until_recorded(pid)
-            live.let_work(pid, 0.3)
+            live.let_run(pid, 0.3)
             os.kill(running.pid, number)
             done = running.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s, interrupted: %s" % (command, done.stderr))
             checks.expect("recorded (interrupted)" in done.stderr and "(Ctrl-C, TERM or HUP)" in done.stderr, done.stderr)
         checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
-        live.no_trace_of_us(checks, plain.pid, before, "after an interrupted attach")
+        live.check_detached(checks, plain.pid, before, "after an interrupted attach")
 
 
 def pending(pid, number):
@@ -116,7 +116,7 @@ def interrupted_twice(checks, folder):
         daemon = live.wait_until_recorded(program.pid)["daemon_pid"]
         os.kill(daemon, signal.SIGSTOP)  # else it would be done before the second one
         os.kill(command.pid, signal.SIGINT)
-        live.let_work(program.pid, 0.3)
+        live.let_run(program.pid, 0.3)
         live.wait_for(lambda: not pending(command.pid, signal.SIGINT))  # two that wait are one
         os.kill(command.pid, signal.SIGINT)
         done = command.end()
@@ -136,13 +136,13 @@ def killed_command(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             live.wait_until_recorded(pid)
-            live.let_work(pid, 0.3)
+            live.let_run(pid, 0.3)
             os.kill(running.pid, signal.SIGKILL)
             running.end()
             checks.expect(live.wait_for(lambda: e2e.traces(out)), "%s killed: the daemon writes the file" % command)
         checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
         live.wait_for(lambda: plain.pid not in live.status())
-        live.no_trace_of_us(checks, plain.pid, before, "after a killed attach")
+        live.check_detached(checks, plain.pid, before, "after a killed attach")
 
 
 def killed_daemon(checks, folder):
@@ -153,7 +153,7 @@ def killed_daemon(checks, folder):
             out = os.path.join(folder, command)
             running = live.Background(command, pid, *LONG, "-o", out)
             row = live.wait_until_recorded(pid)
-            live.let_work(pid, 0.7)
+            live.let_run(pid, 0.7)
             spools.filled_spool_of(out)
             os.kill(row["daemon_pid"], signal.SIGKILL)
             done = running.end()
@@ -161,7 +161,7 @@ def killed_daemon(checks, folder):
             checks.expect("recovered" in done.stderr, done.stderr)
         checks.expect(live.wait_until_armed(armed.pid), "the armed one waits again")
         live.wait_for(lambda: plain.pid not in live.status())
-        live.no_trace_of_us(checks, plain.pid, before, "after a killed daemon")
+        live.check_detached(checks, plain.pid, before, "after a killed daemon")
 
 
 def killed_before_the_daemon_came(checks, folder):
@@ -176,7 +176,7 @@ def killed_before_the_daemon_came(checks, folder):
         checks.expect(seen, "the library came in")
         gone = live.wait_for(lambda: not live.control_socket_files(program.pid))
         checks.expect(gone, "it detaches")
-        live.no_trace_of_us(checks, program.pid, before, "after a killed attach")
+        live.check_detached(checks, program.pid, before, "after a killed attach")
 
 
 def process_that_ends(checks, folder):
@@ -184,7 +184,7 @@ def process_that_ends(checks, folder):
         with live.Program(live.prefix("--armed") + later("end")) as program:
             live.wait_until_armed(program.pid)
             command = begin(program, os.path.join(folder, how))
-            live.let_work(program.pid, 0.5)
+            live.let_run(program.pid, 0.5)
             os.kill(program.pid, signal.SIGKILL if how == "kill" else signal.SIGUSR1)
             done = command.end()
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "%s during a capture: %s" % (how, done.stderr))
@@ -236,7 +236,7 @@ def process_that_becomes_another(checks, folder):
     with live.Program(live.prefix("--armed") + later("exec")) as program:
         live.wait_until_armed(program.pid)
         command = begin(program, os.path.join(folder, "exec"))
-        live.let_work(program.pid, 0.3)
+        live.let_run(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal(done.returncode, 0, "exec during a capture: " + done.stderr)
@@ -247,20 +247,20 @@ def process_that_becomes_another(checks, folder):
     with live.Program(later("exec")) as program:
         command = live.Background("attach", program.pid, *LONG, "-o", os.path.join(folder, "attach"))
         live.wait_until_recorded(program.pid)
-        live.let_work(program.pid, 0.3)
+        live.let_run(program.pid, 0.3)
         os.kill(program.pid, signal.SIGUSR1)
         done = command.end()
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "exec during an attach: " + done.stderr)
-        checks.expect("does not outlive an exec" in done.stderr and "LD_PRELOAD" not in done.stderr, done.stderr)
+        checks.expect("which does not contain the gpuprof library" in done.stderr and "LD_PRELOAD" not in done.stderr, done.stderr)
         checks.expect(program.pid not in live.status() and not live.control_socket_files(program.pid), "nothing of us stays")
 
 
 def steps_that_never_come(checks, folder):
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
-        for number, (words, ends_as, sentence) in enumerate((
+        for number, (words, ends_as, message) in enumerate((
                 ((), (0, 1), "the file holds the first 5 s after the start of the recording instead"),
-                (("--on-no-step", "none"), (125, 0), "nothing was recorded, as --on-no-step none asks"))):
+                (("--on-no-step", "none"), (125, 0), "nothing was recorded because of --on-no-step none"))):
             began = time.monotonic()
             command = live.Background("attach", program.pid, "--active", "2", "--step-timeout", "1s", *words,
                                       "-o", os.path.join(folder, str(number)))
@@ -268,10 +268,10 @@ def steps_that_never_come(checks, folder):
             took = time.monotonic() - began
             checks.in_time(took < GIVES_UP_S, "attach %s gives up within %d s" % (" ".join(words), GIVES_UP_S))
             checks.equal((done.returncode, len(paths_of(done))), ends_as, "no step: " + done.stderr)
-            checks.expect("No step was seen (--step auto); " + sentence in done.stderr, done.stderr)
+            checks.expect("no step was seen (--step auto); " + message in done.stderr, done.stderr)
             print("no step within --step-timeout 1s %s: exit status %d after %.1f s" % (
                 " ".join(words), done.returncode, took))
-        live.no_trace_of_us(checks, program.pid, before, "after steps that never came")
+        live.check_detached(checks, program.pid, before, "after steps that never came")
 
 
 def stopped_while_recorded(checks, folder):
@@ -279,17 +279,17 @@ def stopped_while_recorded(checks, folder):
     with live.Program(live.busy()) as program:
         before = live.threads(program.pid), live.descriptors(program.pid)
         command = live.recording_for(1, "attach", program, folder)
-        live.let_work(program.pid, 0.1)
+        live.let_run(program.pid, 0.1)
         os.kill(program.pid, signal.SIGSTOP)
         began = time.monotonic()
         done = command.end()
         took = time.monotonic() - began
         checks.in_time(took < 7.5, "it took %.1f s to end beside a stopped process" % took)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "stopped: " + done.stderr)
-        checks.expect("has not detached yet, as it is stopped" in done.stderr, done.stderr)
+        checks.expect("has not detached yet because it is stopped" in done.stderr, done.stderr)
         print("a process that was stopped while it was recorded: over %.1f s later" % took)
         os.kill(program.pid, signal.SIGCONT)
-        live.no_trace_of_us(checks, program.pid, before, "after it was stopped while recorded")
+        live.check_detached(checks, program.pid, before, "after it was stopped while recorded")
 
 
 def stale_control_socket(checks, folder):
@@ -302,7 +302,7 @@ def stale_control_socket(checks, folder):
         # Unless the `status` of a test beside this one has removed it by now.
         checks.expect(live.control_socket_files(program.pid) in (control_sockets, []), "a killed process leaves its control socket's file")
         done = live.cli("capture", program.pid, cwd=folder)
-        checks.expect(done.returncode == 125 and "there is no process" in done.stderr, done.stderr)
+        checks.expect(done.returncode == 125 and "process %d does not exist" % program.pid in done.stderr, done.stderr)
         checks.expect(program.pid not in live.status(), "status does not list it")
         checks.equal(live.control_socket_files(program.pid), [], "and removes the file")
     with live.Program(live.prefix("--armed") + live.busy()) as program:

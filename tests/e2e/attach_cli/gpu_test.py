@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that uses a GPU and runs already, on the simulated GPU: kernels and their launches are in each file,
-whoever brought the library; what CUPTI was asked for and does not deliver is reported.
+whoever brought the library; what was requested of CUPTI and is not delivered is reported.
 
 usage: gpu_test.py [--times N]"""
 
@@ -18,13 +18,13 @@ import trace_facts
 WINDOW = ("-d", "1s")
 
 
-# What CUPTI does, and what is said of it.
+# What CUPTI does, and what is reported about it.
 SILENT = {
     "deaf-api": "CUPTI delivers no records of CUDA API calls of process %d (0 for ",
     "deaf-api:500": "CUPTI delivers no records of CUDA API calls of process %d (",
     "deaf-kernels": "CUPTI delivers no records of kernels of process %d (0 for ",
     "deaf-kernels:500": "CUPTI delivers no records of kernels of process %d (500 for ",
-    "deaf-callbacks:500": "CUPTI makes no callbacks for launches of process %d (",
+    "deaf-callbacks:500": "CUPTI delivers no callbacks for launches of process %d (",
 }
 
 
@@ -34,20 +34,20 @@ def trainer(*sim_args):
     return ["sh", "-c", 'echo $$; exec "$@"', "sh", *command]
 
 
-def check_cut(checks, facts, alone, what):
+def check_cut(checks, facts, unlaunched, what):
     """A thread that is kept from running inside a call until the window is over has its GPU work there and not the
     call: the last of its stream, and told."""
     stream_of = lambda one: (one["args"]["device"], one["args"]["stream"])
     work = sorted(facts.kernels + facts.copies + facts.sets, key=lambda one: one["ts"])
     last = {stream_of(one): one for one in work}
-    checks.equal([one for one in alone if last[stream_of(one)] is not one], [],
+    checks.equal([one for one in unlaunched if last[stream_of(one)] is not one], [],
                  what + ": GPU work without a launch amid other")
-    told = [text for text in facts.trace["gpuprof"]["missing"] if "without the host call" in text]
-    checks.equal([int(text.split()[0]) for text in told], [len(alone)] if alone else [], "%s: %s" % (what, told))
+    messages = [text for text in facts.trace["gpuprof"]["missing"] if "without the host call" in text]
+    checks.equal([int(text.split()[0]) for text in messages], [len(unlaunched)] if unlaunched else [], "%s: %s" % (what, messages))
 
 
-def said_silent(text):
-    return [line for line in text.splitlines() if "CUPTI delivers no" in line or "CUPTI makes no" in line]
+def silence_messages(text):
+    return [line for line in text.splitlines() if "CUPTI delivers no" in line]
 
 
 def check_file(checks, done, what, ranges):
@@ -58,13 +58,13 @@ def check_file(checks, done, what, ranges):
     checks.expect(facts.kernels, what + ": kernels")
     launches = {launch["args"]["correlation"] for launch in facts.launches}
     work = facts.kernels + facts.copies + facts.sets
-    alone = [one for one in work if one["args"]["correlation"] not in launches]
-    checks.in_time(not alone, "%s: GPU work without a launch: %s" % (what, alone))
-    check_cut(checks, facts, alone, what)
-    checks.equal(said_silent(done.stderr), [], what + ": nothing is silent")
+    unlaunched = [one for one in work if one["args"]["correlation"] not in launches]
+    checks.in_time(not unlaunched, "%s: GPU work without a launch: %s" % (what, unlaunched))
+    check_cut(checks, facts, unlaunched, what)
+    checks.equal(silence_messages(done.stderr), [], what + ": nothing is silent")
     checks.expect("the GPU is simulated" in done.stderr, what + " says that the GPU is simulated: " + done.stderr)
     if ranges:
-        cut = ["no launch for correlation %s" % kernel["args"]["correlation"] for kernel in alone]
+        cut = ["no launch for correlation %s" % kernel["args"]["correlation"] for kernel in unlaunched]
         checks.equal([bad for bad in facts.unlinked(from_within=True) if bad not in cut], [],
                      what + ": each kernel has its launch and range")
 
@@ -87,7 +87,7 @@ def attached(checks, folder, env, times):
             check_file(checks, done, "attach %d" % number, False)
         # The simulated CUPTI keeps a thread of its own from its first use on, as the real one may.
         kept = sorted(before[0] + ["gpusim-cupti"])
-        live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), live.LETS_GO_S)
+        live.wait_for(lambda: live.threads(program.pid) in (before[0], kept), live.DETACH_TIMEOUT_S)
         checks.expect(live.threads(program.pid) in (before[0], kept),
                       "threads afterwards: %r, before: %r" % (live.threads(program.pid), before[0]))
         checks.equal(live.control_socket_files(program.pid), [], "its control socket")
@@ -120,22 +120,22 @@ def job(checks, folder, env, _):
 
 
 def silent(checks, folder, env, _):
-    """One sentence for what is silent, and none for what is not."""
-    for scenario, sentence in SILENT.items():
+    """One message for what is silent, and none for what is not."""
+    for scenario, message in SILENT.items():
         with live.Program(trainer("--scenario", scenario), env=env) as program:
             live.wait_for(lambda: "gpusim_cuda" in live.maps(program.pid))
             out = os.path.join(folder, scenario.replace(":", "-"))
             done = windows.cli("attach", program.pid, "-d", "3s", "-o", out)
-            said = said_silent(done.stderr)
+            reported = silence_messages(done.stderr)
             checks.equal(done.returncode, 0, scenario)
-            checks.expect(len(said) == 1 and sentence % program.pid in said[0], "%s: %r" % (scenario, said))
+            checks.expect(len(reported) == 1 and message % program.pid in reported[0], "%s: %r" % (scenario, reported))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=2)
     times = parser.parse_args().times
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
     for case in (armed, attached, job, silent):

@@ -30,21 +30,21 @@ def end(process):
 
 
 def attached(checks, command, out, wait_s, what, plain):
-    """It ends as without us."""
+    """It ends as without gpuprof."""
     for _ in range(TRIES):
         process = start(command)
         time.sleep(wait_s)
         done = windows.cli("attach", process.pid, "-f", "-r", 1000, "-d", "600ms", "-o", out)
-        over = process.poll() is not None
+        stop = process.poll() is not None
         checks.equal(end(process), plain, what)
-        if done.returncode == 0 or not over:
+        if done.returncode == 0 or not stop:
             checks.equal((done.returncode, len(done.stdout.split())), (0, 1), what + ": attach: " + done.stderr)
             return
     checks.skip("%s: it was over before anybody came, %d times" % (what, TRIES))
 
 
-def send_until(process, over):
-    while not over.wait(0.0002):  # clock: a pause
+def send_until(process, stop):
+    while not stop.wait(0.0002):  # clock: a pause
         process.send_signal(signal.SIGSEGV)
 
 
@@ -52,11 +52,11 @@ def served(checks, out):
     """What is sent while the library is loaded waits for the program, as all of it does."""
     process = start([os.path.join(PROGRAMS, "sent_elsewhere"), "served"])
     checks.equal(process.stdout.readline(), b"ready\n", "served")
-    over = threading.Event()
-    sender = threading.Thread(target=send_until, args=(process, over))
+    stop = threading.Event()
+    sender = threading.Thread(target=send_until, args=(process, stop))
     sender.start()
     done = windows.cli("attach", process.pid, "-d", "100ms", "-o", out)
-    over.set()
+    stop.set()
     sender.join()
     process.send_signal(signal.SIGTERM)
     checks.equal(done.returncode, 0, "served: attach: " + done.stderr)

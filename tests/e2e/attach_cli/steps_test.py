@@ -38,7 +38,7 @@ def torch_python():
 
 
 def whole_steps(checks, path, what):
-    trace = torch_trace.ours([path])
+    trace = torch_trace.read_gpuprof([path])
     checks.equal(len(trace.steps), 3, what + ": steps")
     for before, after in zip(trace.steps, trace.steps[1:]):
         checks.equal(after.label, before.label + 1, what + ": consecutive")
@@ -69,7 +69,7 @@ def attached(checks, folder, python):
         if checks.equal((done.returncode, len(paths)), (0, 1), "attach: " + done.stderr):
             whole_steps(checks, paths[0], "attach")
             checks.expect("PyTorch's memory on the CPU is not recorded" in done.stderr, done.stderr)
-        live.no_trace_of_us(checks, program.pid, before, "after attach")
+        live.check_detached(checks, program.pid, before, "after attach")
         status, out, errors = program.end()
         checks.equal((status, out, errors), (-15, "", ""), "PyTorch says nothing of us")
 
@@ -83,7 +83,7 @@ def between_windows(checks, folder, python):
         checks.expect(row, "it counts steps: %r" % live.status().get(program.pid))
         for command in ("capture", "attach"):
             done = live.cli(command, program.pid, *WINDOW, cwd=folder)
-            checks.expect(done.returncode == 125 and "is being recorded already" in done.stderr, done.stderr)
+            checks.expect(done.returncode == 125 and "is already being recorded" in done.stderr, done.stderr)
         row = live.status()[program.pid]
         checks.equal((row["state"], row["in_session"]), ("counting", True), "it goes on counting")
         checks.expect(row["steps"] > 0, "steps: %r" % row)

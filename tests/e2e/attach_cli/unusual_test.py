@@ -73,15 +73,15 @@ def paths_of(done):
     return done.stdout.split()
 
 
-def called_as_our_thread(checks, folder):
+def named_like_worker_thread(checks, folder):
     with live.Program([live.PYTHON, "-c", NAMED]) as program:
         for number in ("1", "2"):
             done = windows.cli("attach", program.pid, "-d", "250ms", "-o", os.path.join(folder, number))
             checks.equal((done.returncode, len(paths_of(done))), (0, 1), "a program called gpuprof: " + done.stderr)
 
 
-def leaves_meanwhile(checks, folder):
-    rows = (("ends", " ended while it was attached to"), ("execs", " started another program (exec) while"))
+def ends_or_execs_during_attach(checks, folder):
+    rows = (("ends", " ended during the attach"), ("execs", " started another program (exec) during the attach"))
     for how, part in rows:
         for seconds in (0, 0.001, 0.003):  # sooner than who might still answer is given up, after 3 s
             with live.Program([live.PYTHON, "-c", LEAVES, how, str(seconds)]) as program:
@@ -95,7 +95,7 @@ def leaves_meanwhile(checks, folder):
                     checks.equal(len(paths_of(done)), 1, what + ": has a file")
                     continue
                 # Joined at its control socket in its last moment, it is the daemon that sees it go.
-                known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and only waits",
+                known = ("process %d%s" % (program.pid, part), "cannot be recorded", " has ended and waits",
                          windows.NOTHING)
                 checks.expect(any(one in done.stderr for one in known), "%s: %s" % (what, done.stderr))
 
@@ -114,14 +114,14 @@ def thread_is_refused(checks, folder):
         out = os.path.join(folder, "out")
         done = windows.cli("attach", program.pid, "-d", "250ms", "-o", out)
         checks.equal((done.returncode, done.stdout, os.path.exists(out)), (125, "", False), "no thread is to be had")
-        checks.expect("cannot start its thread: the process has reached a limit" in done.stderr
+        checks.expect("cannot start its thread: a limit on threads or memory is reached" in done.stderr
                       and done.stderr.count("\n") == 1, done.stderr)
         os.kill(program.pid, signal.SIGUSR1)
         done = windows.cli("attach", program.pid, "-d", "250ms", "-o", out)
         checks.equal((done.returncode, len(paths_of(done))), (0, 1), "the limit is raised: " + done.stderr)
 
 
-def interrupted_in_its_first_moment(checks, folder):
+def interrupted_early(checks, folder):
     out, early = os.path.join(folder, "out"), 0
     with live.Program(live.busy()) as program:
         for wait_ms in range(0, 61, 4):
@@ -147,8 +147,8 @@ def child_that_ends(checks, folder):
         done = windows.cli("attach", program.pid, "--children", "-d", "250ms", "-o", os.path.join(folder, "out"))
         checks.expect(done.returncode == 0 and len(paths_of(done)) >= 1, "a child that ends: " + done.stderr)
         checks.expect("failed" not in done.stderr, done.stderr)
-        told = "1 process that --children found ended before" in done.stderr
-        checks.expect(told or "ended before anything" in done.stderr or "2 processes seen" in done.stderr, done.stderr)
+        reported = "1 process that --children found ended before" in done.stderr
+        checks.expect(reported or "ended before gpuprof recorded anything" in done.stderr or "2 processes seen" in done.stderr, done.stderr)
     with live.Program([live.PYTHON, "-c", CHILD, "stopped"]) as program:
         done = windows.cli("attach", "-q", program.pid, "--children", "-d", "250ms",
                            "-o", os.path.join(folder, "stopped"))
@@ -157,7 +157,7 @@ def child_that_ends(checks, folder):
         program.end()
 
 
-CASES = (called_as_our_thread, leaves_meanwhile, thread_is_refused, interrupted_in_its_first_moment,
+CASES = (named_like_worker_thread, ends_or_execs_during_attach, thread_is_refused, interrupted_early,
          child_that_ends)
 
 

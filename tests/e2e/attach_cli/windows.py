@@ -6,11 +6,11 @@ import re
 import live
 
 # How much longer a window is tried in which nothing ran that could be recorded.
-LONGER = (1, 6, 36)
+LENGTH_FACTORS = (1, 6, 36)
 NOTHING = "no trace file was written"
 
 
-def stretched(words, times):
+def lengthened(words, times):
     """The words with each length of a window so many times as long."""
     words = [str(word) for word in words]
     for place in range(1, len(words)):
@@ -22,8 +22,8 @@ def stretched(words, times):
 
 def cli(*words, files=1, **keywords):
     """live.cli(); again with longer windows while there are fewer files. `again`: it was more than once."""
-    for times in LONGER:
-        done = live.cli(*stretched(words, times), **keywords)
+    for times in LENGTH_FACTORS:
+        done = live.cli(*lengthened(words, times), **keywords)
         if len(done.stdout.split()) >= files or (done.returncode != 0 and NOTHING not in done.stderr):
             break
     done.again = times != 1

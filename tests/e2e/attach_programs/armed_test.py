@@ -47,8 +47,8 @@ def calls_of(task, seconds):
         return None
     with tempfile.NamedTemporaryFile("r", prefix="gpuprof-strace-") as log:
         with subprocess.Popen(["strace", "-o", log.name, "-p", str(task)], stderr=subprocess.PIPE) as strace:
-            said = strace.stderr.readline().decode()
-            if "attached" not in said:
+            output = strace.stderr.readline().decode()
+            if "attached" not in output:
                 strace.wait()
                 return None
             time.sleep(seconds)
@@ -57,12 +57,12 @@ def calls_of(task, seconds):
         return sum(") = " in row and "restart_syscall" not in row for row in log.read().splitlines())
 
 
-def idle(checks, pid, log, seconds):
+def check_idle(checks, pid, log, seconds):
     """What it costs while nobody asks."""
     task = worker_of(pid)
     if not checks.expect(task, "the worker thread is there"):
         return
-    held, most = attached.footprint(pid), max(1, CALLS_A_SECOND * seconds)
+    footprint, most = attached.footprint(pid), max(1, CALLS_A_SECOND * seconds)
     # A `gpuprof status` of somebody else asks this process too.
     for _ in range(3):
         before = cpu_ticks(pid, task)
@@ -71,10 +71,10 @@ def idle(checks, pid, log, seconds):
             time.sleep(seconds)
             checks.skip("no strace here, or it may not attach")
         used = cpu_ticks(pid, task) - before
-        if calls is None or calls <= most or not e2e.JUDGES_TIME:
+        if calls is None or calls <= most or not e2e.ENFORCE_TIME:
             break
-    # A signal of ours would be a realtime one.
-    realtime = held.caught >> 33
+    # A signal of gpuprof would be a realtime one.
+    realtime = footprint.caught >> 33
     print("armed for %g s: %s system calls of ours, %d ticks of processor time, realtime signals with a "
           "handler: %x" % (seconds, calls, used, realtime), flush=True)
     checks.equal(realtime, 0, "signals that are handled")
@@ -89,9 +89,9 @@ def idle(checks, pid, log, seconds):
 
 def capture_in_a_capture(pid, folder, number):
     """What the inner one did, what the outer one did, which goes on until the inner one has ended."""
-    for times in attached.LONGER:
+    for times in attached.LENGTH_FACTORS:
         command = attached.recording_for(times, ["capture"], pid, os.path.join(folder, "span-%d" % number))
-        refused = attached.ask("capture", str(pid), "-d", "1s", "-o", os.path.join(folder, "refused"))
+        refused = attached.cli("capture", str(pid), "-d", "1s", "-o", os.path.join(folder, "refused"))
         meanwhile = not command.ended()
         recording = command.finish()
         if meanwhile:
@@ -107,7 +107,7 @@ def capture(checks, pid, folder, device):
         checks.equal((recording.status, len(recording.paths)), (0, 1), recording.stderr)
         checks.expect(refused.status == 125 and "recorded already" in refused.stderr,
                       "a capture while one runs: %d: %s" % (refused.status, refused.stderr))
-        trace = torch_trace.ours(recording.paths)
+        trace = torch_trace.read_gpuprof(recording.paths)
         window = recording.summary["windows"][0]
         spans.append((window["start_ns"], window["end_ns"]))
         first.append(recording.first_operator_s())
@@ -117,7 +117,7 @@ def capture(checks, pid, folder, device):
               "capture" % (number, len(trace.operators), len(trace.kernels), len(trace.steps), 1000 * first[-1]),
               flush=True)
     for _ in range(3):  # a busy machine
-        if min(first) < FIRST_S or not e2e.JUDGES_TIME:
+        if min(first) < FIRST_S or not e2e.ENFORCE_TIME:
             break
         first.append(attached.record(["capture", str(pid), "-d", "300ms"],
                                      os.path.join(folder, "again")).first_operator_s())
@@ -125,9 +125,9 @@ def capture(checks, pid, folder, device):
     checks.expect(spans[0][1] <= spans[1][0], "two spans: %s" % spans)
 
 
-def armed():
+def armed_pids():
     """Those of ours in which PyTorch has been seen."""
-    return [pid for pid, row in attached.states().items() if row["name"] == NAME and "torch" in row["can_record"]]
+    return [pid for pid, row in attached.status_rows().items() if row["name"] == NAME and "torch" in row["can_record"]]
 
 
 def run(checks, python, folder, device, seconds):
@@ -138,19 +138,19 @@ def run(checks, python, folder, device, seconds):
     env = attached.environment(**({"CUDA_VISIBLE_DEVICES": ""} if device == "cpu" else {}))
     with attached.Program([e2e.GPUPROF, "run", "--armed", "--name", NAME, "--", *command], folder,
                           env=env) as program:
-        attached.wait_until(armed)
-        pids = armed()
-        if not checks.equal(len(pids), 1, "armed processes with PyTorch: %s" % attached.states()):
+        attached.wait_until(armed_pids)
+        pids = armed_pids()
+        if not checks.equal(len(pids), 1, "armed processes with PyTorch: %s" % attached.status_rows()):
             return
-        idle(checks, pids[0], log, seconds)
+        check_idle(checks, pids[0], log, seconds)
         capture(checks, pids[0], folder, device)
         if log:
             attached.wait_until(lambda: not enabled_kinds(log)[0], 60)
         idle_again = log and enabled_kinds(log)[0]
         checks.expect(not idle_again, "CUPTI kinds after the captures: %s" % idle_again)
         status = program.end()
-    said = re.sub(r"\d+", "N", program.text())
-    checks.equal((status, said, program.errors()), (0, "ready\ntrained N steps\n", ""), "its end")
+    output = re.sub(r"\d+", "N", program.text())
+    checks.equal((status, output, program.errors()), (0, "ready\ntrained N steps\n", ""), "its end")
 
 
 def main():
@@ -158,8 +158,8 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--seconds", type=float, default=5)
     options = parser.parse_args()
-    attached.need()
-    python = torch_runs.need() if options.device == "cuda" else torch_runs.torch_python()
+    attached.require_attach()
+    python = torch_runs.require_torch() if options.device == "cuda" else torch_runs.torch_python()
     checks = e2e.Checks()
     with e2e.Folder("armed") as folder:
         run(checks, python, folder, options.device, options.seconds)

@@ -21,7 +21,7 @@ PROGRAMS = os.path.join(HERE, "programs")
 PATIENCE_S = 600  # a busy machine may take this long to start a program
 
 
-def need():
+def require_attach():
     """Skips the test where a running process cannot be attached to at all."""
     for path in (e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
         if not os.path.exists(path):
@@ -110,15 +110,15 @@ class Recording:
     summary: dict
     paths: list     # trace files, in order of the windows
 
-    def told(self):
-        """Every sentence of its summary."""
+    def messages(self):
+        """Every message of its summary."""
         return " ".join(self.summary.get("missing", []) + self.summary.get("remarks", []) +
                         self.summary.get("failures", []) + list(self.summary.get("drops_by_reason", {})))
 
     def first_operator_s(self):
         """From the command's start to the first operator in its trace, in seconds."""
         import torch_trace
-        return (min(op.start for op in torch_trace.ours(self.paths).operators) - self.began_ns) / 1e9
+        return (min(op.start for op in torch_trace.read_gpuprof(self.paths).operators) - self.began_ns) / 1e9
 
 
 class Command:
@@ -159,13 +159,13 @@ def record(words, out):
 
 
 # How much longer a window is tried in which a busy machine let nobody run.
-LONGER = (1, 6, 36)
+LENGTH_FACTORS = (1, 6, 36)
 NOTHING = "no trace file was written"
 
 
 def record_until(enough, seconds, words, out):
     """record() with a window of so many seconds; a longer one where it has no file or not enough(recording)."""
-    for times in LONGER:
+    for times in LENGTH_FACTORS:
         shutil.rmtree(out, ignore_errors=True)
         recording = record([*words, "-d", "%gs" % (times * seconds)], out)
         if recording.status != 0 and NOTHING not in recording.stderr:
@@ -177,7 +177,7 @@ def record_until(enough, seconds, words, out):
 
 def recording_for(seconds, words, pid, out):
     """A Command with a window of so many seconds, seen in its first half; longer where nobody can look so soon."""
-    for times in LONGER:
+    for times in LENGTH_FACTORS:
         length = times * seconds
         command = Command([*words, str(pid), "-d", "%gs" % length], out)
         wait_until(lambda: is_recorded(pid) or command.ended(), length / 2)
@@ -188,17 +188,17 @@ def recording_for(seconds, words, pid, out):
 
 
 def is_recorded(pid):
-    return states().get(pid, {}).get("state") == "recording"
+    return status_rows().get(pid, {}).get("state") == "recording"
 
 
-def ask(*words):
+def cli(*words):
     """`gpuprof WORDS`: status and output."""
     return Command(words).finish()
 
 
-def states():
+def status_rows():
     """{pid: row} of `gpuprof status --json`."""
-    return {row["pid"]: row for row in json.loads(ask("status", "--json").stdout or "[]")}
+    return {row["pid"]: row for row in json.loads(cli("status", "--json").stdout or "[]")}
 
 
 @dataclasses.dataclass
@@ -207,14 +207,14 @@ class Footprint:
     descriptors: dict   # {number: what}
     threads: list       # their names, in order; without those of the simulated CUPTI, which it keeps
     mappings: int
-    ours: int           # mappings of the library
+    library_mappings: int           # mappings of the library
     rss_kib: int        # without pages of files, which cost nothing
     file_kib: int
     caught: int         # SigCgt
 
     def row(self):
         return ("%d descriptors, %d threads, %d mappings (%d of the library), %d KiB resident and %d of files, "
-                "SigCgt %x" % (len(self.descriptors), len(self.threads), self.mappings, self.ours, self.rss_kib,
+                "SigCgt %x" % (len(self.descriptors), len(self.threads), self.mappings, self.library_mappings, self.rss_kib,
                                self.file_kib, self.caught))
 
 

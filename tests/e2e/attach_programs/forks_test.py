@@ -27,7 +27,7 @@ FEW = 20  # frames
 COUNTING = ("3.12", "3.13", "3.14")
 
 
-def one(checks, folder, python, what, work_s):
+def check_program(checks, folder, python, what, work_s):
     """True if it was recorded."""
     program = attached.Program([python, os.path.join(attached.PROGRAMS, "forks.py"), str(work_s)], folder, what)
     with program:
@@ -60,16 +60,16 @@ def one(checks, folder, python, what, work_s):
     return True
 
 
-class Asking:
+class StatusPoller:
     """`gpuprof status`, again and again, as others on the machine may."""
 
     def __enter__(self):
         self.over, self.times = threading.Event(), 0
-        self.thread = threading.Thread(target=self.ask)
+        self.thread = threading.Thread(target=self.poll)
         self.thread.start()
         return self
 
-    def ask(self):
+    def poll(self):
         while not self.over.is_set():
             subprocess.run([e2e.GPUPROF, "status"], capture_output=True)
             self.times += 1
@@ -79,41 +79,41 @@ class Asking:
         self.thread.join()
 
 
-def looked_at(checks, folder, python, times):
+def status_polled(checks, folder, python, times):
     """Nobody listens at the control socket between a fork and the thread's return: who looks then may remove its file, but
     whoever was notified of that control socket finds it once the thread is back."""
-    said = subprocess.run([e2e.GPUPROF, "env", "--name", "looked-at"], capture_output=True, text=True).stdout
-    armed = attached.environment(**dict(line.split("=", 1) for line in said.splitlines()))
+    output = subprocess.run([e2e.GPUPROF, "env", "--name", "looked-at"], capture_output=True, text=True).stdout
+    armed = attached.environment(**dict(line.split("=", 1) for line in output.splitlines()))
     command = [python, os.path.join(attached.PROGRAMS, "forks.py"), "0.01"]
     for number in range(times):
         for what, words, env in (("attached", ["attach"], None), ("armed", ["capture"], armed)):
-            with attached.Program(command, folder, "looked-at-" + what, env=env) as program, Asking() as asking:
+            with attached.Program(command, folder, "looked-at-" + what, env=env) as program, StatusPoller() as poller:
                 words = [*words, str(program.pid), "-r", "1000"]
                 for _ in range(TRIES):
                     recording = attached.record_until(lambda _: True, 0.3, words,
                                                       os.path.join(folder, "looked-at-%s-%d" % (what, number)))
-                    if not any(one in recording.stderr for one in STARVED):
+                    if not any(part in recording.stderr for part in STARVED):
                         break
                 else:
                     checks.skip("%s: the worker never had a processor between two forks" % what)
                     continue
-                checks.equal(recording.status, 0, "%s, asked %d times: %s" % (what, asking.times, recording.stderr))
+                checks.equal(recording.status, 0, "%s, asked %d times: %s" % (what, poller.times, recording.stderr))
                 checks.equal(program.end(), 0, what + ": its end: " + program.errors())
 
 
 def starved(checks, folder, python):
-    """Threads of ours that get no processor are waited for: the interpreter does not count them."""
+    """Threads of gpuprof that get no processor are waited for: the interpreter does not count them."""
     command = [python, os.path.join(attached.PROGRAMS, "forks_starved.py"), "3"]
     with attached.Program(command, folder, "starved") as program:
         recording = attached.record(["attach", str(program.pid), "--stay", "-d", "2s"], os.path.join(folder, "starved"))
         checks.expect(attached.wait_until(lambda: "warned" in program.text()), "starved: " + program.text())
-        said = re.search(r"starved (\d+) warned (\d+) longest (\S+) s", program.text())
-        checks.expect(said and int(said[1]) > 0, "starved: it saw our threads: " + program.text())
+        output = re.search(r"starved (\d+) warned (\d+) longest (\S+) s", program.text())
+        checks.expect(output and int(output[1]) > 0, "starved: it saw our threads: " + program.text())
         # Not longer: where they get next to nothing beside all else that wants to run, the fork goes on.
-        if said and said[2] != "0" and float(said[3]) >= WAITED_FOR_S:
-            checks.skip("starved: gpuprof's threads were not scheduled in %s s" % said[3])
+        if output and output[2] != "0" and float(output[3]) >= WAITED_FOR_S:
+            checks.skip("starved: gpuprof's threads were not scheduled in %s s" % output[3])
         else:
-            checks.equal(said and said[2], "0", "starved: warnings; " + recording.stderr)
+            checks.equal(output and output[2], "0", "starved: warnings; " + recording.stderr)
         checks.equal(program.end(), -signal.SIGTERM, "starved: its end: " + program.errors())
 
 
@@ -140,7 +140,7 @@ def on_the_gpu(checks, folder):
     if not python:
         checks.skip("forks on the simulated GPU: no PyTorch (GPUPROF_TORCH_PYTHON names one)")
         return
-    sim.need()
+    sim.require_build()
     command = attached.on_gpu([python, os.path.join(attached.PROGRAMS, "forks_cuda.py")])
     with attached.Program(command, folder, "gpu") as program:
         for number, words in enumerate((("attach", str(program.pid), "--stay"), ("capture", str(program.pid)),
@@ -161,7 +161,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=2)
     times = parser.parse_args().times
-    attached.need()
+    attached.require_attach()
     checks = e2e.Checks()
     with e2e.Folder("attach-forks") as folder:
         for version in COUNTING:
@@ -170,12 +170,12 @@ def main():
                 checks.skip("no python%s here" % version)
                 continue
             for work_s in (0, 0.01, 0.1):
-                recorded = [one(checks, folder, python, "%s-%g-%d" % (version, work_s, i), work_s)
+                recorded = [check_program(checks, folder, python, "%s-%g-%d" % (version, work_s, i), work_s)
                             for i in range(times)]
                 print("%s, %g s of work between forks: recorded %d of %d" % (version, work_s, sum(recorded), times),
                       flush=True)
             if version == COUNTING[1]:
-                looked_at(checks, folder, python, times)
+                status_polled(checks, folder, python, times)
                 starved(checks, folder, python)
         in_handlers(checks, folder, times)
         on_the_gpu(checks, folder)

@@ -125,7 +125,7 @@ def check_training(checks, what, recording, file):
     """Operators and samples name the cell, its loop is the step."""
     if not checks.equal((recording.status, len(recording.paths)), (0, 1), what + ": " + recording.stderr):
         return
-    trace = torch_trace.ours(recording.paths)
+    trace = torch_trace.read_gpuprof(recording.paths)
     forward = [op for op in trace.operators if op.name == "aten::linear" or op.name == "aten::addmm"]
     named = sum("%s(%d)" % (file, FORWARD_LINE) in op.args.get("Call stack", "") for op in forward)
     lines = sampled(recording.paths, file)
@@ -137,63 +137,63 @@ def check_training(checks, what, recording, file):
     checks.equal((len(trace.steps) > FEW_STEPS, steps), (True, {"%s:%d" % (file, LOOP_LINE)}), what + ": its loop")
 
 
-def interrupt(checks, what, book, cell):
+def interrupt(checks, what, notebook, cell):
     began = time.monotonic()
-    book.manager.interrupt_kernel()
-    _, raised = book.finish(cell)
+    notebook.manager.interrupt_kernel()
+    _, raised = notebook.finish(cell)
     print("%s: interrupted after %.0f ms: %s" % (what, 1000 * (time.monotonic() - began), raised), flush=True)
     checks.equal(raised, ["KeyboardInterrupt"], what + ": the cell was interrupted")
-    checks.equal(book.run("print(6 * 7)"), ("42\n", []), what + ": the kernel answers")
+    checks.equal(notebook.run("print(6 * 7)"), ("42\n", []), what + ": the kernel answers")
 
 
-def spans(checks, book, folder):
+def spans(checks, notebook, folder):
     """Three cells: attach --stay, capture, and attach again."""
-    pid = str(book.pid)
+    pid = str(notebook.pid)
     for what, words in (("attach --stay", ["attach", "--stay", pid]), ("capture", ["capture", pid]),
                         ("attach again", ["attach", pid])):
         if what == "attach again":
-            checks.equal(attached.ask("detach", pid).status, 0, "detach")
-            checks.equal(book.run("print(1 + 1)"), ("2\n", []), "the kernel answers after detach")
-        cell = book.start(TRAINING)
-        file = book.running(cell)
-        recording = attached.record_until(lambda one: len(torch_trace.ours(one.paths).steps) > FEW_STEPS, 1.5, words,
+            checks.equal(attached.cli("detach", pid).status, 0, "detach")
+            checks.equal(notebook.run("print(1 + 1)"), ("2\n", []), "the kernel answers after detach")
+        cell = notebook.start(TRAINING)
+        file = notebook.running(cell)
+        recording = attached.record_until(lambda one: len(torch_trace.read_gpuprof(one.paths).steps) > FEW_STEPS, 1.5, words,
                                           os.path.join(folder, what.replace(" ", "-")))
-        interrupt(checks, what, book, cell)
+        interrupt(checks, what, notebook, cell)
         check_training(checks, what, recording, file)
 
 
-def interrupted(checks, book, folder):
+def interrupted(checks, notebook, folder):
     """An interrupt while we record ends the cell, not the recording."""
-    cell = book.start(ENDLESS)
-    file = book.running(cell)
-    command = attached.recording_for(2, ["attach"], book.pid, os.path.join(folder, "interrupted"))
-    live.let_work(book.pid, 0.5, 0.1)
-    interrupt(checks, "during", book, cell)
+    cell = notebook.start(ENDLESS)
+    file = notebook.running(cell)
+    command = attached.recording_for(2, ["attach"], notebook.pid, os.path.join(folder, "interrupted"))
+    live.let_run(notebook.pid, 0.5, 0.1)
+    interrupt(checks, "during", notebook, cell)
     recording = command.finish()
     checks.equal((recording.status, len(recording.paths)), (0, 1), "interrupted: " + recording.stderr)
     checks.expect(sampled(recording.paths, file), "interrupted: samples name the cell")
-    cell = book.start(ENDLESS)
-    book.running(cell)
-    interrupt(checks, "after", book, cell)
+    cell = notebook.start(ENDLESS)
+    notebook.running(cell)
+    interrupt(checks, "after", notebook, cell)
 
 
 def main():
     if os.environ.get("GPUPROF_TEST_NOTEBOOK") is None:
-        attached.need()
+        attached.require_attach()
         python, more = python_with_notebook()
         path = os.pathsep.join(p for p in (os.environ.get("PYTHONPATH"), more) if p)
         os.execve(python, [python, os.path.abspath(__file__), *sys.argv[1:]], attached.environment(
             GPUPROF_TEST_NOTEBOOK="1", PYTHONPATH=path, CUDA_VISIBLE_DEVICES=""))
     checks = e2e.Checks()
     with e2e.Folder("attach-notebook") as folder:
-        book = Notebook(folder)
+        notebook = Notebook(folder)
         try:
-            checks.equal(book.run(MODEL), ("", []), "the model")
-            spans(checks, book, folder)
-            interrupted(checks, book, folder)
-            checks.equal(book.run("print(model(torch.zeros(1, 64)).shape)")[1], [], "what a cell made is there")
+            checks.equal(notebook.run(MODEL), ("", []), "the model")
+            spans(checks, notebook, folder)
+            interrupted(checks, notebook, folder)
+            checks.equal(notebook.run("print(model(torch.zeros(1, 64)).shape)")[1], [], "what a cell made is there")
         finally:
-            book.close()
+            notebook.close()
         if checks.failed:
             sys.exit(checks.done())
     checks.done()

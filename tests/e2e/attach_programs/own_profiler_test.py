@@ -20,7 +20,7 @@ import live
 import torch_runs
 import torch_trace
 
-SENTENCE = "The program started its own CUPTI profiler"
+SENTENCE = "the program's own CUPTI profiler"
 INSIDE_S = 1.0  # each session lasts this long at least
 BACK_S = 3.0  # two seconds after its last call we take up again
 
@@ -35,7 +35,7 @@ class Profiled(attached.Program):
         super().__init__(command if device == "cpu" else attached.on_gpu(command), folder, "profiled",
                          env=env, talk=True)
 
-    def tell(self, word):
+    def send(self, word):
         before = self.text().count(word)
         self.process.stdin.write(word.encode() + b"\n")
         self.process.stdin.flush()
@@ -44,9 +44,9 @@ class Profiled(attached.Program):
 
     def session(self, seconds=INSIDE_S):
         """One session of its own, from begin to end."""
-        self.tell("profile")
+        self.send("profile")
         time.sleep(seconds)
-        self.tell("train")
+        self.send("train")
 
     def finish(self):
         self.process.stdin.write(b"end\n")
@@ -66,43 +66,43 @@ def situations(program, folder, device):
     """Every way two profilers can meet; a Recording of each, by name. One session of its own per turn."""
     words = ["attach", str(program.pid)]
 
-    def begun(name):  # its window is open
-        ours = attached.Command([*words, "-d", "600s"], os.path.join(folder, name))
-        attached.wait_until(lambda: attached.is_recorded(program.pid) or ours.ended())
-        return ours
+    def start_recording(name):  # its window is open
+        command = attached.Command([*words, "-d", "600s"], os.path.join(folder, name))
+        attached.wait_until(lambda: attached.is_recorded(program.pid) or command.ended())
+        return command
 
-    def stopped(ours):
-        attached.wait_until(lambda: attached.ask("stop", str(program.pid)).status == 0 or ours.ended())
-        return ours.finish()
+    def stopped(command):
+        attached.wait_until(lambda: attached.cli("stop", str(program.pid)).status == 0 or command.ended())
+        return command.finish()
 
     def short(name):
         def enough(recording):
-            trace = torch_trace.ours(recording.paths)
+            trace = torch_trace.read_gpuprof(recording.paths)
             return trace.kernels if name == "after" and device != "cpu" else trace.operators
         return attached.record_until(enough, 0.5, words, os.path.join(folder, name))
 
     done = {}
     program.session()  # 1: nobody else
-    program.tell("profile")  # 2: ours inside
+    program.send("profile")  # 2: ours inside
     done["inside"] = short("inside")
-    program.tell("train")
-    ours = begun("around")  # 3: ours around
-    live.let_work(program.pid, INSIDE_S, 0.1)  # else its session begins before a kernel is ours
+    program.send("train")
+    command = start_recording("around")  # 3: ours around
+    live.let_run(program.pid, INSIDE_S, 0.1)  # else its session begins before a kernel is ours
     program.session()
-    live.let_work(program.pid, INSIDE_S, 0.1)
-    done["around"] = stopped(ours)
-    ours = begun("before")  # 4: ours ends inside
-    live.let_work(program.pid, INSIDE_S, 0.1)
-    program.tell("profile")
-    live.let_work(program.pid, INSIDE_S / 2, 0.1)
-    done["before"] = stopped(ours)
+    live.let_run(program.pid, INSIDE_S, 0.1)
+    done["around"] = stopped(command)
+    command = start_recording("before")  # 4: ours ends inside
+    live.let_run(program.pid, INSIDE_S, 0.1)
+    program.send("profile")
+    live.let_run(program.pid, INSIDE_S / 2, 0.1)
+    done["before"] = stopped(command)
     time.sleep(INSIDE_S)
-    program.tell("train")
-    program.tell("profile")  # 5: ours begins inside
-    ours = begun("behind")
-    program.tell("train")
-    live.let_work(program.pid, BACK_S, 0.1)
-    done["behind"] = stopped(ours)
+    program.send("train")
+    program.send("profile")  # 5: ours begins inside
+    command = start_recording("behind")
+    program.send("train")
+    live.let_run(program.pid, BACK_S, 0.1)
+    done["behind"] = stopped(command)
     program.session()  # 6: nobody any more
     done["after"] = short("after")
     return done
@@ -129,20 +129,20 @@ def check_ours(checks, done, device):
     for name, recording in done.items():
         if not checks.equal((recording.status, len(recording.paths)), (0, 1), name + ": " + recording.stderr):
             continue
-        trace = torch_trace.ours(recording.paths)
+        trace = torch_trace.read_gpuprof(recording.paths)
         passes = sum(op.name == "aten::addmm" for op in trace.operators)
-        said = SENTENCE in recording.told()
+        reported = SENTENCE in recording.messages()
         print("ours, %s: %d forward passes, %d kernels; its profiler is %s" % (
-            name, passes // 2, len(trace.kernels), "told" if said else "not told"), flush=True)
-        checks.expect(passes > 0, name + ": operators of ours: %d" % passes)
+            name, passes // 2, len(trace.kernels), "told" if reported else "not told"), flush=True)
+        checks.expect(passes > 0, name + ": recorded operators: %d" % passes)
         if device == "cpu":
             continue
-        checks.equal(said, name != "after", "%s: who had the GPU is told: %s" % (name, recording.told()))
+        checks.equal(reported, name != "after", "%s: who had the GPU is reported: %s" % (name, recording.messages()))
         stated = trace.heads[0]
         checks.equal(SENTENCE in " ".join(stated["missing"] + stated["notices"] + stated["remarks"]),
                      name != "after", name + ": also in the trace")
         if name != "inside":
-            checks.expect(trace.kernels, name + ": kernels of ours outside of its session")
+            checks.expect(trace.kernels, name + ": recorded kernels outside of its session")
 
 
 def run(checks, python, folder, device):
@@ -159,8 +159,8 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--keep")
     options = parser.parse_args()
-    attached.need()
-    python = torch_runs.need() if options.device == "cuda" else torch_runs.torch_python()
+    attached.require_attach()
+    python = torch_runs.require_torch() if options.device == "cuda" else torch_runs.torch_python()
     checks = e2e.Checks()
     with e2e.Folder("attach-own-profiler") as folder:
         if options.keep:

@@ -40,7 +40,7 @@ def enabled_kinds(path):
     return on, times
 
 
-def once(checks, what, pid, out):
+def record_once(checks, what, pid, out):
     recording = attached.record_until(lambda _: True, 0.2, ["attach", str(pid)], out)
     return checks.equal((recording.status, len(recording.paths)), (0, 1), "%s: %s" % (what, recording.stderr))
 
@@ -50,7 +50,7 @@ def repeat(checks, what, program, folder, times):
     print("%s, before:    %s" % (what, before.row()), flush=True)
     rows = []
     for number in range(1, times + 1):
-        if not once(checks, "%s, time %d" % (what, number), program.pid, os.path.join(folder, what)):
+        if not record_once(checks, "%s, time %d" % (what, number), program.pid, os.path.join(folder, what)):
             break
         rows.append(attached.quiet_footprint(program.pid, before))
         if number in PRINTED or number == times:
@@ -58,8 +58,8 @@ def repeat(checks, what, program, folder, times):
     after, warm = rows[-1], rows[min(WARM, len(rows)) - 1]
     checks.equal(len(rows), times, what + ": times")
     # The simulated CUPTI opens its log at its first call.
-    held = {number: to for number, to in after.descriptors.items() if not to.endswith("/calls.jsonl")}
-    checks.equal(held, before.descriptors, what + ": descriptors")
+    descriptors = {number: to for number, to in after.descriptors.items() if not to.endswith("/calls.jsonl")}
+    checks.equal(descriptors, before.descriptors, what + ": descriptors")
     checks.equal(after.threads, before.threads, what + ": threads")
     checks.equal(after.caught & ~LIBC_SIGNALS, before.caught & ~LIBC_SIGNALS, what + ": signals it handles")
     grown = after.mappings - warm.mappings
@@ -85,7 +85,7 @@ def training(checks, folder, times):
 
 
 def gpu(checks, folder, times):
-    python, log = torch_runs.need(), os.path.join(folder, "calls.jsonl")
+    python, log = torch_runs.require_torch(), os.path.join(folder, "calls.jsonl")
     command = attached.on_gpu([python, os.path.join(attached.PROGRAMS, "train.py"), folder, "--pause", "0.01",
                                "--device", "cuda"], "--log", log)
     with attached.Program(command, folder, "gpu") as program:
@@ -104,8 +104,8 @@ def main():
     parser.add_argument("--times", type=int, default=6)
     parser.add_argument("--only", default=",".join(CASES))
     options = parser.parse_args()
-    attached.need()
-    sim.need()
+    attached.require_attach()
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("attach-repeat") as folder:
         for name in options.only.split(","):

@@ -14,22 +14,22 @@ class Client:
         self.url = "http://127.0.0.1:%d/" % port
         self.pause_s = pause_s
         self.answered = collections.Counter()  # by the first word of the answer
-        self.asked = 0
+        self.request_count = 0
         self.errors = []
         self.over = threading.Event()
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self._ask_on) for _ in range(threads)]
+        self.threads = [threading.Thread(target=self._request_loop) for _ in range(threads)]
 
-    def _ask_on(self):
+    def _request_loop(self):
         while not self.over.is_set():
             with self.lock:
-                self.asked += 1
-                number = self.asked
+                self.request_count += 1
+                number = self.request_count
             try:
                 with urllib.request.urlopen(self.url + str(number), timeout=600) as reply:
-                    who = reply.read().decode().split()[0]
+                    worker = reply.read().decode().split()[0]
                 with self.lock:
-                    self.answered[who] += 1
+                    self.answered[worker] += 1
             except OSError as error:
                 self.errors.append(repr(error))
             time.sleep(self.pause_s)

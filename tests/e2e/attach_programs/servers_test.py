@@ -64,10 +64,10 @@ def native(checks, folder):
             ["attach", str(program.pid)], os.path.join(folder, "native-%d" % i)) for i in range(2)]
         unchanged(checks, "native", program.pid, before)
         status = program.end()
-    answered = [int(n) for n in re.findall(r"answered (\d+)", program.text())]
+    count = [int(n) for n in re.findall(r"answered (\d+)", program.text())]
     checks.equal((status, "errors 0" in program.text(), program.errors()), (0, True, ""), "native: its end")
-    checks.expect(len(answered) == THREADS and min(answered) > 0, "native: requests %s" % answered)
-    print("native: %d requests in all" % sum(answered), flush=True)
+    checks.expect(len(count) == THREADS and min(count) > 0, "native: requests %s" % count)
+    print("native: %d requests in all" % sum(count), flush=True)
     launched = launches(truth)
     for recording in recordings:
         if not checks.equal((recording.status, len(recording.paths)), (0, 1), "native: " + recording.stderr):
@@ -97,9 +97,9 @@ class Prefork:
     def __init__(self, folder, name, workers=3):
         self.program = attached.Program([sys.executable, os.path.join(attached.PROGRAMS, "prefork.py"),
                                          str(workers)], folder, name)
-        said = self.program.text()
-        self.port = int(re.search(r"port (\d+)", said).group(1))
-        self.workers = [int(pid) for pid in re.search(r"workers (.*)", said).group(1).split()]
+        output = self.program.text()
+        self.port = int(re.search(r"port (\d+)", output).group(1))
+        self.workers = [int(pid) for pid in re.search(r"workers (.*)", output).group(1).split()]
 
     def end(self):
         """Exit status, requests that the workers say they have answered."""
@@ -107,12 +107,12 @@ class Prefork:
         return status, sum(int(n) for n in re.findall(r"answered (\d+)", self.program.text()))
 
 
-def check_client(checks, what, client, told):
+def check_client(checks, what, client, answered_by_workers):
     print("%s: %d requests asked, %d answered by %d workers (they say %s), %d errors" % (
-        what, client.asked, client.total(), len(client.answered), told, len(client.errors)), flush=True)
-    checks.equal((client.errors, client.total()), ([], client.asked), what + ": every request is answered")
-    if told is not None:
-        checks.equal(told, client.asked, what + ": what the workers answered")
+        what, client.request_count, client.total(), len(client.answered), answered_by_workers, len(client.errors)), flush=True)
+    checks.equal((client.errors, client.total()), ([], client.request_count), what + ": every request is answered")
+    if answered_by_workers is not None:
+        checks.equal(answered_by_workers, client.request_count, what + ": what the workers answered")
 
 
 def frames_of_workers(recording):
@@ -131,19 +131,19 @@ def prefork(checks, folder):
             attached.wait_until(lambda: client.total() > 50)
             recordings = [attached.record_until(lambda one: frames_of_workers(one)[0] > 0, 1, ["attach", str(worker)],
                                                 os.path.join(folder, "prefork-%d" % i)) for i in range(2)]
-            answered = client.total()
+            count = client.total()
             attached.wait_until(lambda: client.answered[str(worker)] > 0)
-            checks.expect(attached.wait_until(lambda: client.total() > answered + 50),
+            checks.expect(attached.wait_until(lambda: client.total() > count + 50),
                           "prefork: it goes on answering")
         checks.expect(client.answered[str(worker)] > 0, "prefork: the recorded worker answers")
         unchanged(checks, "prefork, worker", worker, before[worker])
         for pid in (master, *server.workers[1:]):
             now = attached.footprint(pid)
             # How many mappings there are is its own affair: it answers all the time.
-            checks.equal((now.ours, now.threads), (0, before[pid].threads), "prefork: %d is untouched" % pid)
-        status, told = server.end()
+            checks.equal((now.library_mappings, now.threads), (0, before[pid].threads), "prefork: %d is untouched" % pid)
+        status, answered_by_workers = server.end()
     checks.equal((status, server.program.errors()), (0, ""), "prefork: its end")
-    check_client(checks, "prefork", client, told)
+    check_client(checks, "prefork", client, answered_by_workers)
     for recording in recordings:
         if not checks.equal((recording.status, len(recording.paths)), (0, 1), "prefork: " + recording.stderr):
             continue
@@ -165,13 +165,13 @@ def children(checks, folder):
                                               os.path.join(folder, "children"))
             if "--all-processes" in recording.stderr and recording.status != 0:
                 recording = attached.record_until(lambda _: True, 1, words, os.path.join(folder, "children"))
-            answered = client.total()
-            attached.wait_until(lambda: client.total() > answered + 50)
+            count = client.total()
+            attached.wait_until(lambda: client.total() > count + 50)
         for pid in (master, *server.workers):
             unchanged(checks, "children, %s" % ("master" if pid == master else "worker"), pid, before[pid])
-        status, told = server.end()
+        status, answered_by_workers = server.end()
     checks.equal((status, server.program.errors()), (0, ""), "children: its end")
-    check_client(checks, "children", client, told)
+    check_client(checks, "children", client, answered_by_workers)
     traced = {row["pid"] for row in recording.summary.get("processes", [])}
     files = {row["pid"] for row in recording.summary.get("files", [])}
     print("children: processes %d, files %d" % (len(traced), len(files)), flush=True)
@@ -209,8 +209,8 @@ def gunicorn(checks, folder):
             before = attached.footprint(workers[0])
             recording = attached.record_until(lambda _: True, 1, ["attach", str(workers[0])],
                                               os.path.join(folder, "gunicorn"))
-            answered = client.total()
-            attached.wait_until(lambda: client.total() > answered + 50)
+            count = client.total()
+            attached.wait_until(lambda: client.total() > count + 50)
         time.sleep(0.2)
         after = attached.quiet_footprint(workers[0], before)
         checks.equal(after.threads, before.threads, "gunicorn: threads of the worker")
@@ -228,8 +228,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(CASES))
     wanted = parser.parse_args().only.split(",")
-    attached.need()
-    sim.need()
+    attached.require_attach()
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("attach-servers") as folder:
         for name in wanted:

@@ -38,9 +38,9 @@ class Training:
 
     def end(self):
         """(exit status, when each step began, losses)."""
-        return (self.program.end(), *self.told())
+        return (self.program.end(), *self.progress())
 
-    def told(self):
+    def progress(self):
         with open(os.path.join(self.folder, "steps.json"), encoding="utf-8") as file:
             known = json.load(file)
         return known["began_ns"], known["losses"]
@@ -49,7 +49,7 @@ class Training:
         """Losses of as many steps without anybody attached."""
         program = attached.Program([*self.command, "--steps", str(steps)], self.folder, "again", env=self.env)
         program.wait(600)
-        return self.told()[1]
+        return self.progress()[1]
 
 
 def stacks(trace):
@@ -61,27 +61,27 @@ def stacks(trace):
 
 def has_steps(recording):
     """Whether the window saw the training run, operators, steps and samples: a busy machine needs a longer one."""
-    ours = torch_trace.ours(recording.paths[:1])
-    return ours.operators and len(ours.steps) >= 2 and min(stacks(e2e.load(recording.paths[0]))) > 0
+    recorded = torch_trace.read_gpuprof(recording.paths[:1])
+    return recorded.operators and len(recorded.steps) >= 2 and min(stacks(e2e.load(recording.paths[0]))) > 0
 
 
 def check_contents(checks, what, recording, device):
     trace = e2e.load(recording.paths[0])
-    ours = torch_trace.ours(recording.paths[:1])
+    recorded = torch_trace.read_gpuprof(recording.paths[:1])
     facts = trace_facts.Facts(trace)
     python, native = stacks(trace)
-    shaped = sum(bool(op.args.get("Input Dims")) for op in ours.operators if op.name == "aten::addmm")
-    stacked = sum("train.py(" in op.args.get("Call stack", "") for op in ours.operators)
-    modules = {event.name.split(": ")[1] for event in ours.modules}
+    shaped = sum(bool(op.args.get("Input Dims")) for op in recorded.operators if op.name == "aten::addmm")
+    stacked = sum("train.py(" in op.args.get("Call stack", "") for op in recorded.operators)
+    modules = {event.name.split(": ")[1] for event in recorded.modules}
     print("%s: %d operators (%d aten::addmm with shapes, %d with a stack of the program), %d steps, "
           "%d modules, %d Python and %d native frames, %d kernels" % (
-              what, len(ours.operators), shaped, stacked, len(ours.steps), len(modules), python, native,
+              what, len(recorded.operators), shaped, stacked, len(recorded.steps), len(modules), python, native,
               len(facts.kernels)), flush=True)
     checks.expect(shaped > 0 and stacked > 0, what + ": shapes and stacks of operators")
     checks.equal(modules, MODULES, what + ": modules")
     checks.expect(python > 0 and native > 0, what + ": sampled frames: %d, %d" % (python, native))
-    checks.expect(len(ours.steps) >= 2 and "train.py" in ours.steps[0].args.get("where", ""),
-                  what + ": steps: %s" % ours.steps[:1])
+    checks.expect(len(recorded.steps) >= 2 and "train.py" in recorded.steps[0].args.get("where", ""),
+                  what + ": steps: %s" % recorded.steps[:1])
     if device != "cpu":
         kernels = {k["args"].get("External id") for k in facts.kernels}
         owners = {op["args"].get("External id") for op in facts.by_cat["cpu_op"]}
@@ -91,11 +91,11 @@ def check_contents(checks, what, recording, device):
 
 def check_viewers(checks, what, out, device):
     """The plugin on the folder, HTA on what is below kineto."""
-    shown = viewers.plugin(out) if viewers.python_of("view") else None
-    if shown is None:
+    plugin_views = viewers.plugin(out) if viewers.python_of("view") else None
+    if plugin_views is None:
         checks.skip("the plugin is not installed (scripts/setup --viewers)")
     else:
-        worker = next(w for run, all_ in shown.items() if not run.startswith("kineto") for w in all_.values())
+        worker = next(w for run, all_ in plugin_views.items() if not run.startswith("kineto") for w in all_.values())
         wanted = {"Overview", "Operator", "Trace", "Module"} | (
             {"Kernel"} if device != "cpu" else set())
         checks.expect(wanted <= set(worker["views"]), what + ": views %s" % worker["views"])
@@ -111,20 +111,20 @@ def check_viewers(checks, what, out, device):
                                                                   len(found["steps"])), flush=True)
 
 
-def check_steps(checks, what, recording, began_ns, asked):
-    """Exactly the steps that were asked for, each one iteration of the program's, one after the other."""
-    steps = torch_trace.ours(recording.paths).steps
+def check_steps(checks, what, recording, began_ns, requested):
+    """Exactly the steps that were requested, each one iteration of the program's, one after the other."""
+    steps = torch_trace.read_gpuprof(recording.paths).steps
     iterations = []
     for step in steps:
         middle = (step.start + step.end) // 2
         iterations.append(sum(1 for at in began_ns if at <= middle) - 1)
     print("%s: steps %s in the file are the program's %s" % (what, [s.label for s in steps], iterations), flush=True)
-    if not checks.equal(len(steps), asked, what + ": steps in the file"):
+    if not checks.equal(len(steps), requested, what + ": steps in the file"):
         return []
     checks.equal(iterations, list(range(iterations[0], iterations[0] + len(steps))),
                  what + ": the program's own iterations in a row")
     counted = recording.summary["windows"][0]
-    checks.equal([s.label for s in steps], list(range(counted["first_step"], counted["first_step"] + asked)),
+    checks.equal([s.label for s in steps], list(range(counted["first_step"], counted["first_step"] + requested)),
                  what + ": numbers of the steps")
     return steps
 
@@ -180,8 +180,8 @@ def main():
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--keep")
     options = parser.parse_args()
-    attached.need()
-    python = torch_runs.need() if options.device == "cuda" else torch_runs.torch_python()
+    attached.require_attach()
+    python = torch_runs.require_torch() if options.device == "cuda" else torch_runs.torch_python()
     checks = e2e.Checks()
     with e2e.Folder("attach-training") as folder:
         if options.keep:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an input, a word or a place is reported in one sentence, and nothing is left behind.
+"""What is wrong with an input, a word or a place is reported in one message, and nothing is left behind.
 
 usage: bad_input_test.py [--only NAME]"""
 
@@ -20,7 +20,7 @@ FORMATS = e2e.ALL_FORMATS
 FAILED, NOT_COMPARED = 125, 2  # exit status; the second is diff's
 
 
-class Place:
+class WorkFolder:
     """A folder for one try: what lies in it, and in its TMPDIR, before and after."""
 
     def __init__(self, folder):
@@ -34,31 +34,31 @@ class Place:
                       for root, folders, files in os.walk(top) for name in folders + files)
 
 
-def run(place, words, **keywords):
-    env = dict(os.environ, TMPDIR=place.tmp)
+def run(work_folder, words, **keywords):
+    env = dict(os.environ, TMPDIR=work_folder.tmp)
     env.update(keywords.pop("env", {}))
     keywords.setdefault("stdout", subprocess.PIPE)
     return subprocess.run([e2e.GPUPROF, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          cwd=place.path, timeout=e2e.PATIENCE_S, env=env, **keywords)
+                          cwd=work_folder.path, timeout=e2e.PATIENCE_S, env=env, **keywords)
 
 
-def but_still(said):
-    """What was said, without the one line that tells after 15 s, on a busy machine, what is still done."""
-    return "".join(line for line in said.splitlines(True) if not line.startswith("gpuprof: still "))
+def without_progress(printed):
+    """The output, without the one line that tells after 15 s, on a busy machine, what is still done."""
+    return "".join(line for line in printed.splitlines(True) if not line.startswith("gpuprof: still "))
 
 
-def refused(checks, place, name, words, part="", status=FAILED, **keywords):
+def check_refused(checks, work_folder, name, words, part="", status=FAILED, **keywords):
     """Runs it: one line on stderr that holds `part`, and all else as it was."""
-    before = place.all()
-    done = run(place, words, **keywords)
-    said = but_still(done.stderr.decode(errors="replace"))
+    before = work_folder.all()
+    done = run(work_folder, words, **keywords)
+    printed = without_progress(done.stderr.decode(errors="replace"))
     label = "%s: gpuprof %s" % (name, " ".join(words)[:150])
-    checks.equal(done.returncode, status, label + ": status; " + said[:300])
+    checks.equal(done.returncode, status, label + ": status; " + printed[:300])
     checks.equal(done.stdout or b"", b"", label + ": stdout")
-    good = said.startswith("gpuprof: ") and said.count("\n") == 1 and said.endswith("\n")
-    checks.expect(good and part in said, "%s: one line with %r: %r" % (label, part, said[:500]))
-    checks.expect(not any(ord(c) < 32 for c in said[:-1]), label + ": no control characters")
-    checks.equal(place.all(), before, label + ": what lies there")
+    good = printed.startswith("gpuprof: ") and printed.count("\n") == 1 and printed.endswith("\n")
+    checks.expect(good and part in printed, "%s: one line with %r: %r" % (label, part, printed[:500]))
+    checks.expect(not any(ord(c) < 32 for c in printed[:-1]), label + ": no control characters")
+    checks.equal(work_folder.all(), before, label + ": what lies there")
 
 
 def commands(path, good):
@@ -70,53 +70,53 @@ def commands(path, good):
     yield ["export", path, "-o", "out", "--format", "tensorboard,sqlite,xplane"], FAILED
 
 
-def files(checks, folder, place):
+def files(checks, folder, work_folder):
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
     bad = os.path.join(folder, "bad")
     os.mkdir(bad)
     for name, path in inputs.bad_files(bad):
         part = os.path.basename(path).replace("\n", "\\x0a")
         for words, status in commands(path, good):
-            refused(checks, place, name, words, part, status)
+            check_refused(checks, work_folder, name, words, part, status)
     if os.getuid() != 0:
         closed = inputs.write(os.path.join(bad, "closed.json"), inputs.GOOD)
         os.chmod(closed, 0)
         for words, status in commands(closed, good):
-            refused(checks, place, "closed", words, "owner", status)
+            check_refused(checks, work_folder, "closed", words, "owner", status)
 
 
-def sessions(checks, folder, place):
+def sessions(checks, folder, work_folder):
     spool = inputs.spool_of_killed(folder)
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
     for name, path in inputs.bad_sessions(folder, spool):
         for words, status in commands(path, good):
-            refused(checks, place, name, words, name, status)
-    refused(checks, place, "a session and a trace", ["report", spool, good], "name it alone")
-    limits(checks, place, spool)
+            check_refused(checks, work_folder, name, words, name, status)
+    check_refused(checks, work_folder, "a session and a trace", ["report", spool, good], "name it alone")
+    limits(checks, work_folder, spool)
 
 
-def limits(checks, place, spool):
+def limits(checks, work_folder, spool):
     """A session's own spool needs no room but the output's."""
     def no_files_grow():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     for name in FORMATS:
-        refused(checks, place, "ulimit -f", ["export", spool, "-o", "out", "--format", name], "ulimit -f",
-                preexec_fn=no_files_grow)
-    refused(checks, place, "ulimit -f", ["report", "--html", "page.html", spool], "ulimit -f",
-            preexec_fn=no_files_grow)
+        check_refused(checks, work_folder, "ulimit -f", ["export", spool, "-o", "out", "--format", name], "ulimit -f",
+                      preexec_fn=no_files_grow)
+    check_refused(checks, work_folder, "ulimit -f", ["report", "--html", "page.html", spool], "ulimit -f",
+                  preexec_fn=no_files_grow)
 
 
-def mixed(checks, folder, place):
+def mixed(checks, folder, work_folder):
     real = inputs.write(os.path.join(folder, "real_1.1.pt.trace.json"), inputs.gpu_trace())
     simulated = inputs.write(os.path.join(folder, "sim_2.1.pt.trace.json"),
                              inputs.gpu_trace(simulated=True))
     for words in (["report", real, simulated], ["report", "--html", "page.html", simulated, real],
                   ["export", real, simulated, "-o", "out"], ["report", folder]):
-        refused(checks, place, "simulated with real", words, "simulated")
-    refused(checks, place, "simulated with real", ["diff", real, simulated], "simulated", NOT_COMPARED)
+        check_refused(checks, work_folder, "simulated with real", words, "simulated")
+    check_refused(checks, work_folder, "simulated with real", ["diff", real, simulated], "simulated", NOT_COMPARED)
 
 
-def words(checks, folder, place):
+def words(checks, folder, work_folder):
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
     table = [
         (["report"], "report needs"), (["report", "--by", "kernels", good], "did you mean"),
@@ -147,43 +147,43 @@ def words(checks, folder, place):
         (["run", "--serve", "0.0.0.0:7777", "--", "true"], "--serve-to-network"),
     ]
     for arguments, part in table:
-        refused(checks, place, "words", arguments, part)
+        check_refused(checks, work_folder, "words", arguments, part)
     for arguments, part in [(["diff", good], "in pairs"), (["diff", good, good, good], "in pairs"),
                             (["diff", good, good, "--fail-if", "speed > 5%"], "speed"),
                             (["diff", good, good, "--fail-if", "step_time >"], "step_time"),
                             (["diff", good, good, "--rank", "7"], "rank"),
                             (["diff", good, good, "--html", good, "-f"], "name another"),
                             (["diff", good, good, "--min-change", "x"], "--min-change")]:
-        refused(checks, place, "words", arguments, part, NOT_COMPARED)
+        check_refused(checks, work_folder, "words", arguments, part, NOT_COMPARED)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = "127.0.0.1:%d" % taken.getsockname()[1]
-        refused(checks, place, "port taken", ["run", "--serve", address, "--", "true"], address)
+        check_refused(checks, work_folder, "port taken", ["run", "--serve", address, "--", "true"], address)
 
 
-def places(checks, folder, place):
+def places(checks, folder, work_folder):
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
-    in_the_way = inputs.write(os.path.join(place.path, "file"), b"mine")
-    os.mkdir(os.path.join(place.path, "folder.csv"))
-    table = [(["export", good, "-o", "/proc/none"], "-o"), (["export", good, "-o", in_the_way], "-o"),
-             (["export", good, "-o", in_the_way + "/below"], "-o"),
+    blocking_file = inputs.write(os.path.join(work_folder.path, "file"), b"mine")
+    os.mkdir(os.path.join(work_folder.path, "folder.csv"))
+    table = [(["export", good, "-o", "/proc/none"], "-o"), (["export", good, "-o", blocking_file], "-o"),
+             (["export", good, "-o", blocking_file + "/below"], "-o"),
              (["export", good, "-o", "folder.csv", "--format", "csv"], "folder"),
              (["export", good, "-o", "n" * 300], "-o"),
-             (["export", good, "-o", "n" * 252 + ".csv", "--format", "csv"], "255 bytes"),
+             (["export", good, "-o", "n" * 252 + ".csv", "--format", "csv"], "at most 255 are possible"),
              (["report", "--html", "/proc/none.html", good], "none.html"),
-             (["report", "--html", in_the_way, good], "--force"),
+             (["report", "--html", blocking_file, good], "--force"),
              (["report", "--html", "no/such/page.html", good], "folder"),
              (["report", "--html", "folder.csv", good], "folder"),
              (["report", "--html", "n" * 300, good], "long")]
     for arguments, part in table:
-        refused(checks, place, "place", arguments, part)
-    checks.equal(open(in_the_way, "rb").read(), b"mine", "the file in the way")
-    existing(checks, place, good)
-    special(checks, place, good)
-    for tmp in ("/proc/none", os.path.join(folder, "none"), in_the_way):
-        refused(checks, place, "TMPDIR", ["report", good], "TMPDIR", env={"TMPDIR": tmp})
+        check_refused(checks, work_folder, "place", arguments, part)
+    checks.equal(open(blocking_file, "rb").read(), b"mine", "the file in the way")
+    existing(checks, work_folder, good)
+    special(checks, work_folder, good)
+    for tmp in ("/proc/none", os.path.join(folder, "none"), blocking_file):
+        check_refused(checks, work_folder, "TMPDIR", ["report", good], "TMPDIR", env={"TMPDIR": tmp})
 
 
-def windows(checks, folder, place):
+def windows(checks, folder, work_folder):
     """Of several windows those before the one that fails are written, and told."""
     paths = []
     for number in (0, 1):
@@ -191,18 +191,18 @@ def windows(checks, folder, place):
         paths.append(inputs.write(os.path.join(folder, "window%d.json" % number), json.dumps(
             {"schemaVersion": 1, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": events}).encode()))
     words = ["export", *paths, "-o", "spans", "--format", "csv"]
-    both = run(place, words).stdout.decode().split()
+    both = run(work_folder, words).stdout.decode().split()
     checks.equal(len(both), 2, "windows: a file each: %s" % both)
     os.remove(both[0])
-    again = run(place, words)
-    said = again.stderr.decode()
-    checks.equal((again.returncode, again.stdout.decode().split()), (FAILED, both[:1]), "windows: " + said)
-    checks.expect("failed: cannot write %s" % both[1] in said and "; window 2 of 2 and what follows" in said,
-                  "windows: what failed: " + said)
+    again = run(work_folder, words)
+    printed = again.stderr.decode()
+    checks.equal((again.returncode, again.stdout.decode().split()), (FAILED, both[:1]), "windows: " + printed)
+    checks.expect("failed: cannot write %s" % both[1] in printed and "; window 2 of 2 and any later windows were not written" in printed,
+                  "windows: what failed: " + printed)
     checks.equal([os.path.exists(path) for path in both], [True, True], "windows: files")
 
 
-def many_processes(checks, folder, place):
+def many_processes(checks, folder, work_folder):
     """Of more processes than there may be open files."""
     events = [dict(event, pid=1 + i) for i, event in enumerate(inputs.events(200))]
     path = inputs.write(os.path.join(folder, "processes.json"),
@@ -212,38 +212,38 @@ def many_processes(checks, folder, place):
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
     if e2e.sanitized():
         return checks.skip("ulimit -n: UBSan makes a pipe to see whether memory is there")
-    refused(checks, place, "ulimit -n", ["report", path], "ulimit -n", preexec_fn=few_files)
+    check_refused(checks, work_folder, "ulimit -n", ["report", path], "ulimit -n", preexec_fn=few_files)
 
 
-def special(checks, place, good):
+def special(checks, work_folder, good):
     """No device, pipe or socket becomes a file, also with -f."""
-    os.mkfifo(os.path.join(place.path, "pipe.csv"))
-    os.symlink("pipe.csv", os.path.join(place.path, "link.csv"))
+    os.mkfifo(os.path.join(work_folder.path, "pipe.csv"))
+    os.symlink("pipe.csv", os.path.join(work_folder.path, "link.csv"))
     server = socket.socket(socket.AF_UNIX)
-    server.bind(os.path.join(place.path, "socket.csv"))
-    kinds = {name: os.lstat(os.path.join(place.path, name)).st_mode
+    server.bind(os.path.join(work_folder.path, "socket.csv"))
+    kinds = {name: os.lstat(os.path.join(work_folder.path, name)).st_mode
              for name in ("pipe.csv", "link.csv", "socket.csv")}
     for name in kinds:
         for more in ([], ["-f"]):
-            refused(checks, place, "special", ["export", good, "-o", name, "--format", "csv", *more], name)
-            refused(checks, place, "special", ["report", "--html", name, *more, good], "never replaced")
-    checks.equal({name: os.lstat(os.path.join(place.path, name)).st_mode for name in kinds}, kinds,
+            check_refused(checks, work_folder, "special", ["export", good, "-o", name, "--format", "csv", *more], name)
+            check_refused(checks, work_folder, "special", ["report", "--html", name, *more, good], "never replaced")
+    checks.equal({name: os.lstat(os.path.join(work_folder.path, name)).st_mode for name in kinds}, kinds,
                  "special files")
     server.close()
 
 
-def existing(checks, place, good):
+def existing(checks, work_folder, good):
     out = ["export", good, "-o", "again"]
     for name in FORMATS:
-        checks.equal(run(place, [*out, "--format", name]).returncode, 0, name)
-    before = {path: os.stat(path).st_mtime_ns for path in place.all() if os.path.isfile(path)}
+        checks.equal(run(work_folder, [*out, "--format", name]).returncode, 0, name)
+    before = {path: os.stat(path).st_mtime_ns for path in work_folder.all() if os.path.isfile(path)}
     for name in FORMATS:
-        refused(checks, place, "existing", [*out, "--format", name], "-f")
-    refused(checks, place, "the last exists", [*out[:-1], "again", "--format", ",".join(FORMATS)], "-f")
+        check_refused(checks, work_folder, "existing", [*out, "--format", name], "-f")
+    check_refused(checks, work_folder, "the last exists", [*out[:-1], "again", "--format", ",".join(FORMATS)], "-f")
     checks.equal({path: os.stat(path).st_mtime_ns for path in before}, before, "files that exist")
 
 
-def full_disk(checks, folder, place):
+def full_disk(checks, folder, work_folder):
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
     with e2e.SmallDisk(os.path.join(folder, "small"), 64) as small:
         if not small:
@@ -255,91 +255,91 @@ def full_disk(checks, folder, place):
         before = sorted(glob.glob(small + "/**", recursive=True, include_hidden=True)
                         if sys.version_info >= (3, 11) else os.listdir(small))
         for name in FORMATS:
-            refused(checks, place, "full", ["export", good, "-o", small + "/out", "--format", name], "space")
-        refused(checks, place, "full", ["report", "--html", small + "/page.html", good], "space")
-        refused(checks, place, "full", ["report", good], "TMPDIR", env={"TMPDIR": small})
+            check_refused(checks, work_folder, "full", ["export", good, "-o", small + "/out", "--format", name], "space")
+        check_refused(checks, work_folder, "full", ["report", "--html", small + "/page.html", good], "space")
+        check_refused(checks, work_folder, "full", ["report", good], "TMPDIR", env={"TMPDIR": small})
         after = sorted(glob.glob(small + "/**", recursive=True, include_hidden=True)
                        if sys.version_info >= (3, 11) else os.listdir(small))
         checks.equal(after, before, "what lies on the full disk")
     for arguments, status in ((["report", good], FAILED), (["diff", good, good], NOT_COMPARED)):
         with open("/dev/full", "wb") as full:
-            refused(checks, place, "full stdout", arguments, "space", status, stdout=full)
+            check_refused(checks, work_folder, "full stdout", arguments, "space", status, stdout=full)
 
 
-def gone_reader(checks, folder, place):
+def gone_reader(checks, folder, work_folder):
     """As `gpuprof report IN | head -1`: no word."""
     good = inputs.write(os.path.join(folder, "good.json"), inputs.trace(50))
     for arguments in (["report", good], ["report", "--json", good], ["diff", good, good],
                       ["export", good, "-o", "gone"]):
         reader, writer = os.pipe()
         os.close(reader)
-        done = run(place, [*arguments, "-q"], stdout=writer, restore_signals=True)
+        done = run(work_folder, [*arguments, "-q"], stdout=writer, restore_signals=True)
         os.close(writer)
         checks.equal((done.returncode, done.stderr), (-signal.SIGPIPE, b""), "no reader: %s" % arguments)
-    checks.equal(os.listdir(place.tmp), [], "no reader: TMPDIR")
+    checks.equal(os.listdir(work_folder.tmp), [], "no reader: TMPDIR")
 
 
-def names(checks, folder, place):
+def names(checks, folder, work_folder):
     """A terminal obeys nothing that a file says; JSON and CSV keep it."""
     name = "a\x1b[31m\x07\x00\n\u009bz"
     path = inputs.write(os.path.join(folder, "names.json"), inputs.trace(3, host_name=name).replace(
         b'"aten::op1"', json.dumps(name).encode()))
     for arguments in (["report", path], ["report", "--by", "operator", path], ["diff", path, path]):
-        done = run(place, arguments)
-        said = done.stdout.decode()
+        done = run(work_folder, arguments)
+        printed = done.stdout.decode()
         checks.equal(done.returncode, 0, "names: %s: %s" % (arguments, done.stderr))
-        checks.equal({c for c in said if ord(c) < 32 or 127 <= ord(c) < 160}, {"\n"}, "names: controls")
-        checks.expect("[31m" in said, "names: the rest of it is printed")
-    done = run(place, ["export", path, "-o", "out\x1b[31m\u009b", "--format", "csv,xplane"])
-    said = done.stderr.decode()
-    checks.equal((done.returncode, {c for c in said if ord(c) < 32 or 127 <= ord(c) < 160}), (0, {"\n"}),
-                 "names: what export says: %r" % said)
-    made = [os.path.basename(path) for path in place.all() if path.endswith((".csv", ".pb"))]
+        checks.equal({c for c in printed if ord(c) < 32 or 127 <= ord(c) < 160}, {"\n"}, "names: controls")
+        checks.expect("[31m" in printed, "names: the rest of it is printed")
+    done = run(work_folder, ["export", path, "-o", "out\x1b[31m\u009b", "--format", "csv,xplane"])
+    printed = done.stderr.decode()
+    checks.equal((done.returncode, {c for c in printed if ord(c) < 32 or 127 <= ord(c) < 160}), (0, {"\n"}),
+                 "names: what export says: %r" % printed)
+    made = [os.path.basename(path) for path in work_folder.all() if path.endswith((".csv", ".pb"))]
     checks.expect(len(made) == 2 and not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in "".join(made)),
                   "names: of files: %r" % made)
-    rows = json.loads(run(place, ["report", "--json", "--by", "operator", path]).stdout)
+    rows = json.loads(run(work_folder, ["report", "--json", "--by", "operator", path]).stdout)
     checks.expect(name in [row["name"] for row in rows["processes"][0]["rows"]], "names: JSON has it")
 
 
 TRIES = 5
 
 
-def ended_at(place, words, number, there):
+def interrupted_at(work_folder, words, number, there):
     """Sends the signal as soon as there() says so."""
-    process = subprocess.Popen([e2e.GPUPROF, *words], cwd=place.path, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([e2e.GPUPROF, *words], cwd=work_folder.path, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=dict(os.environ, TMPDIR=place.tmp))
+                               env=dict(os.environ, TMPDIR=work_folder.tmp))
     deadline = time.time() + e2e.PATIENCE_S
     while not there() and process.poll() is None and time.time() < deadline:
         time.sleep(0.002)
     in_time = process.poll() is None
     process.send_signal(number)
-    said = process.communicate(timeout=e2e.PATIENCE_S)
-    return tuple(but_still(text.decode(errors="replace")) for text in said), process.returncode, in_time
+    printed = process.communicate(timeout=e2e.PATIENCE_S)
+    return tuple(without_progress(text.decode(errors="replace")) for text in printed), process.returncode, in_time
 
 
-def interrupted(checks, folder, place):
+def interrupted(checks, folder, work_folder):
     big = inputs.write(os.path.join(folder, "big.json"), inputs.trace(150_000))
-    parts = lambda: glob.glob(place.path + "/**/*.part", recursive=True)
+    parts = lambda: glob.glob(work_folder.path + "/**/*.part", recursive=True)
     export = ["export", big, "-o", "out/of/these", "--format", "sqlite,xplane,csv,perfetto"]
-    table = [(words, number, lambda: os.listdir(place.tmp)) for number in (signal.SIGINT, signal.SIGTERM)
+    table = [(words, number, lambda: os.listdir(work_folder.tmp)) for number in (signal.SIGINT, signal.SIGTERM)
              for words in (["report", big], ["report", "--html", "page.html", big], ["diff", big, big])]
     table += [(export, number, there) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-              for there in (lambda: os.listdir(place.tmp), parts)]
+              for there in (lambda: os.listdir(work_folder.tmp), parts)]
     for arguments, number, there in table:
-        before = place.all()
+        before = work_folder.all()
         label = "%s during %s" % (signal.Signals(number).name, arguments[:2])
         for _ in range(TRIES):  # it may have ended before this test had a processor
-            said, status, in_time = ended_at(place, arguments, number, there)
+            printed, status, in_time = interrupted_at(work_folder, arguments, number, there)
             if in_time:
                 break
-            for path in set(place.all()) - set(before):
+            for path in set(work_folder.all()) - set(before):
                 os.remove(path)
         if not in_time:
             checks.skip(label + ": it was over each time")
             continue
-        checks.equal((status, said), (-number, ("", "")), label)
-        checks.equal(place.all(), before, label + ": what lies there")
+        checks.equal((status, printed), (-number, ("", "")), label)
+        checks.equal(work_folder.all(), before, label + ": what lies there")
 
 
 def main():
@@ -350,7 +350,7 @@ def main():
         if only in ("", body.__name__):
             with e2e.Folder("bad-input") as folder:
                 begun = time.time()
-                body(checks, folder, Place(folder))
+                body(checks, folder, WorkFolder(folder))
                 print("%s: %.1f s" % (body.__name__, time.time() - begun), flush=True)
     checks.done()
 

@@ -18,8 +18,8 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("daemon") as folder:
         out = os.path.join(folder, "out")
-        for how, part in [("dies", "ended without an answer"), ("refuses", "no disk space"),
-                          ("old", "different versions"), ("garbage", "no message")]:
+        for how, part in [("dies", "ended without a response"), ("refuses", "no disk space"),
+                          ("old", "different versions"), ("garbage", "invalid message")]:
             done = run(how, folder)
             text = done.stderr.decode()
             checks.equal((done.returncode, done.stdout), (125, b""), "%s: nothing was started" % how)
@@ -28,8 +28,8 @@ def main():
         done = e2e.gpuprof(["--daemon", "/bin/true", "-o", out], ["sh", "-c", "echo ran"], cwd=folder)
         text = done.stderr.decode()
         checks.equal((done.returncode, done.stdout), (125, b""), "a program that is no gpuprofd")
-        checks.expect("'/bin/true' ended without an answer" in text and text.count("\n") == 1, text)
-        for how, part in [("dies-later", "nothing to recover"), ("nonsense", "cannot be read")]:
+        checks.expect("'/bin/true' ended without a response" in text and text.count("\n") == 1, text)
+        for how, part in [("dies-later", "nothing to recover"), ("nonsense", "cannot read the summary")]:
             done = run(how, folder)
             checks.equal((done.returncode, done.stdout), (4, b"ran\n"), "%s: status" % how)
             checks.expect(part in done.stderr.decode(), "%s says %r" % (how, done.stderr))

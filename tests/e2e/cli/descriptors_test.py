@@ -28,7 +28,7 @@ def one_after_another(checks, folder):
     checks.expect(data["complete"], "nothing failed: %r" % data["failures"])
     traced = [process for process in data["processes"] if process["role"] == "traced"]
     checks.equal((data["processes_seen"], len(traced)), (PROCESSES + 1,) * 2, "processes met, with the shell: %s" % text)
-    checks.expect("no descriptor left" not in text, "none is without one: %s" % text)
+    checks.expect("no file descriptor left" not in text, "none is without one: %s" % text)
 
 
 def main():

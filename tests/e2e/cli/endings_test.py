@@ -10,7 +10,7 @@ import sys
 
 import e2e
 import live
-from spools import daemon_of, filled_spool_of, filled_spools
+from spools import daemon_of, filled_spool_of, count_filled_spools
 
 # For so long on a processor, or until a file is there.
 SPIN = """
@@ -41,7 +41,7 @@ def own_failures(checks, folder):
     plain = os.path.join(folder, "plain")
     open(plain, "w").close()
     cases = [
-        (["no-such-program"], 127, "no program of that name"),
+        (["no-such-program"], 127, "not found in PATH"),
         (["/no/such/program"], 127, "no such file"),
         ([plain], 126, "permission denied"),
         ([folder], 126, "it is a folder"),
@@ -50,10 +50,10 @@ def own_failures(checks, folder):
         done = run([], command, cwd=folder)
         checks.equal(done.returncode, status, "status for %r" % command)
         checks.expect(part in done.stderr.decode(), "%r says %r" % (command, done.stderr))
-        checks.equal(done.stderr.count(b"\n"), 1, "one sentence for %r" % command)
+        checks.equal(done.stderr.count(b"\n"), 1, "one message for %r" % command)
     for arguments, part in [
             (["--rate", "2000"], "1000"), (["--wait", "5", "--active", "1s"], "counts steps"),
-            (["-o", "a%x"], "no %x"), (["-o", "/proc/none"], "output folder"),
+            (["-o", "a%x"], "unknown placeholder %x"), (["-o", "/proc/none"], "output folder"),
             (["--daemon", "/no/such"], "daemon"), (["--summary-json", "/no/such/file"], "cannot write")]:
         marker = os.path.join(folder, "started")
         done = run(arguments, ["touch", marker], cwd=folder)
@@ -114,15 +114,15 @@ def quiet_failures(checks, folder):
     over = os.path.join(folder, "over")
     running = [subprocess.Popen(loser + [over, "0"], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
                for _ in range(2)]
-    live.wait_for(lambda: filled_spools(folder) == 2)  # each has found the name free
+    live.wait_for(lambda: count_filled_spools(folder) == 2)  # each has found the name free
     open(over, "w").close()
-    said = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
-    checks.equal(sorted("recover with" in text for text in said), [False, True],
-                 "the loser of two runs says so: %r" % said)
+    stderrs = [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
+    checks.equal(sorted("recover with" in text for text in stderrs), [False, True],
+                 "the loser of two runs says so: %r" % stderrs)
 
 
 def little_memory(checks, folder):
-    """Where ours does not find the memory it needs, the status is the program's, and a sentence says what is missing."""
+    """Where ours does not find the memory it needs, the status is the program's, and a message says what is missing."""
     if e2e.sanitized():
         return checks.skip("a limit of memory: an instrumented command needs more to start")
     code = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4"
@@ -132,25 +132,25 @@ def little_memory(checks, folder):
                                "sh", "-c", code], cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S)
         text = done.stderr.decode()
         checks.equal((done.returncode, done.stdout), (4, b""), "a limit of %d KiB on memory: %r" % (kib, text))
-        checks.expect(e2e.traces(out) or "failed: " in text, "%d KiB: a file or a sentence: %r" % (kib, text))
-        checks.expect(all(line.startswith("gpuprof: ") for line in text.splitlines()), "sentences of ours: %r" % text)
+        checks.expect(e2e.traces(out) or "failed: " in text, "%d KiB: a file or a message: %r" % (kib, text))
+        checks.expect(all(line.startswith("gpuprof: ") for line in text.splitlines()), "messages of gpuprof: %r" % text)
         checks.equal(glob.glob(os.path.join(out, "*.part")), [], "%d KiB: half a file" % kib)
 
 
-def nobody_reads(checks, folder):
+def no_reader(checks, folder):
     reader, writer = os.pipe()
     os.close(reader)
     done = run([], ["sh", "-c", "exit 7"], cwd=folder, stderr=writer)
     checks.equal(done.returncode, 7, "the program's status although nobody reads stderr")
     os.close(writer)
-    look = ["grep", "SigIgn", "/proc/self/status"]
-    plain = subprocess.run(look, capture_output=True, timeout=e2e.PATIENCE_S)
-    checks.equal(run(["-q"], look, cwd=folder).stdout, plain.stdout, "signals the program ignores")
+    grep = ["grep", "SigIgn", "/proc/self/status"]
+    plain = subprocess.run(grep, capture_output=True, timeout=e2e.PATIENCE_S)
+    checks.equal(run(["-q"], grep, cwd=folder).stdout, plain.stdout, "signals the program ignores")
     done = run(["-q"], ["sh", "-c", "kill -PIPE $$"], cwd=folder)
     checks.equal(done.returncode, -signal.SIGPIPE, "death by SIGPIPE")
 
 
-def nobody_reads_yet(checks, folder):
+def no_reader_yet(checks, folder):
     """Who starts a program and reads its stderr only after its end: a pipe that the program has nearly filled."""
     full = [PYTHON, "-c", "import os, time\nos.write(2, bytes(65500))\nwhile time.thread_time() < 0.3: sum(range(1000))\nraise SystemExit(6)"]
     child = subprocess.Popen([e2e.GPUPROF, "run", *e2e.FORMAT_OPTION, "-o", folder + "/unread", *full], stderr=subprocess.PIPE)
@@ -168,7 +168,7 @@ def summary_to_a_pipe(checks, folder):
     os.mkfifo(pipe)
     done = run(["-q", "--summary-json", pipe], ["sh", "-c", "exit 6"], cwd=folder, timeout=e2e.PATIENCE_S)
     checks.equal(done.returncode, 6, "the program's status")
-    checks.expect(b"a pipe that nobody reads" in done.stderr, "and a sentence: %r" % done.stderr)
+    checks.expect(b"no process reads the pipe" in done.stderr, "and a message: %r" % done.stderr)
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
     done = run(["-q", "--summary-json", pipe], ["sh", "-c", "sleep 0.2; exit 6"], cwd=folder, timeout=e2e.PATIENCE_S)
     checks.equal((done.returncode, done.stderr), (6, b""), "somebody reads")
@@ -234,7 +234,7 @@ def unprofiled(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (statuses, own_failures, summary, quiet_failures, little_memory, nobody_reads, nobody_reads_yet,
+    for case in (statuses, own_failures, summary, quiet_failures, little_memory, no_reader, no_reader_yet,
                  summary_to_a_pipe, existing_file,
                  killed_daemon, unprofiled):
         with e2e.Folder("endings") as folder:

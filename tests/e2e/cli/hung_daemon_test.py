@@ -50,8 +50,8 @@ def stopped(checks, folder):
         took, text = time.time() - begin, errors.decode()
         checks.equal((output, process.returncode), (b"done\n", 125 if strict else 5), "stopped: status")
         checks.in_time(took < 22, "gpuprof left a stopped daemon after %.1f s" % took)
-        checks.expect("(process %d) is stopped" % daemon in text, "it is said: " + text)
-        checks.equal(text.count("gpuprof export"), 1, "the way to recover is said once: " + text)
+        checks.expect("(process %d) is stopped" % daemon in text, "it is reported: " + text)
+        checks.equal(text.count("gpuprof export"), 1, "the way to recover is reported once: " + text)
         done = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", out + "-again", spool],
                               capture_output=True, timeout=e2e.PATIENCE_S)
         checks.equal(done.returncode, 0, "the spool can be exported: %r" % done.stderr)
@@ -74,7 +74,7 @@ def fake(how, folder, seconds):
 def hanging(checks, folder):
     status, text, took = fake("hangs", folder, 0)
     checks.equal(status, 4, "hangs: the program's status")
-    checks.expect("hangs: for 10 s it has said nothing" in text, "hangs: " + text)
+    checks.expect("hangs: no message and no CPU time for 10 s" in text, "hangs: " + text)
     checks.in_time(took < 40, "hangs: %.1f s" % took)
     pid = int(text.split("kill -KILL ")[1].split("`")[0])
     os.kill(pid, signal.SIGKILL)
@@ -87,7 +87,7 @@ def busy(checks, folder):
     checks.expect(took >= 12, "busy: it was waited for, %.1f s" % took)
 
 
-def told_to_end(checks, folder):
+def ended_by_signal(checks, folder):
     """What gpuprof hears of it first, the daemon's summary or the program's end, is as chance has it."""
     for number, hears_late in ((signal.SIGTERM, False), (signal.SIGINT, True)):
         out = os.path.join(folder, "told-%d" % number)
@@ -110,7 +110,7 @@ def told_to_end(checks, folder):
         files = e2e.traces(out)
         checks.equal(len(files), 1, "told to end: the file is there")
         checks.expect(files and os.path.basename(files[0]) in text, "the summary names it: " + text)
-        checks.expect("told to end" in text and "nothing to recover" not in text, text)
+        checks.expect("received SIGTERM, SIGINT or SIGHUP" in text and "nothing to recover" not in text, text)
         checks.expect(not glob.glob(os.path.join(out, ".gpuprof*")), "no spool is left")
 
 
@@ -131,14 +131,14 @@ print(sorted(left))
 
 def no_zombies(checks, folder):
     orphan = "sleep 1 >/dev/null 2>&1 & exit 0"
-    for whom, command in [("primary", "exit 0"), ("all", orphan)]:
+    for wait_mode, command in [("primary", "exit 0"), ("all", orphan)]:
         for _ in range(live.TRIES):  # one of ours that has no processor to end with is not waited for
-            done = subprocess.run([PYTHON, "-c", LAZY_PARENT, e2e.GPUPROF, "run", "-q", "-w", whom, "-o",
+            done = subprocess.run([PYTHON, "-c", LAZY_PARENT, e2e.GPUPROF, "run", "-q", "-w", wait_mode, "-o",
                                    os.path.join(folder, "z"), "sh", "-c", command],
                                   capture_output=True, text=True, timeout=e2e.PATIENCE_S)
             if done.stdout == "[]\n":
                 break
-        checks.equal((done.stdout, done.stderr), ("[]\n", ""), "-w %s: processes left to PID 1" % whom)
+        checks.equal((done.stdout, done.stderr), ("[]\n", ""), "-w %s: processes left to PID 1" % wait_mode)
     done = subprocess.run([PYTHON, "-c", LAZY_PARENT, e2e.GPUPROF, "run", "-q", "-o",
                            os.path.join(folder, "z"), "sh", "-c", orphan],
                           capture_output=True, text=True, timeout=e2e.PATIENCE_S)
@@ -148,7 +148,7 @@ def no_zombies(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (stopped, hanging, busy, told_to_end, no_zombies):
+    for case in (stopped, hanging, busy, ended_by_signal, no_zombies):
         with e2e.Folder("hung") as folder:
             case(checks, folder)
     checks.done()

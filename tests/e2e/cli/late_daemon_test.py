@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon that gets no processor while a process begins: the process is recorded from when it answers, and what
-was before is said to be missing. On the simulated GPU."""
+was before is reported as missing. On the simulated GPU."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ import time
 import e2e
 import sim
 import live
-from spools import SOME_BYTES, daemon_of, spool_of, stored_bytes
+from spools import FILLED_BYTES, daemon_of, spool_of, stored_bytes
 
 # Longer than the program waits for anybody, and than the library once waited for an answer; longer still where a busy
 # machine needs as long to start the program.
 STOPPED_S = (3, 20, 80)
 # More than this program itself leaves.
-MANY_BYTES = 20 * SOME_BYTES
-WENT_ON = "the program went on before recording had begun"
+MANY_BYTES = 20 * FILLED_BYTES
+WENT_ON = "the program continued before recording began"
 
 
 def program(out, stopped_s):
@@ -50,7 +50,7 @@ def stopped_for(folder, seconds):
 def main():
     if len(sys.argv) > 1:
         program(sys.argv[1], int(sys.argv[2]))
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("late-daemon") as folder:
         for seconds in STOPPED_S:
@@ -61,7 +61,7 @@ def main():
         if checks.equal(len(traces), 1, "a file of the trainer"):
             kernels = sum(event.get("cat") == "kernel" for event in traces[0]["traceEvents"])
             checks.expect(kernels > 0, "it is recorded once the daemon answers: %d kernels" % kernels)
-            checks.expect(WENT_ON in missing, "what is not there is told: " + missing)
+            checks.expect(WENT_ON in missing, "what is not there is reported: " + missing)
     checks.done()
 
 

@@ -11,7 +11,7 @@ import time
 
 import e2e
 import live
-from spools import filled_spools
+from spools import count_filled_spools
 
 PYTHON = e2e.real_python("/usr/bin/python3") or sys.executable
 SPIN = "import time\nwhile time.thread_time() < 1: sum(range(1000))"
@@ -48,7 +48,7 @@ def command(address, out, *more):
     return [e2e.GPUPROF, "run", "--daemon", address, "-o", out, *more, PYTHON, "-c", SPIN]
 
 
-def in_turn_and_at_once(checks, folder):
+def sequential_and_concurrent_sessions(checks, folder):
     address = os.path.join(folder, "socket")
     with Daemon(address, folder) as daemon:
         checks.equal(os.stat(address).st_mode & 0o777, 0o600, "the socket is its user's")
@@ -69,7 +69,7 @@ def in_turn_and_at_once(checks, folder):
         checks.equal(len(named), 2, "at once: one file each")
         checks.expect(not glob.glob(os.path.join(out, ".gpuprof*")), "no spool is left")
         done = subprocess.run([e2e.GPUPROFD, "--listen", address], capture_output=True, timeout=e2e.PATIENCE_S)
-        checks.expect(done.returncode != 0 and b"another one listens" in done.stderr,
+        checks.expect(done.returncode != 0 and b"another daemon listens" in done.stderr,
                       "a second daemon is refused: %r" % done.stderr)
         checks.equal(daemon.process.poll(), None, "the daemon stays")
     checks.equal(daemon.status, 0, "SIGTERM ends it")
@@ -78,21 +78,21 @@ def in_turn_and_at_once(checks, folder):
     checks.equal(done.returncode, 125, "nobody listens any more: %r" % done.stderr)
 
 
-def both_at_once(folder, name, *more):
+def run_two_concurrently(folder, name, *more):
     """What two runs with one fixed file name say; none ends before the other has found the name free."""
     over = os.path.join(folder, "over")
     words = [e2e.GPUPROF, "run", *more, "-o", name, PYTHON, "-c", UNTIL, over]
     running = [subprocess.Popen(words, stderr=subprocess.PIPE) for _ in range(2)]
-    live.wait_for(lambda: filled_spools(folder) == 2)
+    live.wait_for(lambda: count_filled_spools(folder) == 2)
     open(over, "w").close()
     return [process.communicate(timeout=e2e.PATIENCE_S)[1].decode() for process in running]
 
 
-def one_name(checks, folder):
+def two_daemons_with_one_name(checks, folder):
     """Two sessions of one daemon with one fixed file name: both are kept."""
     name = os.path.join(folder, "fixed.pt.trace.json.gz")
     with Daemon("@gpuprof-one-name-%d" % os.getpid(), folder) as daemon:
-        texts = both_at_once(folder, name, "--daemon", daemon.address)
+        texts = run_two_concurrently(folder, name, "--daemon", daemon.address)
     loser(checks, folder, name, texts)
 
 
@@ -100,11 +100,11 @@ def loser(checks, folder, name, texts):
     failed = [text for text in texts if "failed: " in text]
     if not checks.equal(len(failed), 1, "one of two lost the name: %r" % texts):
         return
-    checks.expect("cannot write %s: a file of that name is there" % name in failed[0], failed[0])
+    checks.expect("cannot write %s: the file exists" % name in failed[0], failed[0])
     checks.equal(failed[0].count("recover with:"), 1, "how to recover: " + failed[0])
     spool = failed[0].split("recover with: gpuprof export ")[1].split("\n")[0]
     again = subprocess.run([e2e.GPUPROF, "export", spool], capture_output=True, timeout=e2e.PATIENCE_S)
-    checks.expect(again.returncode == 125 and b"takes another name with -o" in again.stderr,
+    checks.expect(again.returncode == 125 and b"use `gpuprof export` with -o for another name" in again.stderr,
                   "the name is still taken: %r" % again.stderr)
     other = os.path.join(folder, "other.pt.trace.json.gz")
     again = subprocess.run([e2e.GPUPROF, "export", "-q", "-o", other, spool], capture_output=True,
@@ -117,7 +117,7 @@ def loser(checks, folder, name, texts):
 
 def private_daemons(checks, folder):
     name = os.path.join(folder, "fixed.pt.trace.json.gz")
-    loser(checks, folder, name, both_at_once(folder, name))
+    loser(checks, folder, name, run_two_concurrently(folder, name))
 
 
 def stale_socket(checks, folder):
@@ -139,20 +139,20 @@ def other_user(checks, folder):
     if subprocess.run(reach + ["test", "-r", e2e.LIBRARY], capture_output=True).returncode != 0:
         checks.skip("another user cannot read the build")
         return
-    for address, part in [(os.path.join(folder, "socket"), "a daemon serves its own user only"),
-                          ("@gpuprof-other-%d" % os.getpid(), "serves the processes of its own user")]:
+    for address, part in [(os.path.join(folder, "socket"), "A daemon serves its own user only"),
+                          ("@gpuprof-other-%d" % os.getpid(), "accepts only processes of its own user")]:
         with Daemon(address, folder) as daemon:
             done = subprocess.run(reach + command(address, os.path.join(folder, "out")), cwd=folder,
                                   capture_output=True, timeout=e2e.PATIENCE_S)
             text = done.stderr.decode()
             checks.equal(done.returncode, 125, "another user at %s: %s" % (address, text))
-            checks.expect(part in text and text.count("\n") == 1, "one sentence: " + text)
+            checks.expect(part in text and text.count("\n") == 1, "one message: " + text)
             checks.equal(daemon.process.poll(), None, "the daemon stays")
 
 
 def main():
     checks = e2e.Checks()
-    for case in (in_turn_and_at_once, one_name, private_daemons, stale_socket, other_user):
+    for case in (sequential_and_concurrent_sessions, two_daemons_with_one_name, private_daemons, stale_socket, other_user):
         with e2e.Folder("listening") as folder:
             case(checks, folder)
     checks.done()

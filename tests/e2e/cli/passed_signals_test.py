@@ -101,9 +101,9 @@ def in_a_terminal(command, folder, rest_s=0.0):
         os.chdir(folder)
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # of whoever was started by nohup it is ignored
         os.execvp(command[0], command)
-    said = b""
-    while b"\n" not in said:  # a terminal may hand out a line in two pieces, and closing it between them fails the write
-        said += os.read(terminal, 999)
+    output = b""
+    while b"\n" not in output:  # a terminal may hand out a line in two pieces, and closing it between them fails the write
+        output += os.read(terminal, 999)
     time.sleep(rest_s)
     os.close(terminal)
     end = time.time() + e2e.PATIENCE_S
@@ -118,12 +118,12 @@ def in_a_terminal(command, folder, rest_s=0.0):
 
 
 def hang_up(checks, folder):
-    told = [signal.SIGHUP, signal.SIGCONT]
+    received = [signal.SIGHUP, signal.SIGCONT]
     behind = ["sh", "-c", "trap '' CONT; \"$@\"; exit 6", "sh"]  # the shell is the leader, not gpuprof
     for name, under in (("plain", []), ("run", UNDER), ("armed", ARMED)):
         for way, before in (("leader", []), ("behind", behind)):
             path = os.path.join(folder, name + way)
-            status = in_a_terminal([*before, *under, *counting("wait", 600, path, told)], folder)
+            status = in_a_terminal([*before, *under, *counting("wait", 600, path, received)], folder)
             wanted = 1 if before else 3 << 8
             checks.equal(status, wanted, "%s, %s: the leader's end" % (name, way))
             checks.equal(wait_for_file(path), [(1, 1), (18, 1)], "%s, %s: the hang-up came once" % (name, way))
@@ -154,9 +154,9 @@ def surroundings(checks, folder):
         for number in signal.valid_signals() - kept:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    look = ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
+    grep = ["grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
     for prepare in (None, odd):
-        plain, under = (subprocess.run(words + look, cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S, preexec_fn=prepare)
+        plain, under = (subprocess.run(words + grep, cwd=folder, capture_output=True, timeout=e2e.PATIENCE_S, preexec_fn=prepare)
                         for words in ([], UNDER))
         checks.equal(under.stdout, plain.stdout, "what the program ignores and blocks")
 
@@ -167,7 +167,7 @@ def own_fault(checks, folder):
                                stdout=subprocess.PIPE, start_new_session=True)
     program = int(process.stdout.readline().split()[1])
     try:
-        live.wait_for(lambda: live.states(process.pid) == {"S"})
+        live.wait_for(lambda: live.thread_states(process.pid) == {"S"})
         with open("/proc/%d/syscall" % process.pid) as file:
             after_call = int(file.read().split()[-1], 16)
         with open("/proc/%d/mem" % process.pid, "r+b", buffering=0) as memory:
@@ -198,7 +198,7 @@ print(seen, taken_ns)
 """
 
 
-def the_samplers_own(checks, folder):
+def sampling_signals(checks, folder):
     """A program that takes the signal that samples come by is given none of ours, and is sampled on by another one,
     where there is another."""
     for taken in ("every signal", "one"):
@@ -217,7 +217,7 @@ def the_samplers_own(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for case in (the_samplers_own, to_the_group, to_gpuprof_alone, queued_value, hang_up, alarms, surroundings, own_fault):
+    for case in (sampling_signals, to_the_group, to_gpuprof_alone, queued_value, hang_up, alarms, surroundings, own_fault):
         with e2e.Folder("passed") as folder:
             case(checks, folder)
     checks.done()

@@ -153,11 +153,11 @@ def stopping(checks, folder):
 
 def descendants(checks, folder):
     command = "sleep %d >/dev/null 2>&1 & echo $!; setsid sleep %d >/dev/null 2>&1 & echo $!; exit 4"
-    for whom, seconds, left in [("primary", 600, 2), ("all", 3, 0)]:
-        done = e2e.gpuprof(["-q", "-w", whom], ["sh", "-c", command % (seconds, seconds)], cwd=folder)
-        checks.equal(done.returncode, 4, "-w %s: the command's status" % whom)
+    for wait_mode, seconds, left in [("primary", 600, 2), ("all", 3, 0)]:
+        done = e2e.gpuprof(["-q", "-w", wait_mode], ["sh", "-c", command % (seconds, seconds)], cwd=folder)
+        checks.equal(done.returncode, 4, "-w %s: the command's status" % wait_mode)
         lives = [int(pid) for pid in done.stdout.split() if state(int(pid)) not in "XZ"]
-        checks.equal(len(lives), left, "-w %s: descendants that outlive it" % whom)
+        checks.equal(len(lives), left, "-w %s: descendants that outlive it" % wait_mode)
         for pid in lives:
             os.kill(pid, signal.SIGKILL)
 
@@ -185,7 +185,7 @@ def helper_is_gone(checks, folder):
         time.sleep(0.1)
     else:
         checks.expect(False, "processes of the group are left: %r" % left)
-    checks.expect(True, "nothing of ours is left in the group")
+    checks.expect(True, "nothing of gpuprof is left in the group")
 
 
 def in_group(pid, group):

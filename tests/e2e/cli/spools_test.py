@@ -66,26 +66,26 @@ def refused(checks, folder, spool):
     cases = [
         ("log-gone", lambda data: None, "its session.jsonl is gone"),
         ("log-empty", lambda data: b"", "is empty"),
-        ("log-cut", lambda data: data[:20], "ends before its first line does"),
+        ("log-cut", lambda data: data[:20], "ends inside its first line"),
         ("log-garbled", lambda data: b"{oops\n" + data, "is damaged at line 1"),
-        ("log-foreign", lambda data: b'{"a":1}\n', "does not begin as gpuprof writes it"),
+        ("log-foreign", lambda data: b'{"a":1}\n', "does not begin like a session log of gpuprof"),
         ("log-version", lambda data: data.replace(b'"version":', b'"version":9', 1), "has spool version 9"),
         ("records-version", lambda data: data[:8] + b"\x63" + data[9:], "has spool version 99"),
-        ("records-foreign", lambda data: b"x" * len(data), "is not a spool file"),
+        ("records-foreign", lambda data: b"x" * len(data), "is not a gpuprof spool file"),
         ("records-none", lambda data: data[:16], "no process in it recorded any event"),
     ]
-    sentences = set()
+    messages = set()
     for name, change, part in cases:
         copy = changed(folder, spool, name, change)
         status, text = export("-o", os.path.join(folder, "none"), copy)
         checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (name, text))
         checks.expect(part in text and "recover with" not in text, "%s says %s" % (name, text))
-        sentences.add(text.replace(copy, ""))
-    checks.equal(len(sentences), len(cases), "no two sentences are the same")
+        messages.add(text.replace(copy, ""))
+    checks.equal(len(messages), len(cases), "no two messages are the same")
     empty = os.path.join(folder, "empty")
     os.mkdir(empty)
-    for path, part in [(os.path.join(folder, "nowhere"), "there is no file or folder"),
-                       (empty, "there is nothing to read in")]:
+    for path, part in [(os.path.join(folder, "nowhere"), "no such file or folder"),
+                       (empty, "contains no gpuprof session and no trace")]:
         status, text = export(path)
         checks.equal((status, text.count("\n")), (125, 1), "%s: %s" % (path, text))
         checks.expect(part in text, "%s says %s" % (path, text))
@@ -104,8 +104,8 @@ def damaged_records(checks, folder, spool):
     def flipped(data):
         at = len(data) - 40
         return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1:]
-    for name, change, part in [("records-cut", lambda data: data[:-7], "are an unfinished block and are lost"),
-                               ("records-flipped", flipped, "are damaged and are lost")]:
+    for name, change, part in [("records-cut", lambda data: data[:-7], "its spool ends in an incomplete block"),
+                               ("records-flipped", flipped, "the end of its spool is damaged")]:
         out = os.path.join(folder, name + "-out")
         status, text = export("-o", out, changed(folder, spool, name, change))
         checks.equal(status, 0, "%s: what is whole is exported: %s" % (name, text))
@@ -152,15 +152,15 @@ def cut_short(checks, folder):
         done = e2e.gpuprof(["-o", os.path.join(small, "out"), "-r", "1000"],
                            [PYTHON, "-c", MANY_STACKS], cwd=folder)
         text = done.stderr.decode()
-        checks.expect("later events are lost" in text and "drops: none" not in text, "cut short: " + text)
+        checks.expect("later ones are lost" in text and "drops: none" not in text, "cut short: " + text)
         spool = glob.glob(os.path.join(small, "out", ".gpuprof-spool-*"))[0]
         status, text = export("-o", out, spool)
         checks.equal(status, 0, "cut short: " + text)
-        checks.expect(re.search("drops: .*not known", text) and "missing: the last records are missing" in text,
+        checks.expect(re.search("drops: .*unknown", text) and "missing: the last records are missing" in text,
                       "cut short: the export says so: " + text)
         trace = e2e.load(e2e.traces(out)[-1])
-        checks.expect(any("the last records are missing" in sentence
-                          for sentence in trace["gpuprof"]["missing"]),
+        checks.expect(any("the last records are missing" in message
+                          for message in trace["gpuprof"]["missing"]),
                       "cut short: the file says so: %s" % trace["gpuprof"].get("missing"))
 
 
@@ -172,7 +172,7 @@ def nothing_stored(checks, folder):
                           capture_output=True, timeout=e2e.PATIENCE_S)
     text = done.stderr.decode()
     checks.expect(text.count("gpuprof: failed: ") == 1 and "ulimit -f" in text,
-                  "nothing stored: it is told once: " + text)
+                  "nothing stored: it is reported once: " + text)
     checks.expect(" processes seen: \n" not in text, "nothing stored: no list without entries: " + text)
     checks.expect("recover with" not in text, "nothing stored: nothing to recover: " + text)
     checks.equal(glob.glob(os.path.join(out, ".gpuprof-spool-*")), [], "nothing stored: no spool is left")
@@ -186,7 +186,7 @@ def recovered_once(checks, folder):
     os.kill(daemon_of(spool), signal.SIGKILL)
     open(over, "w").close()
     text = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
-    checks.expect("the files were recovered from what it had stored in " + spool in text, text)
+    checks.expect("gpuprof recovered the files from " + spool in text, text)
     checks.expect("recover with" not in text and "gpuprof export" not in text,
                   "nothing is left to recover: " + text)
 
@@ -202,7 +202,7 @@ def summary_file(checks, folder):
     for strict, status in [([], 3), (["--strict"], 125)]:
         done = e2e.gpuprof(["-q", "--summary-json", "/dev/full", *strict], ["sh", "-c", "exit 3"], cwd=folder)
         checks.equal(done.returncode, status, "--summary-json /dev/full %s" % strict)
-        checks.expect(b"'/dev/full': No space left" in done.stderr, "it is said: %r" % done.stderr)
+        checks.expect(b"'/dev/full': No space left" in done.stderr, "it is reported: %r" % done.stderr)
 
 
 def main():

@@ -129,7 +129,7 @@ def thirty_two(checks, folder):
     done = e2e.gpuprof([], [program], cwd=folder)
     checks.equal(done.returncode, 8, "a 32-bit command")
     checks.expect("32-bit" in done.stderr.decode() and "ld.so" not in done.stderr.decode(),
-                  "it is said: " + done.stderr.decode())
+                  "it is reported: " + done.stderr.decode())
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a program was not recorded: each reason that can be known has its own sentence."""
+"""Why a program was not recorded: each reason that can be known has its own message."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def compiled(folder, name, text, *flags):
     return program if done.returncode == 0 else None
 
 
-def says(checks, folder, command, status, part, what, tries=AGAIN):
+def check_message(checks, folder, command, status, part, what, tries=AGAIN):
     for more in tries:
         done = e2e.gpuprof([], [*command, *more], cwd=folder)
         text = done.stderr.decode()
@@ -57,38 +57,38 @@ def another_user(checks, folder):
     if os.geteuid() != 0 or not python or enters.returncode != 0:
         return checks.skip("another user: needs root, setpriv and a build that others can read")
     spin = "import time\nend = time.thread_time() + 0.3\nwhile time.thread_time() < end: pass"
-    says(checks, folder, [setpriv, "--reuid", "65534", "--clear-groups", python, "-c", spin], 0,
-         "user 65534 was not recorded", "a program that changes its user")
+    check_message(checks, folder, [setpriv, "--reuid", "65534", "--clear-groups", python, "-c", spin], 0,
+                  "user 65534 was not recorded", "a program that changes its user")
 
 
 def main():
     checks = e2e.Checks()
     with e2e.Folder("unrecorded") as folder:
         dynamic = compiled(folder, "dynamic", SLEEPS)
-        text = says(checks, folder, ["env", "-i", dynamic], 9,
-                    "went on as '%s', which is not recorded: its environment was cleared" % dynamic,
-                    "a cleared environment", LONGER)
-        text = says(checks, folder, ["env", dynamic], 9, "no steps", "an exec that keeps it", LONGER)
-        checks.expect("went on as" not in text, "nothing is said of a library that came back: " + text)
+        text = check_message(checks, folder, ["env", "-i", dynamic], 9,
+                             "continued as '%s', which is not recorded: LD_PRELOAD was removed from its environment" % dynamic,
+                             "a cleared environment", LONGER)
+        text = check_message(checks, folder, ["env", dynamic], 9, "no steps", "an exec that keeps it", LONGER)
+        checks.expect("continued as" not in text, "nothing is reported about a library that came back: " + text)
         static = compiled(folder, "static", SLEEPS, "-static")
         if static:
-            says(checks, folder, ["env", static], 9, "is not recorded: it is statically linked",
-                 "an exec of a static program", LONGER)
+            check_message(checks, folder, ["env", static], 9, "is not recorded: it is statically linked",
+                          "an exec of a static program", LONGER)
             lingers = compiled(folder, "lingers", LINGERS)
             lasts = compiled(folder, "lasts", SLEEPS.replace("500000", "4000000"), "-static")
-            says(checks, folder, ["bash", "-c", STOPPED, "bash", lingers, lasts], 9, "is not recorded: it is statically linked",
-                 "an exec before anything was recorded", LONGER)
-            says(checks, folder, [static], 9, "ran unprofiled: it is statically linked", "static")
-            says(checks, folder, [static], 9, "no program that it started did", "static, no children")
+            check_message(checks, folder, ["bash", "-c", STOPPED, "bash", lingers, lasts], 9, "is not recorded: it is statically linked",
+                          "an exec before anything was recorded", LONGER)
+            check_message(checks, folder, [static], 9, "ran unprofiled: it is statically linked", "static")
+            check_message(checks, folder, [static], 9, "no program that it started did", "static, no children")
         else:
             checks.skip("the compiler cannot link statically")
         filtered = os.path.join(e2e.BUILD, "unchanged", "filtered")
-        says(checks, folder, [filtered, "prctl"], 6, "restricted its system calls (seccomp)", "a filter of system calls")
+        check_message(checks, folder, [filtered, "prctl"], 6, "restricted its system calls (seccomp)", "a filter of system calls")
         another_user(checks, folder)
         library = compiled(folder, "libgone.so", "int gone(void) { return 1; }", "-shared", "-fPIC")
         needs = compiled(folder, "needs", "int gone(void); int main(void) { return gone(); }", library)
         os.remove(library)
-        says(checks, folder, [needs], 127, "before gpuprof's library had started", "a missing library")
+        check_message(checks, folder, [needs], 127, "before the gpuprof library had started", "a missing library")
     checks.done()
 
 

@@ -18,20 +18,20 @@ WORK = "planted::work"
 def equal_runs(check, runs):
     for before, after in zip(runs, runs[1:]):
         process = recordings.compared(before, after)
-        check.equal(recordings.claims(process), [], "claimed of equal runs")
+        check.equal(recordings.findings(process), [], "claimed of equal runs")
         check.expect(process["before"]["steps"] == 40 and process["times_are_of"] == "step",
                      "steps were found")
     text = recordings.diff(runs[0], runs[1]).stdout.decode()
     check.expect("No significant change." in text, "text says that nothing changed")
-    check.expect("steps, " in text and "left out as warm-up" in text, "text counts the steps")
+    check.expect("steps, " in text and "warm-up step" in text and " left out" in text, "text counts the steps")
 
 
 def slower_operator(check, before, slow):
     """planted::work does 22 parts where it did 20."""
     process = recordings.compared(before, slow)
-    claims = recordings.claims(process)
-    check.expect(WORK in claims, "the operator that is 10 %% slower is named: %r" % claims)
-    check.expect(set(claims) <= {WORK, "aten::mm"}, "and nothing else: %r" % claims)
+    findings = recordings.findings(process)
+    check.expect(WORK in findings, "the operator that is 10 %% slower is named: %r" % findings)
+    check.expect(set(findings) <= {WORK, "aten::mm"}, "and nothing else: %r" % findings)
     row = next(row for row in process["names"] if row["name"] == WORK)
     check.equal(row["inner_calls"], ["aten::mm 20 → 22"], "why it is slower")
     check.expect(row["total_ns"]["share_before"] > 0.1, "its share of the step is known")
@@ -42,9 +42,9 @@ def slower_operator(check, before, slow):
 def pairs(check, runs, slow, again):
     """Two pairs: what both show is claimed; of an equal one nothing is."""
     done = recordings.diff("--json", runs[0], slow, runs[1], again)
-    told = json.loads(done.stdout)
-    row = next(row for row in told["processes"][0]["names"] if row["name"] == WORK)
-    check.equal((len(told["pairs"]), row["significant"], row["shown_by"]), (2, True, 2),
+    result = json.loads(done.stdout)
+    row = next(row for row in result["processes"][0]["names"] if row["name"] == WORK)
+    check.equal((len(result["pairs"]), row["significant"], row["shown_by"]), (2, True, 2),
                 "two pairs show the slower operator")
     mixed = recordings.diff(runs[0], slow, runs[1], runs[2], "--fail-if", "calls:aten::mm > +5%",
                             "--fail-if", "changes > 0")
@@ -58,7 +58,7 @@ def other_program(check, before, more):
     process = recordings.compared(before, more)
     row = next(row for row in process["names"] if row["name"] == "planted::more")
     check.equal((row["presence"], row["significant"]), ("new", True), "an operator that is new")
-    check.expect(any("--more" in remark for remark in process["remarks"]),
+    check.expect(any("--more" in notice for notice in process["remarks"]),
                  "another command is said")
     gone = recordings.compared(more, before)
     row = next(row for row in gone["names"] if row["name"] == "planted::more")
@@ -70,20 +70,20 @@ def conditions(check, before, after, slow):
         done = recordings.diff(*files, *words)
         return done.returncode, done.stderr.decode()
     check.equal(status("--fail-if", "step_time > +400%"), (0, ""), "a condition that does not hold")
-    code, said = status("--fail-if", "step_time > 1us", "--fail-if", "step_time < 1us",
-                        "--fail-if", "calls:%s >= 1" % WORK)
+    code, output = status("--fail-if", "step_time > 1us", "--fail-if", "step_time < 1us",
+                          "--fail-if", "calls:%s >= 1" % WORK)
     check.equal(code, 1, "conditions that hold")
-    check.equal(said.count("holds: "), 2, "each of them is said: %r" % said)
-    check.expect("--fail-if 'step_time > 1us' holds: " in said, "which one is said")
-    code, said = status("--fail-if", "calls:aten::mm > +5%", files=(before, slow))
-    check.equal((code, said.count("\n")), (1, 1), "more calls fail")
-    check.expect("24 before, 26 after (+8.3 %)" in said, "with both figures: %r" % said)
+    check.equal(output.count("holds: "), 2, "each of them is reported: %r" % output)
+    check.expect("--fail-if 'step_time > 1us' holds: " in output, "which one is reported")
+    code, output = status("--fail-if", "calls:aten::mm > +5%", files=(before, slow))
+    check.equal((code, output.count("\n")), (1, 1), "more calls fail")
+    check.expect("24 before, 26 after (+8.3 %)" in output, "with both figures: %r" % output)
     for words in (["--fail-if", "steptime > 5%"], ["--fail-if", "step_time > soon"],
                   ["--fail-if", "kernel_time > 5%"], ["--fail-if", "operator:no::such > 5%"],
                   ["--min-change", "much"]):
-        code, said = status(*words)
-        check.equal((code, said.count("\n")), (2, 1), "refused in one sentence: %r" % words)
-        check.expect(words[0] in said, "the sentence names it: %r" % said)
+        code, output = status(*words)
+        check.equal((code, output.count("\n")), (2, 1), "refused in one message: %r" % words)
+        check.expect(words[0] in output, "the message names it: %r" % output)
 
 
 def bad_input(check, before, folder):
@@ -96,10 +96,10 @@ def bad_input(check, before, folder):
                   [before, before, before, before], [before, before, "--rank", "3"]):
         done = recordings.diff(*words)
         check.equal((done.returncode, done.stdout, done.stderr.count(b"\n")), (2, b"", 1),
-                    "refused in one sentence: %r" % words[1:])
+                    "refused in one message: %r" % words[1:])
 
 
-def judge(check, paths, folder):
+def check_finding(check, paths, folder):
     runs = [paths["run%d" % number] for number in (1, 2, 3)]
     equal_runs(check, runs)
     slower_operator(check, runs[0], paths["slow1"])
@@ -108,7 +108,7 @@ def judge(check, paths, folder):
     conditions(check, runs[0], runs[1], paths["slow1"])
     bad_input(check, runs[0], folder)
     same = recordings.compared(runs[0], runs[0])
-    check.equal(recordings.claims(same), [], "a run and itself")
+    check.equal(recordings.findings(same), [], "a run and itself")
     check.expect(json.dumps(same).find("Infinity") < 0, "numbers JSON knows")
 
 
@@ -116,11 +116,11 @@ def main():
     check = e2e.Checks()
     live = sys.argv[1:] in (["--live"], ["--record"])
     with e2e.Folder("diff") as folder:
-        paths = recordings.made(folder) if live else recordings.kept(folder)
-        judge(check, paths, folder)
+        paths = recordings.record_new(folder) if live else recordings.load_recorded(folder)
+        check_finding(check, paths, folder)
         if check.failed and live:
-            check.late, check.failed = check.failed, 0
-        if check.failed or check.late:
+            check.too_slow, check.failed = check.failed, 0
+        if check.failed or check.too_slow:
             raise SystemExit(check.done())
         if sys.argv[1:] == ["--record"]:
             recordings.keep(paths)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of the small training beside this file, and what `gpuprof diff` says of two."""
+"""Recordings of the small training beside this file, and what `gpuprof diff` states about two."""
 
 import glob
 import json
@@ -20,8 +20,8 @@ TRAINING = os.path.join(HERE, "programs", "small_training.py")
 def record(folder, name, *arguments, options=()):
     """One run of the training under gpuprof; the folder of its trace."""
     path = os.path.join(folder, name)
-    done = torch_programs.under(["-o", path, *options],
-                                [torch_programs.python_with_torch(), TRAINING, *arguments])
+    done = torch_programs.run_profiled(["-o", path, *options],
+                                       [torch_programs.python_with_torch(), TRAINING, *arguments])
     if done.returncode != 0 or not glob.glob(os.path.join(path, "*.pt.trace.json.gz")):
         print(done.stderr.decode(errors="replace"))
         raise RuntimeError("nothing was recorded in " + path)
@@ -36,13 +36,13 @@ RUNS = {"run1": STEPS, "run2": STEPS, "run3": STEPS, "slow1": (*STEPS, "--parts"
 GPU_RUNS = {"gpu": (), "gpu_equal": (), "gpu_longer": ("--copy-bytes", "1400000"), "gpu_more": ("--kernels", "32")}
 
 
-def made(folder):
+def record_new(folder):
     """{name: folder} of new runs. Operators alone: what is compared, and little to keep."""
     options = ("-r", "0", "--no-with-stack", "--no-record-shapes", "--no-with-modules", "--no-profile-memory")
     return {name: record(folder, name, *words, options=options) for name, words in RUNS.items()}
 
 
-def kept(folder, names=tuple(RUNS)):
+def load_recorded(folder, names=tuple(RUNS)):
     """The same of the runs under recorded/."""
     return {name: recorded.Session(HERE, name, folder).path for name in names}
 
@@ -65,7 +65,7 @@ def compared(before, after, *words):
     return json.loads(done.stdout)["processes"][0]
 
 
-def claims(process, member="significant"):
+def findings(process, member="significant"):
     """What is claimed of one process, or `seen_once`: names, metrics, devices of memory."""
     found = [row["name"] for row in process["names"] if row[member]]
     found += [name for name, row in process["metrics"].items() if row[member]]

@@ -51,7 +51,7 @@ class Reader:
 
     def __init__(self, checks, device, folder):
         self.checks, self.device, self.folder = checks, device, folder
-        self.python = torch_runs.need() if device == "cuda" else python_with_torch()
+        self.python = torch_runs.require_torch() if device == "cuda" else python_with_torch()
         self.line = ""
         shutil.copy(PROGRAM, folder)
 
@@ -79,30 +79,30 @@ class Reader:
             environment["CUDA_VISIBLE_DEVICES"] = ""
         done = subprocess.run(self.words(line), cwd=self.folder, env=environment, timeout=600,
                               stdin=subprocess.DEVNULL, capture_output=True)
-        self.said = done.stderr.decode()
-        self.check(done.returncode == 0, "status %d: %s" % (done.returncode, self.said[-1500:]))
+        self.stderr = done.stderr.decode()
+        self.check(done.returncode == 0, "status %d: %s" % (done.returncode, self.stderr[-1500:]))
         ranks = 2 if "torchrun" in line else 1
         self.check(done.stdout.decode().count("epoch 2 done") == ranks, "the program's output")
         self.files = e2e.traces(os.path.join(self.folder, "traces"))
 
     def steps(self, labels, source):
         """Steps of each file."""
-        found = [torch_trace.ours([path]) for path in self.files]
+        found = [torch_trace.read_gpuprof([path]) for path in self.files]
         got = [[step.label for step in trace.steps] for trace in found]
-        if "step mark" in self.said and len(got) == len(labels):  # "found no room in a ring: …"
-            # A machine so busy that the daemon did not run for long; it is said.
+        if "step mark" in self.stderr and len(got) == len(labels):  # "lost because a ring buffer was full: …"
+            # A machine so busy that the daemon did not run for long; it is reported.
             labels = [sorted(set(one) & set(all)) for one, all in zip(got, labels)]
-        self.check(got == labels, "steps %s, wanted %s: %s" % (got, labels, self.said[-1500:]))
+        self.check(got == labels, "steps %s, wanted %s: %s" % (got, labels, self.stderr[-1500:]))
         sources = {step.args.get("source") for trace in found for step in trace.steps}
         self.check(sources == ({source} if source else set()), "sources %s" % sources)
         return found
 
     def views(self, names):
         """What the real plugin shows of the first worker; None where it is not installed."""
-        shown = viewers.plugin(os.path.join(self.folder, "traces"))
-        if shown is None:
+        plugin_views = viewers.plugin(os.path.join(self.folder, "traces"))
+        if plugin_views is None:
             return self.checks.skip("no viewer is installed: " + self.line)
-        worker = next(iter(next(iter(shown.values())).values()))
+        worker = next(iter(next(iter(plugin_views.values())).values()))
         missing = set(names) - set(worker["views"])
         self.check(not missing, "views %s are missing" % sorted(missing))
         return worker
@@ -110,15 +110,15 @@ class Reader:
 
 def whole(reader):
     trace, = reader.steps([EVERY_STEP], "loop+optimizer")
-    sentence = re.search(r"^Steps: .*$", read(PAGE), re.M).group()
-    sentence = re.sub(r"at \S*train\.py", "at train.py", sentence)
+    message = re.search(r"^steps: .*$", read(PAGE), re.M).group()
+    message = re.sub(r"at \S*train\.py", "at train.py", message)
     if "--step" in reader.line:
-        sentence = sentence.replace("95 %", "100 %")
-    if "step mark" in reader.said:
-        sentence = sentence.replace("60", str(len(trace.steps)), 1)
-    told = "".join(part for part in reader.said.splitlines() if "Steps: " in part)
-    reader.check(sentence in re.sub(r"at \S*train\.py", "at train.py", told),
-                 "the page says %r, gpuprof %r" % (sentence, told))
+        message = message.replace("95 %", "100 %")
+    if "step mark" in reader.stderr:
+        message = message.replace("60", str(len(trace.steps)), 1)
+    steps_line = "".join(part for part in reader.stderr.splitlines() if "steps: " in part)
+    reader.check(message in re.sub(r"at \S*train\.py", "at train.py", steps_line),
+                 "the page says %r, gpuprof %r" % (message, steps_line))
     names = {operator.name for operator in trace.operators}
     wanted = {"aten::addmm", "aten::linear", "Optimizer.step#AdamW.step",
               "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}
@@ -145,26 +145,26 @@ def tensorboard(reader):
 
 
 def in_time(reader):
-    reader.check(len(reader.files) == 1, "files: %s" % reader.said[-1500:])
+    reader.check(len(reader.files) == 1, "files: %s" % reader.stderr[-1500:])
 
 
 def no_step(reader):
     reader.steps([[]], None)
-    reader.check("No step was seen (--step nvtx:step)" in reader.said, reader.said[-1500:])
+    reader.check("no step was seen (--step nvtx:step)" in reader.stderr, reader.stderr[-1500:])
 
 
 def ranks(reader):
     reader.steps([EVERY_STEP] * 2, "loop+optimizer")
-    told = [e2e.load(path).get("distributedInfo", {}) for path in reader.files]
-    reader.check(sorted(one.get("rank") for one in told) == [0, 1]
-                 and all(one.get("world_size") == 2 for one in told), "ranks %s" % told)
+    infos = [e2e.load(path).get("distributedInfo", {}) for path in reader.files]
+    reader.check(sorted(one.get("rank") for one in infos) == [0, 1]
+                 and all(one.get("world_size") == 2 for one in infos), "ranks %s" % infos)
     reader.views(["Overview", "Operator", "Trace", "Distributed"])
 
 
 def formats(reader):
     below = os.path.join(reader.folder, "traces", "kineto", "*", "*.pt.trace.json.gz")
     reader.check(len(reader.files) == 2 and len(glob.glob(below)) == 2,
-                 "files: %s" % reader.said[-1500:])
+                 "files: %s" % reader.stderr[-1500:])
 
 
 def windows(*labels):
@@ -194,9 +194,9 @@ def follow(reader, line):
         return None
     for _ in range(TRIES):
         reader.run(line)
-        if "instead of step" not in reader.said:
+        if "instead of step" not in reader.stderr:
             break
-        print("%s: %s" % (line, reader.said[-800:]), flush=True)
+        print("%s: %s" % (line, reader.stderr[-800:]), flush=True)
     return promise(reader)
 
 

@@ -98,7 +98,7 @@ def measure(folder, program, count):
     with open(rows, encoding="utf-8") as file:
         pairs = eval(file.read())
     return (statistics.median(plain for plain, _ in pairs) / 1e3,
-            sorted((ours - plain) / 1e3 for plain, ours in pairs))
+            sorted((preloaded - plain) / 1e3 for plain, preloaded in pairs))
 
 
 def main():

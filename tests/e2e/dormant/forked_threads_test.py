@@ -32,10 +32,10 @@ def check(checks, version):
     with e2e.Folder("forked-threads") as folder:
         done = e2e.gpuprof(["--all-processes", "-r", "200", "-o", os.path.join(folder, "out")],
                            [python, "-W", "ignore", "-c", CHILD_WORKS_IN_THREADS])
-        said = done.stderr.decode()
-        checks.equal(done.returncode, 0, "Python %s: %s" % (version, said[-600:]))
-        checks.equal(len(e2e.traces(os.path.join(folder, "out"))), 2, "Python %s: files: %s" % (version, said[-900:]))
-        checks.expect(not re.search(r"process \d+ .* was not recorded", said), "Python %s: %s" % (version, said[-900:]))
+        stderr = done.stderr.decode()
+        checks.equal(done.returncode, 0, "Python %s: %s" % (version, stderr[-600:]))
+        checks.equal(len(e2e.traces(os.path.join(folder, "out"))), 2, "Python %s: files: %s" % (version, stderr[-900:]))
+        checks.expect(not re.search(r"process \d+ .* was not recorded", stderr), "Python %s: %s" % (version, stderr[-900:]))
 
 
 def main():

@@ -48,7 +48,7 @@ def check(checks, python, how, name, function):
 
 
 def memory(checks, python):
-    """What was recorded to the end is not said to be missing."""
+    """What was recorded to the end is not reported as missing."""
     with e2e.Folder("ending-memory") as folder:
         summary = os.path.join(folder, "summary.json")
         done = e2e.gpuprof(["-q", "-o", folder, "--summary-json", summary], [python, "-c", ALLOCATES])
@@ -67,8 +67,8 @@ def main():
         check(checks, torch_python.python_with_torch(), *OPERATORS)
         memory(checks, torch_python.python_with_torch())
     else:
-        sim.need()
-        for python in pythons.readable():
+        sim.require_build()
+        for python in pythons.supported_interpreters():
             check(checks, python, *LAUNCHES)
     checks.done()
 

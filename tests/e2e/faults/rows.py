@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of bad input and fault: the command, its exit status, and the sentence gpuprof prints.
+"""Every kind of bad input and fault: the command, its exit status, and the message gpuprof prints.
 
-usage: rows.py [--only REGEX]   two lines a row; fails if a status is wrong or nothing is said"""
+usage: rows.py [--only REGEX]   two lines a row; fails if a status is wrong or nothing is reported"""
 
 import glob
 import os
@@ -13,8 +13,8 @@ import stat
 import subprocess
 import sys
 
-for room in ("lib", "kill", "hostile"):
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", room))
+for suite in ("lib", "kill", "hostile"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", suite))
 import e2e  # noqa: E402
 import sim  # noqa: E402
 from faults_test import CUPTI_ROWS  # noqa: E402
@@ -30,7 +30,7 @@ TRAIN = ["--steps", "8", "--kernels", "10", "--host-ms", "5", "--step-ms", "20"]
 LONG = ["--forever", "--kernels", "10", "--host-ms", "5", "--step-ms", "20"]
 QUIET = dict(os.environ, GPUSIM_QUIET="1")
 # Lines of a summary that speak of a fault, not of what this short program happens not to do.
-REMARKABLE = "missing: (?!no |1 record)|failed:|note:|recover|dropped by|bad times|missing: no GPU"
+REMARKABLE = "missing: (?!no |1 record)|failed:|note:|recover|dropped by|invalid times|missing: no GPU"
 UNPROFILED = "unprofiled"
 
 # Found before the program starts: name, words of `gpuprof`, status.
@@ -71,19 +71,19 @@ class Rows:
     def __init__(self, only):
         self.only, self.checks = re.compile(only), e2e.Checks()
 
-    def wants(self, name):
+    def selects(self, name):
         return self.only.search(name) is not None
 
-    def show(self, name, command, status, wanted, said, words=None):
+    def show(self, name, command, status, wanted, message, words=None):
         """One row; `words` picks the lines of stderr that are about it, else the first is."""
-        lines = [line for line in said.splitlines() if line.startswith("gpuprof")]
+        lines = [line for line in message.splitlines() if line.startswith("gpuprof")]
         if words:
             lines = [line for line in lines if re.search(words, line)] or lines
         print("%-24s status %-4s %s" % (name, status, short(command)))
         for line in lines[:2] or ["(nothing)"]:
             print("    " + line[:400])
         self.checks.equal(status, wanted, name + ": status")
-        self.checks.expect(lines, "%s: a sentence: %s" % (name, said[-600:]))
+        self.checks.expect(lines, "%s: a message: %s" % (name, message[-600:]))
 
     def run(self, name, words, wanted, pick=None, prefix=(), **keywords):
         done = subprocess.run([*prefix, e2e.GPUPROF, *words], capture_output=True, timeout=600,
@@ -145,9 +145,9 @@ def daemons(rows, folder):
         filled_spool_of(words[words.index("-o") + 1])
         os.kill(daemon, signal.SIGKILL)
         os.kill(trainer, signal.SIGTERM)
-        said = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
+        message = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
         rows.show("daemon killed" + (" (strict)" if strict else ""), ["gpuprof", *words],
-                  process.returncode, 125 if strict else 0, said, "daemon|gpuprofd|recover")
+                  process.returncode, 125 if strict else 0, message, "daemon|gpuprofd|recover")
 
 
 def deaths(rows, folder):
@@ -179,15 +179,15 @@ def without_toolkits():
 def cupti(rows, folder):
     more = [("driver-stub", ["--stub"], 1), ("driver-missing", ["--no-driver"], 127)]
     for name, sim_args, wanted in [(row[0], row[1], 0) for row in CUPTI_ROWS] + more:
-        if not rows.wants("CUPTI: " + name):
+        if not rows.selects("CUPTI: " + name):
             continue
         prefix = without_toolkits() if name in ("cupti-missing", "cupti-symbol-missing") else []
         if prefix is None:
             rows.checks.skip("CUPTI: %s: installed toolkits cannot be hidden here" % name)
             continue
-        plain = sim.plain(TRAIN, sim_args).returncode
+        plain = sim.run_plain(TRAIN, sim_args).returncode
         if plain != wanted:
-            wanted = plain  # what the program does without us is what counts
+            wanted = plain  # what the program does without gpuprof is what counts
         rows.run("CUPTI: " + name, ["run", "-o", os.path.join(folder, name), "--step", "nvtx:step", "--",
                                     *sim.simulated(TRAIN, sim_args)], wanted,
                  REMARKABLE, prefix=prefix, env=QUIET)
@@ -207,8 +207,8 @@ def several(rows, folder):
     both = [subprocess.Popen([e2e.GPUPROF, *w], env=QUIET, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE) for w in words]
     for i, process in enumerate(both):
-        said = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
-        rows.show("two at once: %d" % (i + 1), ["gpuprof", *words[i]], process.returncode, 0, said)
+        message = process.communicate(timeout=e2e.PATIENCE_S)[1].decode()
+        rows.show("two at once: %d" % (i + 1), ["gpuprof", *words[i]], process.returncode, 0, message)
     nested = [e2e.GPUPROF, "run", "-o", os.path.join(folder, "inner"), "sh", "-c", "exit 6"]
     rows.run("nested", ["run", "-o", os.path.join(folder, "outer"), *nested], 6, "inside another|session")
 
@@ -219,11 +219,11 @@ GROUPS = [("not executable|static|32-bit|sanitizer|setuid", programs), ("output:
 
 
 def main():
-    sim.need()
+    sim.require_build()
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     rows = Rows(only)
     for name, words, wanted in BAD_WORDS:
-        if rows.wants(name):
+        if rows.selects(name):
             with e2e.Folder("rows") as folder:
                 rows.run(name, words, wanted, cwd=folder)
     for names, body in GROUPS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unedited programs of Keras and JAX on the CPU, recorded: they end and print as without gpuprof, nine of
-ten stacks of the main thread reach the script's own lines (imports go deeper than stacks are taken), xprof opens the files, and what is missing is said."""
+ten stacks of the main thread reach the script's own lines (imports go deeper than stacks are taken), xprof opens the files, and what is missing is reported."""
 
 import os
 import subprocess
@@ -30,23 +30,23 @@ def check(checks, python, name, folder):
     summary = done.stderr.decode(errors="replace")
     checks.expect("missing: no operators" in summary, "%s: the missing operators are named: %s"
                   % (name, summary[-600:]))
-    shown = viewers.xprof(output, script)
-    checks.equal(len(shown["profiles"]["runs"]), 1, name + ": sessions")
-    for session in shown["profiles"]["runs"].values():
-        for host, answers in session["hosts"].items():
-            checks.expect({"trace_viewer@", "overview_page"} <= set(answers), "%s: tools" % name)
+    found = viewers.xprof(output, script)
+    checks.equal(len(found["profiles"]["runs"]), 1, name + ": sessions")
+    for session in found["profiles"]["runs"].values():
+        for host, views in session["hosts"].items():
+            checks.expect({"trace_viewer@", "overview_page"} <= set(views), "%s: tools" % name)
             main = "/%s samples" % host.split("_")[-1]
-            sampled = [one for row, one in shown["sampled"][host].items() if row.endswith(main)]
+            sampled = [one for row, one in found["sampled"][host].items() if row.endswith(main)]
             checks.equal(len(sampled), 1, "%s: a row of samples of the main thread" % name)
             for all_us, script_us in sampled:
                 checks.expect(script_us >= 0.9 * all_us, "%s: the script is in %.1f of %.1f ms of the main thread"
                               % (name, script_us / 1e3, all_us / 1e3))
-            messages = answers["overview_page"]["messages"]
+            messages = views["overview_page"]["messages"]
             checks.expect(any("no operators" in text for text in messages), "%s: messages %r" % (name, messages))
 
 
 def main():
-    viewers.need("xprof")
+    viewers.require_viewer("xprof")
     python = viewers.python_of("frameworks")
     if python is None:
         e2e.skip("no TensorFlow and JAX under .venvs: run scripts/setup --frameworks")

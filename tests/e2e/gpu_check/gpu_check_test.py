@@ -41,13 +41,13 @@ def whole(checks, folder):
     lines = done.stdout.splitlines()
     for line in (lines[0], lines[2], lines[-1]):
         checks.expect(SIMULATED in line, "says where it ran: " + line)
-    told = results(folder)
-    checks.equal(told["simulated"], True, "results.json: simulated")
+    printed = results(folder)
+    checks.equal(printed["simulated"], True, "results.json: simulated")
     names = part_names()
-    checks.equal([name for name in names if name != "rows" and not any(row["part"] == name for row in told["rows"])], [],
+    checks.equal([name for name in names if name != "rows" and not any(row["part"] == name for row in printed["rows"])], [],
                  "parts without a row")
-    checks.equal(sorted({row["verdict"] for row in told["rows"]}), ["not asked", "ok"], "verdicts")
-    lacking = [row for row in told["rows"] if row["verdict"] == "not asked" and not row["why"]]
+    checks.equal(sorted({row["verdict"] for row in printed["rows"]}), ["not asked", "ok"], "verdicts")
+    lacking = [row for row in printed["rows"] if row["verdict"] == "not asked" and not row["why"]]
     checks.equal(lacking, [], "what is not asked says why")
     checks.equal(sum("| rows " in line for line in lines), QUESTIONS, "rows of docs/gpu-checks.md")
     checks.equal(sum(os.path.getsize(path) for path in e2e.written(folder)) < MOST_BYTES, True, "what comes back is small")
@@ -94,14 +94,14 @@ def packed(checks, folder):
     done = check("--simulated", *PATIENCE, "--only", "machine,doctor,witness", "--out", out, script=os.path.join(tree, "gpu-check"),
                  env=alone, cwd="/")
     checks.equal((done.returncode, done.stderr), (0, ""), "the packed tree: " + done.stdout)
-    said = subprocess.run(["ldd", os.path.join(tree, "bin", "gpuprofd")], env=alone, capture_output=True, text=True, check=True)
-    checks.expect(os.path.join(tree, "bin", "..", "lib", "needs", "libstdc++.so.6") in said.stdout,
-                  "its libraries are its own: " + said.stdout)
+    output = subprocess.run(["ldd", os.path.join(tree, "bin", "gpuprofd")], env=alone, capture_output=True, text=True, check=True)
+    checks.expect(os.path.join(tree, "bin", "..", "lib", "needs", "libstdc++.so.6") in output.stdout,
+                  "its libraries are its own: " + output.stdout)
     checks.equal(check("--pack", tree).returncode, 2, "a folder that is there is not packed into")
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     questions(checks)
     checks.equal(check("--only", "nothing").returncode, 2, "an unknown part is refused")

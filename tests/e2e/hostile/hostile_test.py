@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "kill"))
 import e2e  # noqa: E402
 import sim  # noqa: E402
 from kill_test import daemon_of  # noqa: E402
-from trace_facts import Facts, printed  # noqa: E402
+from trace_facts import Facts, parse_results  # noqa: E402
 
 SCRIBBLER = os.path.join(e2e.BUILD, "hostile", "hostile_scribbler")
 # What the daemon's own memory and its share of segments may come to, whatever it is sent.
@@ -67,16 +67,16 @@ def session(folder, seconds, seed, ways, options=("--all-processes",)):
 
 def check_trainer(checks, done, facts, took_s):
     """The honest process has everything, linked, and its time line is its own."""
-    said = printed(done.stdout)
+    expected = parse_results(done.stdout)
     checks.equal(done.returncode, 0, "the program's status")
-    late = any(re.search(sim.LATE, sentence) for f in facts for sentence in f.trace["gpuprof"]["missing"])
+    late = any(re.search(sim.LATE, message) for f in facts for message in f.trace["gpuprof"]["missing"])
     for what, got in (("kernels", sum(len(f.kernels) for f in facts)), ("steps", sum(len(f.steps) for f in facts))):
-        if late and got < said.get(what, 0):
+        if late and got < expected.get(what, 0):
             checks.skip("the trainer's %s: %d of %d, the worker thread was not scheduled at its start, which is reported" % (
-                what, got, said[what]))
+                what, got, expected[what]))
         else:
-            checks.equal(got, said.get(what), "the trainer's " + what)
-    bad = [sentence for f in facts for sentence in f.unlinked()]
+            checks.equal(got, expected.get(what), "the trainer's " + what)
+    bad = [message for f in facts for message in f.unlinked()]
     checks.expect(not bad, "the trainer's links: %d bad, %s" % (len(bad), bad[:1]))
     times = [e["ts"] for f in facts for e in f.events if "ts" in e and e.get("ph") == "X"]
     length = (max(times) - min(times)) / 1e6
@@ -95,7 +95,7 @@ def check_damage(checks, hostile, summary, all_ways):
     overhead = summary["overhead"]
     checks.expect(overhead["worker_cpu_ns"] < 1 << 51 and overhead["effective_rate_hz"] <= 1e6,
                   "possible statistics: %s" % overhead)
-    stated = sum(any(reason in sentence for sentence in facts.trace["gpuprof"]["missing"]
+    stated = sum(any(reason in message for message in facts.trace["gpuprof"]["missing"]
                      for reason in DAMAGE) for facts in hostile)
     checks.expect(stated >= (len(hostile) / 4 if all_ways else 0), "%d of %d traces say so" % (stated, len(hostile)))
     print("damage said in %d of %d traces: %s" % (stated, len(hostile), drops))
@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ways", default="all")
     arguments = parser.parse_args()
-    sim.need()
+    sim.require_build()
     if not os.path.exists(SCRIBBLER):
         e2e.skip("not built: " + SCRIBBLER)
     checks = e2e.Checks()

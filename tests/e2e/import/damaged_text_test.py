@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text that known writers damaged is read as they meant it, and told; what has no certain reading is
+"""Text that known writers damaged is read as they meant it, and reported; what has no certain reading is
 refused with its place."""
 
 import gzip
@@ -13,14 +13,14 @@ import written
 from written import event, report, row, save, steps, text
 
 
-def same_figures(checks, label, answer, clean):
+def same_figures(checks, label, result, clean):
     for table, name, key in (("operator", "aten::mm", "cpu_time_total_ns"), ("operator", "aten::mm", "count"),
                              ("kernel-name", "gemm", "total_ns")):
-        checks.equal(row(answer, table, name).get(key), row(clean, table, name).get(key),
+        checks.equal(row(result, table, name).get(key), row(clean, table, name).get(key),
                      "%s: %s of %s" % (label, key, name))
-    checks.equal([s["time_ns"] for s in answer["processes"][0]["tables"].get("step", [])],
+    checks.equal([s["time_ns"] for s in result["processes"][0]["tables"].get("step", [])],
                  [s["time_ns"] for s in clean["processes"][0]["tables"].get("step", [])], label + ": steps")
-    written.sums_hold(checks, label, answer)
+    written.check_sums(checks, label, result)
 
 
 def with_frame(name):
@@ -36,14 +36,14 @@ def backslashes(checks, folder):
     clean = clean_report(checks, folder)
     for raw in (r"torch\cuda\__init__.py(219): _lazy_init", r"C:\users\me\train.py(3): main",
                 r"D:\xyz\0net.py(1): f", r"\\server\share\x.py(2): g", "D:\\data\\", r"C:\Users\Zo\u00\x.py(1): f"):
-        answer = report(checks, raw, save(folder, "raw.json", with_frame(raw)))
-        same_figures(checks, raw, answer, clean)
-        checks.expect(written.mended(answer).get("backslash", 0) > 0, "%s: told: %s" % (raw, answer.get("reading")))
-    by_chance = r"lib\network\train.py(1): f"
-    answer = report(checks, by_chance, save(folder, "raw.json", with_frame(by_chance)))
-    checks.equal(written.mended(answer).get("backslash"), 2, by_chance)
-    checks.expect(any(r["line"] == r"lib\network\train.py:1" for r in answer["processes"][0]["tables"].get("line", [])),
-                  "a path is as it was: " + by_chance)
+        result = report(checks, raw, save(folder, "raw.json", with_frame(raw)))
+        same_figures(checks, raw, result, clean)
+        checks.expect(written.repaired(result).get("backslash", 0) > 0, "%s: reported: %s" % (raw, result.get("reading")))
+    accidental = r"lib\network\train.py(1): f"
+    result = report(checks, accidental, save(folder, "raw.json", with_frame(accidental)))
+    checks.equal(written.repaired(result).get("backslash"), 2, accidental)
+    checks.expect(any(r["line"] == r"lib\network\train.py:1" for r in result["processes"][0]["tables"].get("line", [])),
+                  "a path is as it was: " + accidental)
     in_head = text(steps(2), traceName="@@").replace("@@", r"C:\tmp\worker\0.json")
     same_figures(checks, "in the head", report(checks, "in the head", save(folder, "h.json", in_head)), clean)
 
@@ -54,33 +54,33 @@ def quotes(checks, folder):
              '"whole"', 'a "b", "c": d "e"']
     for name in names:
         path = save(folder, "q.json", with_frame(name))
-        answer = report(checks, name, path)
-        same_figures(checks, name, answer, clean)
-        checks.equal(written.mended(answer), {"quote": 1}, name)
-    told = written.run("report", path)[1]
-    checks.expect("1 text with quotes in it" in told, "the text says it: " + told[-400:])
+        result = report(checks, name, path)
+        same_figures(checks, name, result, clean)
+        checks.equal(written.repaired(result), {"quote": 1}, name)
+    text_report = " ".join(written.run("report", path)[1].split())
+    checks.expect("1 string with unescaped quotes" in text_report, "the text says it: " + text_report[-400:])
     operator = text(steps(2)).replace('"name": "aten::mm"', '"name": "my "own" mm"')
     checks.equal(row(report(checks, "name", save(folder, "q.json", operator)), "operator", 'my "own" mm').get("count"),
                  2, "an operator's name keeps its quotes")
     for value in ('""allreduce""', '"a "b" c"', '["", "say "x" y", "3"]', '["sum", "of "all""]'):
         args = text(steps(2)).replace('"cbid": 211', '"cbid": 211, "kind": ' + value)
-        answer = report(checks, value, save(folder, "q.json", args))
-        same_figures(checks, value, answer, clean)
-        checks.expect(written.mended(answer).get("quote") in (1, 2), "%s: told: %s" % (value, written.mended(answer)))
+        result = report(checks, value, save(folder, "q.json", args))
+        same_figures(checks, value, result, clean)
+        checks.expect(written.repaired(result).get("quote") in (1, 2), "%s: reported: %s" % (value, written.repaired(result)))
 
 
 def uncertain(checks, folder):
     """More than one reading: where, what, who."""
-    for name, what in (('a", "cat": "b" c', "a quote stands where none can"), ('x", "args": {}", "y', "")):
+    for name, what in (('a", "cat": "b" c', "a quote is not possible here"), ('x", "args": {}", "y', "")):
         bad = text(steps(2)).replace('"name": "aten::mm"', '"name": "%s"' % name, 1)
         path = save(folder, "bad.json", bad)
-        status, out, said = written.run("report", path)
+        status, out, stderr = written.run("report", path)
         checks.equal((status, out), (125, ""), name + ": refused")
         line = bad[:bad.index(name)].count("\n") + 1
-        found = re.search(r"at line (\d+), column (\d+) \(byte \d+\), around `(.*)`: ", said)
-        checks.expect(found and abs(int(found[1]) - line) <= 8, "%s: line %d: %s" % (name, line, said))
-        checks.expect(found and 20 <= len(found[3]) <= 42, name + ": what is around: " + said)
-        checks.expect(what in said and "torch.profiler" in said and said.count("\n") == 1, name + ": " + said)
+        found = re.search(r"at line (\d+), column (\d+) \(byte \d+\), around `(.*)`: ", stderr)
+        checks.expect(found and abs(int(found[1]) - line) <= 8, "%s: line %d: %s" % (name, line, stderr))
+        checks.expect(found and 20 <= len(found[3]) <= 42, name + ": what is around: " + stderr)
+        checks.expect(what in stderr and "torch.profiler" in stderr and stderr.count("\n") == 1, name + ": " + stderr)
 
 
 def decimal_commas(checks, folder):
@@ -92,10 +92,10 @@ def decimal_commas(checks, folder):
     good = text(events)
     for label, pattern in (("ts and dur", r'("(?:ts|dur)": \d+)\.'), ("dur alone", r'("dur": \d+)\.'),
                            ("ts alone", r'("ts": \d+)\.')):
-        bad, places = re.subn(pattern, r"\1,", good)
-        answer = report(checks, label, save(folder, "comma.json", bad))
-        same_figures(checks, label, answer, clean)
-        checks.equal(written.mended(answer), {"decimal-comma": places}, label)
+        bad, changes = re.subn(pattern, r"\1,", good)
+        result = report(checks, label, save(folder, "comma.json", bad))
+        same_figures(checks, label, result, clean)
+        checks.equal(written.repaired(result), {"decimal-comma": changes}, label)
     packed = re.sub(r'("(?:ts|dur)": \d+)\.', r"\1,", json.dumps(written.trace(events), separators=(",", ": ")))
     same_figures(checks, "one line", report(checks, "one line", save(folder, "c.json", packed)), clean)
     blank = good.replace('"ts": 1000.125', '"ts": 1000, 125')
@@ -108,13 +108,13 @@ def no_numbers(checks, folder):
     good = json.dumps(written.trace(steps(1) + [copy]))
     for word in ("inf", "-inf", "+inf", "nan", "-nan", "+NaN", "Infinity", "-Infinity", "NaN", "-nan(ind)", "nan(snan)",
                  "nan(0x8000000000000)", "1.#INF", "-1.#IND", "1.#QNAN0", "-1.#IND00", "N/A", "None", "undefined", ""):
-        answer = report(checks, word, save(folder, "word.json", good.replace('"@@"', word)))
-        checks.equal(row(answer, "memcpy", copy["name"]).get("bytes", 200), 200, "%r: bytes" % word)
-        checks.equal(sum(r["count"] for r in answer["processes"][0]["tables"].get("memcpy", [])), 1, "%r: copies" % word)
-        written.sums_hold(checks, word, answer)
+        result = report(checks, word, save(folder, "word.json", good.replace('"@@"', word)))
+        checks.equal(row(result, "memcpy", copy["name"]).get("bytes", 200), 200, "%r: bytes" % word)
+        checks.equal(sum(r["count"] for r in result["processes"][0]["tables"].get("memcpy", [])), 1, "%r: copies" % word)
+        written.check_sums(checks, word, result)
     timeless = json.dumps(written.trace(steps(2) + [event("cpu_op", "lost", "@@", 5)]))
-    answer = report(checks, "ts", save(folder, "word.json", timeless.replace('"@@"', "-nan(ind)")))
-    checks.equal(written.left_out(answer), {"no-time": 1}, "an event whose time is no number")
+    result = report(checks, "ts", save(folder, "word.json", timeless.replace('"@@"', "-nan(ind)")))
+    checks.equal(written.left_out(result), {"no-time": 1}, "an event whose time is no number")
 
 
 def commas(checks, folder):
@@ -125,9 +125,9 @@ def commas(checks, folder):
                        ("two between events", good.replace("}}, {", "}},, {", 1)),
                        ("too many at the end", good[:-2] + ",]}"),
                        ("too few in an event", good.replace(', "cat": "kernel"', ' "cat": "kernel"', 1))):
-        answer = report(checks, label, save(folder, "c.json", bad))
-        same_figures(checks, label, answer, clean)
-        checks.expect(written.mended(answer).get("comma", 0) >= 1, label + ": told")
+        result = report(checks, label, save(folder, "c.json", bad))
+        same_figures(checks, label, result, clean)
+        checks.expect(written.repaired(result).get("comma", 0) >= 1, label + ": reported")
 
 
 def member(data, flags=0, extra=b""):
@@ -150,13 +150,13 @@ def gzip_shapes(checks, folder):
               "byte order mark": b"\xef\xbb\xbf" + data, "padding": gzip.compress(data) + bytes(700)}
     for label, content in shapes.items():
         same_figures(checks, label, report(checks, label, save(folder, "shape.json.gz", content)), clean)
-    answer = report(checks, "rest", save(folder, "rest.json.gz", gzip.compress(data) + b"more than that"))
-    checks.expect(any("14 bytes behind the packed text" in s for s in answer.get("reading", {}).get("sentences", [])),
-                  "what lies behind is told")
+    result = report(checks, "rest", save(folder, "rest.json.gz", gzip.compress(data) + b"more than that"))
+    checks.expect(any("14 bytes after the gzip data" in s for s in result.get("reading", {}).get("sentences", [])),
+                  "what lies behind is reported")
     for label, content in (("cut", gzip.compress(data)[:-300]), ("cut member", gzip.compress(data[:99]) + gzip.compress(data[99:])[:-30]),
                            ("zstd", b"\x28\xb5\x2f\xfd" + data), ("UTF-16", data.decode().encode("utf-16"))):
-        status, _, said = written.run("report", save(folder, "no.json.gz", content))
-        checks.equal((status, said.count("\n")), (125, 1), "%s: refused: %s" % (label, said))
+        status, _, stderr = written.run("report", save(folder, "no.json.gz", content))
+        checks.equal((status, stderr.count("\n")), (125, 1), "%s: refused: %s" % (label, stderr))
 
 
 def main():

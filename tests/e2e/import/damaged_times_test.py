@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that do not belong are set aside and told; the rest is as if they were not there. The same of
+"""Times that do not belong are set aside and reported; the rest is as if they were not there. The same of
 files in a folder that are no traces, and of traces of PyTorch's older profiler."""
 
 import base64
@@ -21,8 +21,8 @@ def kernels(count, ts, dur=0):
             for i in range(count)]
 
 
-def figures(answer):
-    process = answer["processes"][0]
+def figures(result):
+    process = result["processes"][0]
     return (process.get("duration_ns"), [s["time_ns"] for s in process["tables"].get("step", [])],
             process["tables"]["gpu"][0]["utilisation_percent"] if process["tables"].get("gpu") else None)
 
@@ -44,10 +44,10 @@ def times(checks, folder):
         if begin == NOW:
             table["below zero"] = (kernels(2, -1) + kernels(2, -4_000_000), 4)
         for label, (bad, count) in table.items():
-            answer = report(checks, label, save(folder, "bad.json", text(bad[:1] + good + bad[1:])))
-            checks.equal(figures(answer), clean, "%d, %s: as if they were not there" % (begin, label))
-            checks.equal(written.left_out(answer), {"far-time": count}, "%d, %s: told" % (begin, label))
-            written.sums_hold(checks, label, answer)
+            result = report(checks, label, save(folder, "bad.json", text(bad[:1] + good + bad[1:])))
+            checks.equal(figures(result), clean, "%d, %s: as if they were not there" % (begin, label))
+            checks.equal(written.left_out(result), {"far-time": count}, "%d, %s: reported" % (begin, label))
+            written.check_sums(checks, label, result)
         with_calls = report(checks, "calls", save(folder, "calls.json", text(kernels(50, 0) + good + calls)))
         checks.equal(figures(with_calls), clean, "%d: with their launches" % begin)
 
@@ -58,8 +58,8 @@ def unusual_but_right(checks, folder):
     for label, events in (("from zero", steps(3, 0)), ("from below zero", steps(3, -500)),
                           ("an hour's pause", steps(3, NOW) + steps(2, NOW + 5 * hour)),
                           ("all at zero", kernels(3, 0, 5))):
-        answer = report(checks, label, save(folder, "right.json", text(events)))
-        checks.equal(written.left_out(answer), {}, label + ": nothing is left out")
+        result = report(checks, label, save(folder, "right.json", text(events)))
+        checks.equal(written.left_out(result), {}, label + ": nothing is left out")
 
 
 def overflowing(checks, folder):
@@ -67,22 +67,22 @@ def overflowing(checks, folder):
         for key in ("ts", "dur"):
             lost = json.dumps(event("cpu_op", "lost", 1, 1)).replace('"%s": 1' % key, '"%s": %s' % (key, word))
             good = text(steps(3, NOW)).rstrip("]}\n ") + "}}, " + lost + "]}"
-            answer = report(checks, label, save(folder, "over.json", good))
-            checks.equal(sum(written.left_out(answer).values()), 1, "%s %s: told" % (key, label))
-            checks.equal(len(answer["processes"][0]["tables"].get("step", [])), 3, "%s %s: steps" % (key, label))
+            result = report(checks, label, save(folder, "over.json", good))
+            checks.equal(sum(written.left_out(result).values()), 1, "%s %s: reported" % (key, label))
+            checks.equal(len(result["processes"][0]["tables"].get("step", [])), 3, "%s %s: steps" % (key, label))
 
 
-def told_everywhere(checks, folder):
+def reported_by_all_commands(checks, folder):
     bad = save(folder, "bad.json", text(kernels(50, 0) + steps(5, NOW)))
     good = save(folder, "good.json", text(steps(5, NOW)))
-    part = "50 events of %s are left out, at a time that does not belong to the rest: 50 of 'kernel'" % bad
-    flat = lambda said: re.sub(r"\s+", " ", said)
+    part = "50 events of %s are skipped (time far from the rest): 50 of 'kernel'" % bad
+    flat = lambda stderr: re.sub(r"\s+", " ", stderr)
     for words in (["report", bad], ["diff", bad, good], ["diff", good, bad]):
         status, out, _ = written.run(*words)
         checks.equal((status, part in flat(out)), (0, True), "%s: %s" % (words[0], out[-600:]))
     for words in (["report", "--by", "kernel", bad], ["report", "--csv", bad], ["report", "--advice-only", bad]):
-        status, _, said = written.run(*words)
-        checks.equal((status, part in said), (0, True), "%s: stderr: %s" % (words[1:2], said))
+        status, _, stderr = written.run(*words)
+        checks.equal((status, part in stderr), (0, True), "%s: stderr: %s" % (words[1:2], stderr))
     for words in (["report", "--json", bad], ["report", "--json", "--by", "kernel", bad],
                   ["report", "--json", "--advice-only", bad]):
         reading = json.loads(written.run(*words)[1]).get("reading", {"files": [{}]})
@@ -91,18 +91,18 @@ def told_everywhere(checks, folder):
     checks.equal((pairs[0].get("after_reading") or {"files": [{}]})["files"][0].get("left_out"),
                  {"far-time": {"kernel": 50}}, "diff --json")
     for form in e2e.ALL_FORMATS:
-        status, _, said = written.run("export", bad, "-o", os.path.join(folder, "out-" + form), "--format", form)
-        checks.equal((status, part in flat(said)), (0, True), "export to %s: %s" % (form, said))
+        status, _, stderr = written.run("export", bad, "-o", os.path.join(folder, "out-" + form), "--format", form)
+        checks.equal((status, part in flat(stderr)), (0, True), "export to %s: %s" % (form, stderr))
     for words in (["report", "--html", "page.html", bad], ["diff", "--html", "page.html", "-f", good, bad]):
         words[2] = os.path.join(folder, words[2])
         checks.equal(written.run(*words)[0], 0, "%s --html" % words[0])
         with open(words[2], encoding="utf-8") as page:
             data = re.search(r'<script type="([^"]*)" id="data">([^<]*)</script>', page.read())
-        said = data[2] if data and "json" in data[1] else gzip.decompress(base64.b64decode(data[2])).decode() if data else ""
-        checks.expect("does not belong to the rest" in said, "the page of %s says it: %r" % (words[0], data and data[1]))
+        stderr = data[2] if data and "json" in data[1] else gzip.decompress(base64.b64decode(data[2])).decode() if data else ""
+        checks.expect("time far from the rest" in stderr, "the page of %s says it: %r" % (words[0], data and data[1]))
 
 
-def nothing_left(checks, folder):
+def no_events_left(checks, folder):
     """A trace of which nothing is left is no success, and says why."""
     lost = [event("cpu_op", "a", "x", 5), event("cpu_op", "b", 1e300, 5)]
     frames = [event("python_function", "a.py(1): f", 10, 5), event("cpu_op", "b", None, 5)]
@@ -113,9 +113,9 @@ def nothing_left(checks, folder):
         if label != "frames alone":  # these are stacks, and a file of them can be written
             table.append((["export", path, "-o", os.path.join(folder, "none")], 125))
         for words, wanted in table:
-            status, out, said = written.run(*words)
-            checks.equal((status, out, said.count("\n")), (wanted, "", 1), "%s: %s: %s" % (label, words[0], said))
-            checks.expect(part in said, "%s: %s says why: %s" % (label, words[0], said))
+            status, out, stderr = written.run(*words)
+            checks.equal((status, out, stderr.count("\n")), (wanted, "", 1), "%s: %s: %s" % (label, words[0], stderr))
+            checks.expect(part in stderr, "%s: %s says why: %s" % (label, words[0], stderr))
 
 
 def folders(checks, folder):
@@ -125,17 +125,17 @@ def folders(checks, folder):
               "broken.json": '{"a": 1 2}', "events.json": '{"traceEvents": []}',
               "other.json": '{"traceEvents": [{"ph": "X", "cat": "v8", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}'}
     for pattern in ("rank%d.pt.trace.json", "rank%d.json"):
-        place = os.path.join(folder, pattern.replace("%d", "s"))
+        directory = os.path.join(folder, pattern.replace("%d", "s"))
         for r in range(2):
-            save(place, pattern % r, rank(r))
+            save(directory, pattern % r, rank(r))
         for name, content in others.items():
-            save(place, name, content)
-        answer = report(checks, pattern, place)
-        checks.equal([p.get("rank") for p in answer["processes"]], [0, 1], pattern + ": ranks")
-        told = sorted(os.path.basename(one["path"]) for one in answer.get("reading", {}).get("no_traces", []))
-        checks.equal(told, sorted(others), pattern + ": told")
-        checks.equal(len([s for s in answer.get("reading", {}).get("sentences", []) if "not read as traces" in s]), 1, "in one line")
-        out = written.run("report", place)[1]
+            save(directory, name, content)
+        result = report(checks, pattern, directory)
+        checks.equal([p.get("rank") for p in result["processes"]], [0, 1], pattern + ": ranks")
+        listed = sorted(os.path.basename(one["path"]) for one in result.get("reading", {}).get("no_traces", []))
+        checks.equal(listed, sorted(others), pattern + ": reported")
+        checks.equal(len([s for s in result.get("reading", {}).get("sentences", []) if "not read as traces" in s]), 1, "in one line")
+        out = written.run("report", directory)[1]
         checks.expect("config.json" in out and "execution_trace_rank0.json" in out, "the text names them: " + out[-700:])
     alone = os.path.join(folder, "alone")
     for name in ("config.json", "execution_trace_rank0.json"):
@@ -143,8 +143,8 @@ def folders(checks, folder):
         checks.equal(written.run("report", path)[0], 125, name + ": by name it is an error")
     checks.equal(written.run("report", alone)[0], 125, "a folder without any trace")
     cut = save(alone, "rank9.json", rank(1)[:-40])
-    status, _, said = written.run("report", alone)
-    checks.equal((status, cut in said and "cut short" in said), (125, True), "a rank that is cut: " + said)
+    status, _, stderr = written.run("report", alone)
+    checks.equal((status, cut in stderr and "is truncated" in stderr), (125, True), "a rank that is cut: " + stderr)
 
 
 def legacy(checks, folder):
@@ -159,13 +159,13 @@ def legacy(checks, folder):
                  gpu % (name, ts + 40, 30)]
     for label, content in (("CPU", "[" + ", ".join(host) + "]"), ("C++", ("[\n" + ",\n".join(host) + "\n]\n").replace("functions", "Functions")),
                            ("with CUDA", "[" + ", ".join(both) + "]")):
-        answer = report(checks, label, save(folder, "legacy.json", content))
-        checks.equal([row(answer, "operator", n).get("count") for n in ("linear", "addmm", "relu")], [1, 1, 1], label)
-        checks.equal(row(answer, "operator", "linear").get("self_cpu_time_total_ns"), 49500, label + ": nesting")
-        written.sums_hold(checks, label, answer)
-        checks.equal(written.left_out(answer), {}, label + ": nothing is left out")
-    checks.equal(sum(r["count"] for r in answer["processes"][0]["tables"].get("kernel-name", [])), 3, "times on the GPU")
-    checks.equal(row(answer, "operator", "relu").get("self_device_time_total_ns"), 30000, "are their operators'")
+        result = report(checks, label, save(folder, "legacy.json", content))
+        checks.equal([row(result, "operator", n).get("count") for n in ("linear", "addmm", "relu")], [1, 1, 1], label)
+        checks.equal(row(result, "operator", "linear").get("self_cpu_time_total_ns"), 49500, label + ": nesting")
+        written.check_sums(checks, label, result)
+        checks.equal(written.left_out(result), {}, label + ": nothing is left out")
+    checks.equal(sum(r["count"] for r in result["processes"][0]["tables"].get("kernel-name", [])), 3, "times on the GPU")
+    checks.equal(row(result, "operator", "relu").get("self_device_time_total_ns"), 30000, "are their operators'")
     quoted = "[" + ", ".join(host).replace('"relu"', '"my "own" relu"') + "]"
     checks.equal(row(report(checks, "quotes", save(folder, "legacy.json", quoted)), "operator", 'my "own" relu').get("count"), 1,
                  "names are written as they are")
@@ -175,7 +175,7 @@ def legacy(checks, folder):
 
 def main():
     checks = e2e.Checks()
-    for body in (times, unusual_but_right, overflowing, told_everywhere, nothing_left, folders, legacy):
+    for body in (times, unusual_but_right, overflowing, reported_by_all_commands, no_events_left, folders, legacy):
         with e2e.Folder("times") as folder:
             body(checks, folder)
     checks.done()

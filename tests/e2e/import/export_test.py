@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gpuprof export TRACE...`: our own files become the same files again; what is no trace is refused
-in one sentence, with nothing written."""
+in one message, with nothing written."""
 
 import collections
 import gzip

@@ -125,7 +125,7 @@ def nested(rng, _, trace):
     return json.dumps(trace).encode()
 
 
-def words_around(rng, data, _):
+def surrounding_words(rng, data, _):
     word = rng.choice((b"INFO 12:00:01 trace written\n", b"Killed\n", b"<!DOCTYPE html>\n", b"$ cat trace.json\n", b"null", b"0"))
     return word + data if rng.randrange(2) else data + b"\n" + word
 
@@ -138,7 +138,7 @@ def lines(rng, _, trace):
 
 
 DAMAGES = (cut, damaged_member, other_encoding, line_ends, joined, no_end, nul_bytes, block, twice, quoted_numbers,
-           huge_numbers, nested, words_around, lines)
+           huge_numbers, nested, surrounding_words, lines)
 # Some of their events are gone, or there twice, and no reader can say how many were meant.
 UNCERTAIN = (cut, no_end, nul_bytes, block, lines)
 

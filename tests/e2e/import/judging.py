@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gpuprof says of a changed trace, held against Python's own reading of the same bytes."""
+"""What gpuprof states about a changed trace, held against Python's own reading of the same bytes."""
 
 import gzip
 import json
@@ -97,62 +97,62 @@ def run(*words):
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
 
 
-class Judge:
+class ImportCheck:
     """Of one changed file: what is wrong with the answer, or what it was."""
 
-    def __init__(self, path, data, before, places):
+    def __init__(self, path, data, before, changes):
         self.path = path
-        self.status, self.out, self.said = run("report", "--json", path)
-        self.events, self.before, self.places = python_events(data), before, places
+        self.status, self.out, self.stderr = run("report", "--json", path)
+        self.events, self.before, self.changes = python_events(data), before, changes
         self.holes = b"\0" in (unpacked(data) or b"")
 
     def verdict(self):
         if self.status not in (0, 125):
-            return "crash", "status %d: %s" % (self.status, self.said[-300:])
+            return "crash", "status %d: %s" % (self.status, self.stderr[-300:])
         if self.status == 125:
-            good = self.said.startswith("gpuprof: ") and self.said.count("\n") == 1
-            if good and self.events is not None and " is damaged" in self.said:
-                return "lost", "Python reads it: " + self.said
-            return ("refused", self.said) if good else ("bad sentence", self.said)
-        answer = json.loads(self.out)
-        file = answer["reading"]["files"][0]
-        told = sum(n for kinds in file["left_out"].values() for n in kinds.values())
+            good = self.stderr.startswith("gpuprof: ") and self.stderr.count("\n") == 1
+            if good and self.events is not None and " is damaged" in self.stderr:
+                return "lost", "Python reads it: " + self.stderr
+            return ("refused", self.stderr) if good else ("bad sentence", self.stderr)
+        report = json.loads(self.out)
+        file = report["reading"]["files"][0]
+        counted = sum(n for kinds in file["left_out"].values() for n in kinds.values())
         repeats = sum(file["repeats"].values())
-        if file["shown"] + repeats + told != file["events"]:
+        if file["shown"] + repeats + counted != file["events"]:
             return "wrong sum", repr(file)
-        if (told + sum(file["mended"].values()) > 0 or self.holes) and not answer["reading"]["sentences"]:
-            return "no sentence", repr(answer["reading"])
-        return self.against_python(answer, file, told, repeats)
+        if (counted + sum(file["mended"].values()) > 0 or self.holes) and not report["reading"]["sentences"]:
+            return "no sentence", repr(report["reading"])
+        return self.compare_with_python(report, file, counted, repeats)
 
-    def against_python(self, answer, file, told, repeats):
+    def compare_with_python(self, report, file, counted, repeats):
         if self.events is None:
-            if not answer["reading"]["sentences"]:
+            if not report["reading"]["sentences"]:
                 return "silence", "Python does not read it, and nothing is said: %r" % file
             # Each changed place may make two events of one, or one of two.
-            if abs(file["events"] - self.before) > self.places:
+            if abs(file["events"] - self.before) > self.changes:
                 return "lost", "%d events, %d before" % (file["events"], self.before)
             return "mended", ""
         if file["events"] != len(self.events):
             return "lost", "%d events, Python reads %d" % (file["events"], len(self.events))
         if repeats > sum(may_repeat(e) for e in self.events) + marks_again(self.events):
             return "silence", "called repeats: %r" % file["repeats"]
-        return self.classes(answer, file, told)
+        return self.classes(report, file, counted)
 
-    def classes(self, answer, file, told):
-        """Each event is in a table, or told."""
+    def classes(self, report, file, counted):
+        """Each event is in a table, or reported."""
         for one, (categories, tables, words) in CLASSES.items():
             there = sum(class_of(e) == one for e in self.events)
-            shown = sum(process["events"].get(table, 0) for process in answer["processes"] for table in tables)
+            shown = sum(process["events"].get(table, 0) for process in report["processes"] for table in tables)
             apart = sum(n for kinds in file["left_out"].values() for kind, n in kinds.items()
                         if kind.lower() in categories or kind.lower() in words)
-            said = sum(int(words.split()[0]) for process in answer["processes"] for words in process["missing"]
-                       if one in MISSING and MISSING[one] in words)
+            stated = sum(int(words.split()[0]) for process in report["processes"] for words in process["missing"]
+                         if one in MISSING and MISSING[one] in words)
             again = min(marks_again(self.events), sum(n for kind, n in file["repeats"].items() if kind.lower() in categories))
-            if shown + apart + said + again < there:
-                return "lost", "%d of %s, %d shown and %d told" % (there, one, shown, apart + said + again)
-        return ("told" if told else "mended" if file["mended"] else "shown"), ""
+            if shown + apart + stated + again < there:
+                return "lost", "%d of %s, %d shown and %d told" % (there, one, shown, apart + stated + again)
+        return ("told" if counted else "mended" if file["mended"] else "shown"), ""
 
-    def others_agree(self, folder):
+    def compare_commands(self, folder):
         """What the other commands say of the same file; "": the same."""
         out = os.path.join(folder, "out")
         try:
@@ -164,7 +164,7 @@ class Judge:
         if self.status == 125:
             if exported[0] != 125 or compared[0] != 2 or files:
                 return "refused by report, export %d (%r), diff %d" % (exported[0], files, compared[0])
-            return "" if exported[2] == self.said else "report: %s; export: %s" % (self.said, exported[2])
+            return "" if exported[2] == self.stderr else "report: %s; export: %s" % (self.stderr, exported[2])
         comparable = any(process["events"].get(table) for process in json.loads(self.out)["processes"]
                          for table in COMPARED)
         if not comparable and compared[0] == 2 and "there is nothing to compare" in compared[2]:

@@ -50,7 +50,7 @@ def in_operators(report):
     return report.row("operator", "call").get("count")
 
 
-def told_as(reason):
+def reported_as(reason):
     return lambda report: any(reason in part for part in report.file().get("left_out", {}))
 
 
@@ -83,11 +83,11 @@ KINETO = {
     "mtia_insight": ([work("mtia_insight")], in_kernels, WORK),
     "cuda_sync": ([x("cuda_sync", "Stream Sync", 1400, 50, 0, 7, stream=7, correlation=3)],
                   lambda r: r.file().get("left_out"), {}),
-    "cuda_event": ([x("cuda_event", "cudaEventRecord", 1400, 0, 0, 7, **DEVICE)], told_as("no-work"), True),
+    "cuda_event": ([x("cuda_event", "cudaEventRecord", 1400, 0, 0, 7, **DEVICE)], reported_as("no-work"), True),
     "mtia_counters": ([{"ph": "C", "cat": "mtia_counters", "name": "HBM", "pid": 0, "tid": 1, "ts": 1400,
-                        "args": {"used": 3}}], told_as("no-work"), True),
+                        "args": {"used": 3}}], reported_as("no-work"), True),
     "glow_runtime": ([x("glow_runtime", *CALL)], in_calls, (1, 100_000)),
-    "cuda_profiler_range": ([work("cuda_profiler_range")], told_as("no-work"), True),
+    "cuda_profiler_range": ([work("cuda_profiler_range")], reported_as("no-work"), True),
     "hpu_op": ([work("hpu_op")], in_kernels, WORK),
     "xpu_runtime": ([x("xpu_runtime", *CALL)], in_calls, (1, 100_000)),
     "xpu_driver": ([x("xpu_driver", *CALL)], in_calls, (1, 100_000)),
@@ -96,11 +96,11 @@ KINETO = {
     "privateuse1_runtime": ([x("privateuse1_runtime", *CALL)], in_calls, (1, 100_000)),
     "privateuse1_driver": ([x("privateuse1_driver", *CALL)], in_calls, (1, 100_000)),
     "xpu_scope_profiler": ([{"ph": "C", "cat": "xpu_scope_profiler", "name": "GpuTime", "pid": 0, "tid": 1,
-                             "ts": 1400, "args": {"ns": 3}}], told_as("no-work"), True),
+                             "ts": 1400, "args": {"ns": 3}}], reported_as("no-work"), True),
     "xpu_sync": ([x("xpu_sync", "zeEventHostSynchronize", 1400, 60, -1, PID, correlation=3)], in_waits,
                  (60_000, 60_000)),
     "hardware_counters": ([{"ph": "C", "cat": "hardware_counters", "name": "sm", "pid": "GPU 0 Counters",
-                            "tid": 1, "ts": 1400, "args": {"": 3}}], told_as("no-work"), True),
+                            "tid": 1, "ts": 1400, "args": {"": 3}}], reported_as("no-work"), True),
 }
 # The same types in other shapes, and what nobody has written yet.
 SHAPES = {
@@ -135,26 +135,26 @@ UNKNOWN = {"a wait of a kind of its own": "musa_sync", "an unknown kind of a thr
 
 
 def each(checks, folder, rows):
-    for name, (events, look, wanted) in rows.items():
+    for name, (events, describe, wanted) in rows.items():
         path = save(folder, "one.json", host() + [launch()] + events)
         report = Report(checks, path)
-        checks.equal(look(report), wanted, name)
+        checks.equal(describe(report), wanted, name)
         file = report.file()
         left = sum(n for kinds in file.get("left_out", {}).values() for n in kinds.values())
         checks.equal(file.get("shown", 0) + sum(file.get("repeats", {}).values()) + left, len(events) + 3,
                      name + ": every event is counted once")
-        if look is told_as or not left:
+        if describe is reported_as or not left:
             continue
-        checks.expect(report.tells("left out"), name + ": what is left out is said: %s" % report.told())
+        checks.expect(report.has_message("skipped"), name + ": what is left out is reported: %s" % report.messages())
         export = run("export", path, "-f", "-o", folder + "/out", "--format", "csv")
-        checks.expect("left out" in export.stderr, name + ": also by export: " + export.stderr)
+        checks.expect("skipped" in export.stderr, name + ": also by export: " + export.stderr)
 
 
 def unknown_kinds(checks, folder):
     for name, category in UNKNOWN.items():
         report = Report(checks, save(folder, "new.json", host() + [launch()] + SHAPES[name][0]))
-        checks.expect(report.tells("1 event", "'%s'" % category, "does not know"),
-                      "%s is told: %s" % (category, report.told()))
+        checks.expect(report.has_message("1 event", "'%s'" % category, "unknown category"),
+                      "%s is reported: %s" % (category, report.messages()))
 
 
 def two_queues(checks, folder):
@@ -196,7 +196,7 @@ def xpu(checks, folder):
     checks.equal(sum(row["total_ns"] for row in report.rows("sync")), 600_000, "waits")
     checks.equal(report.rows("gpu")[0]["name"], "Data Center GPU Max", "the device's name")
     checks.equal(len(report.processes), 1, "row -1 is no process")
-    checks.equal(report.told(), [], "nothing is left out")
+    checks.equal(report.messages(), [], "nothing is left out")
 
 
 def npu_by_kineto(checks, folder):
@@ -252,7 +252,7 @@ def ascend(checks, folder):
         checks.equal(report.step().get("memcpy_ns"), 20_000, what + ": copies")
         checks.equal([row["gpu"] if "gpu" in row else row["device"] for row in report.rows("gpu")], [3],
                      what + ": the device")
-        checks.expect(report.tells("1 of 'AI Core Freq'"), what + ": told: %s" % report.told())
+        checks.expect(report.has_message("1 of 'AI Core Freq'"), what + ": reported: %s" % report.messages())
 
 
 def save_list(folder, events):
@@ -277,7 +277,7 @@ def rocm(checks, folder):
     checks.equal(report.row("operator", "aten::mm").get("self_device_time_total_ns"), 200_000, "of mm")
     checks.equal(report.step().get("runtime_ns"), 110_000, "runtime (what no copy covers)")
     checks.equal(sum(row["total_ns"] for row in report.rows("sync")), 100_000, "waits")
-    checks.equal(report.told(), [], "nothing is left out")
+    checks.equal(report.messages(), [], "nothing is left out")
     tool = [named("process_name", 2, "CPU HIP API"), named("process_name", 6, "GPU0"),
             x(None, "hipLaunchKernel", 1000, 20, 2, 31), x(None, "gemm", 1100, 200, 6, 0),
             x(None, "CopyHostToDevice", 1310, 20, 6, 0)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as other writers make them, built event by event, and what `gpuprof report` says of them."""
+"""Traces as other writers make them, built event by event, and what `gpuprof report` states about them."""
 
 import json
 import os
@@ -69,11 +69,11 @@ class Report:
         rows = self.rows("step", process)
         return rows[at] if len(rows) > at else {}
 
-    def told(self):
+    def messages(self):
         return self.all.get("reading", {}).get("sentences", [])
 
-    def tells(self, *parts):
-        return any(all(part in sentence for part in parts) for sentence in self.told())
+    def has_message(self, *parts):
+        return any(all(part in sentence for part in parts) for sentence in self.messages())
 
     def file(self):
         files = self.all.get("reading", {}).get("files", [])

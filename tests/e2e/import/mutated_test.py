@@ -64,15 +64,15 @@ def attempt(number):
     name, trace = files[number % len(files)]
     kind = KINDS[number // len(files) % len(KINDS)]
     part = trace if options.whole else piece(rng, trace)
-    data, places = mutations.mutate(rng, kind, part)
+    data, changes = mutations.mutate(rng, kind, part)
     path = written.save(folder, "%d/changed.json" % number, data)
-    judge = judging.Judge(path, data, len(part if isinstance(part, list) else part["traceEvents"]), places)
-    what, why = judge.verdict()
+    check = judging.ImportCheck(path, data, len(part if isinstance(part, list) else part["traceEvents"]), changes)
+    what, why = check.verdict()
     if what in GOOD and number % OTHERS_EVERY == 0:
-        differs = judge.others_agree(os.path.dirname(path))
+        differs = check.compare_commands(os.path.dirname(path))
         what, why = ("disagree", differs) if differs else (what, why)
     os.unlink(path)
-    return number, kind, name, what, why.replace(path, "FILE"), judge.events is not None, data if what not in GOOD else b""
+    return number, kind, name, what, why.replace(path, "FILE"), check.events is not None, data if what not in GOOD else b""
 
 
 def main():
@@ -98,8 +98,8 @@ def main():
     checks.done()
 
 
-def reason_of(sentence):
-    words = sentence.replace("FILE", "").replace("gpuprof:", "").split("around")[0].split(" at line")[0].split(" at byte")[0]
+def reason_of(message):
+    words = message.replace("FILE", "").replace("gpuprof:", "").split("around")[0].split(" at line")[0].split(" at byte")[0]
     return "".join(c for c in words if not c.isdigit())[:90].strip()
 
 

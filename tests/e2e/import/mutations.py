@@ -21,8 +21,8 @@ TIMES = [0, -1, 1, 1e15, 4e15, 1e300, -1e18, 1615207264504000, "5", None, 2**63,
 
 def some_bytes(rng, data):
     """Changed, and how many places were."""
-    data, places = bytearray(data), rng.choice((1, 1, 1, 2, 4, 8))
-    for _ in range(places):
+    data, changes = bytearray(data), rng.choice((1, 1, 1, 2, 4, 8))
+    for _ in range(changes):
         at = rng.randrange(len(data))
         how = rng.randrange(4)
         if how == 0:
@@ -33,7 +33,7 @@ def some_bytes(rng, data):
             del data[at]
         else:
             data.insert(at, rng.choice(b'"\\,:{}[]9e-\x00'))
-    return bytes(data), places
+    return bytes(data), changes
 
 
 def a_token(rng, data):

@@ -51,21 +51,21 @@ def arrows(trace):
     return sum(e.get("cat") == "fwdbwd" and e["ph"] == "s" for e in trace["traceEvents"])
 
 
-def check(checks, source, ours, what):
-    checks.equal(operators(ours), operators(source), what + ": operators")
-    checks.equal(memory(ours), memory(source), what + ": memory records")
-    checks.equal(steps(ours), steps(source), what + ": steps")
-    checks.expect(modules(source) and modules(ours) <= modules(source), what + ": modules %s of %s" % (
-        sorted(modules(ours)), sorted(modules(source))))
+def check(checks, source, recorded, what):
+    checks.equal(operators(recorded), operators(source), what + ": operators")
+    checks.equal(memory(recorded), memory(source), what + ": memory records")
+    checks.equal(steps(recorded), steps(source), what + ": steps")
+    checks.expect(modules(source) and modules(recorded) <= modules(source), what + ": modules %s of %s" % (
+        sorted(modules(recorded)), sorted(modules(source))))
     for name in ("nn.Module: Conv2d_0", "nn.Module: Linear_0"):
-        checks.expect(name in modules(ours), "%s: %s" % (what, name))
-    checks.expect(arrows(ours) > 0 and arrows(source) > 0, what + ": arrows to backward nodes")
-    stacks = [e["args"].get("Call stack", "") for e in ours["traceEvents"]
+        checks.expect(name in modules(recorded), "%s: %s" % (what, name))
+    checks.expect(arrows(recorded) > 0 and arrows(source) > 0, what + ": arrows to backward nodes")
+    stacks = [e["args"].get("Call stack", "") for e in recorded["traceEvents"]
               if e.get("cat") == "cpu_op" and e["name"] == "aten::conv2d"]
     checks.equal(len(stacks), 3, what + ": convolutions")
     for stack in stacks:
         checks.expect("profiled.py(%d): train" % LINE in stack, what + ": the script's line in " + stack)
-    checks.equal(ours["host_name"], source["host_name"], what + ": host")
+    checks.equal(recorded["host_name"], source["host_name"], what + ": host")
 
 
 def main():

@@ -103,9 +103,9 @@ def ranks(checks, folder):
         checks.equal(got, wanted, name + ": kernels of each rank's operators")
         checks.equal([len(process["tables"]["step"]) for process in report.processes], [STEPS] * 3,
                      name + ": steps of each")
-        told = sorted(process.get("rank", -1) for process in report.processes)
+        found_ranks = sorted(process.get("rank", -1) for process in report.processes)
         single = name.startswith(("[TP0]", "[TP00 1", "rank"))
-        checks.equal(told, [0, 1, 2] if single else [-1, -1, -1], name + ": ranks")
+        checks.equal(found_ranks, [0, 1, 2] if single else [-1, -1, -1], name + ": ranks")
 
 
 def one_rank_of_it(checks, folder):
@@ -121,7 +121,7 @@ def frame(name, start, length, number, parent):
 
 
 def orphans(checks, folder):
-    """A call whose return was never told ends with its caller, or where the ids say so."""
+    """A call whose return was never recorded ends with its caller, or where the ids say so."""
     lock = "<built-in method acquire of _thread.lock object>"
     forms = {
         "in a caller that ended": (1100, 400, 2),

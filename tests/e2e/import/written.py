@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces as torch.profiler writes them, made small; and what gpuprof says of a file."""
+"""Traces as torch.profiler writes them, made small; and what gpuprof states about a file."""
 
 import json
 import os
@@ -55,31 +55,31 @@ def run(*words):
 
 def report(checks, label, *paths):
     """The report as JSON; a check fails, and it is empty, where there is none."""
-    status, out, said = run("report", "--json", *paths)
-    if not checks.equal(status, 0, "%s: report: %s" % (label, said.strip()[:300])):
+    status, out, stderr = run("report", "--json", *paths)
+    if not checks.equal(status, 0, "%s: report: %s" % (label, stderr.strip()[:300])):
         return {"processes": [{"tables": {}, "events": {}}], "reading": {"files": [], "sentences": []}}
     return json.loads(out)
 
 
-def row(answer, table, name):
-    for one in answer["processes"][0]["tables"].get(table, []):
+def row(result, table, name):
+    for one in result["processes"][0]["tables"].get(table, []):
         if one["name"] == name:
             return one
     return {}
 
 
-def mended(answer):
+def repaired(result):
     """Of its first file."""
-    return (answer.get("reading", {}).get("files") or [{}])[0].get("mended", {})
+    return (result.get("reading", {}).get("files") or [{}])[0].get("mended", {})
 
 
-def left_out(answer):
+def left_out(result):
     """By reason, all kinds together."""
-    reasons = (answer.get("reading", {}).get("files") or [{}])[0].get("left_out", {})
+    reasons = (result.get("reading", {}).get("files") or [{}])[0].get("left_out", {})
     return {reason: sum(kinds.values()) for reason, kinds in reasons.items()}
 
 
-def sums_hold(checks, label, answer):
-    for file in answer.get("reading", {}).get("files", []):
-        told = sum(file["repeats"].values()) + sum(n for k in file["left_out"].values() for n in k.values())
-        checks.equal(file["shown"] + told, file["events"], label + ": shown and told are all events")
+def check_sums(checks, label, result):
+    for file in result.get("reading", {}).get("files", []):
+        counted = sum(file["repeats"].values()) + sum(n for k in file["left_out"].values() for n in k.values())
+        checks.equal(file["shown"] + counted, file["events"], label + ": shown and reported are all events")

@@ -53,9 +53,9 @@ def children(pid):
 def wait_for(question, seconds=e2e.PATIENCE_S):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        answer = question()
-        if answer:
-            return answer
+        value = question()
+        if value:
+            return value
         time.sleep(0.01)
     return None
 
@@ -109,8 +109,8 @@ def without_gaps(folder):
     return all(there[:sum(there)])
 
 
-def begun(folder):
-    """Whether the program has said that it did some steps."""
+def start_session(folder):
+    """Whether the program has printed that it did some steps."""
     return wait_for(lambda: PROGRESS.search(read(folder, "stdout")))
 
 
@@ -131,7 +131,7 @@ def read(folder, name):
 def kill_target(checks, folder, marker, pause):
     process = start(folder, marker, BUSY)
     target = trainer_of(process)
-    begun(folder)
+    start_session(folder)
     time.sleep(pause)
     died_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     os.kill(target, signal.SIGKILL)
@@ -205,8 +205,8 @@ def kill_cli(checks, folder, marker, pause):
     stdout = read(folder, "stdout")
     checks.expect(b"result steps %d" % STEPS in stdout, "cli: the program ran to its end")
     got = recorded_kernels(os.path.join(folder, "out"))
-    said = re.search(rb"result kernels (\d+)", stdout)
-    checks.equal(got, int(said.group(1)) if said else -1, "cli: kernels in the files")
+    match = re.search(rb"result kernels (\d+)", stdout)
+    checks.equal(got, int(match.group(1)) if match else -1, "cli: kernels in the files")
     print("cli killed after %.2f s: %d kernels in the files" % (pause, got))
 
 
@@ -216,7 +216,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    sim.need()
+    sim.require_build()
     moments = random.Random(arguments.seed)
     checks = e2e.Checks()
     for name, body in (("target", kill_target), ("daemon", kill_daemon), ("cli", kill_cli)):

@@ -25,9 +25,9 @@ from run import WHOLE, e2e  # noqa: E402
 from shares import Shares, check_kineto  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "programs")
-CAME_LATE = "gpuprof came to a program that was using CUDA already"
+CAME_LATE = "GPU work launched before gpuprof attached is not in the trace"
 NO_CPU_MEMORY = "PyTorch's memory on the CPU is not recorded"
-SESSION = "The program started its own CUPTI profiler"
+SESSION = "the program's own CUPTI profiler"
 # From dlopen to the first record (50 ms where the machine is quiet); around sessions of the program's own as in conflicts_test.py.
 START_NS, AFTER_NS = 300_000_000, 2_500_000_000
 # While the rate of a foreign clock is being learnt.
@@ -39,7 +39,7 @@ CUDA_DEVICE = 1
 class Case:
     plan: str
     env: dict = dataclasses.field(default_factory=dict)
-    sessions: int = 0  # of the program's own, as our trace should tell
+    sessions: int = 0  # of the program's own, as our trace should report
     memory: bool = False  # compared with the last session
 
 
@@ -67,7 +67,7 @@ def execute(python, case, folder, layout):
 
 
 def from_program(stderr):
-    """What the program itself wrote: no line of ours, none of Kineto's own about its sessions."""
+    """What the program itself wrote: no line of gpuprof, none of Kineto's own about its sessions."""
     lines = [line for line in stderr.splitlines() if line and not line.startswith("gpuprof: ")]
     return [line for line in lines if not re.search(r"SyncActivityProfilerHandler\.cpp", line)]
 
@@ -99,14 +99,14 @@ def kinds_on(folder, pid, since_ns):
 
 def back_ns(header):
     """How long after a session of the program's own we may be away: on a busy machine what the trace itself states."""
-    told = [int(ms) for text in header["missing"] for ms in re.findall(r"in the (\d+) ms.* from its end until", text)]
-    return max([AFTER_NS, *((ms + 10) * 1_000_000 for ms in told)])
+    reported = [int(ms) for text in header["missing"] for ms in re.findall(r"in the (\d+) ms.* between its end and gpuprof's return", text)]
+    return max([AFTER_NS, *((ms + 10) * 1_000_000 for ms in reported)])
 
 
 def check_ours(checks, name, case, shares, on_ns):
     sessions = [(p["asked_ns"], p["over_ns"] + back_ns(shares.header))
                 for p in shares.phases if p["what"] == "profile"]
-    lost = [op for op in shares.ours.match.missing
+    lost = [op for op in shares.recorded.match.missing
             if shares.whole.calls[op.corr].start > on_ns + START_NS
             and not any(a <= shares.whole.calls[op.corr].start <= b for a, b in sessions)]
     checks.expect(not lost, "%s: %d records missing that began after us and outside of sessions, "
@@ -114,7 +114,7 @@ def check_ours(checks, name, case, shares, on_ns):
     failures = shares.other_failures()
     if any(phase["what"] == "profile" for phase in shares.phases):
         # PyTorch's profiler leaves CUPTI with a clock whose rate is learnt from then on.
-        late_ns = max(abs(ours.start - truth.start) for truth, ours in shares.ours.match.pairs)
+        late_ns = max(abs(recorded.start - reference.start) for reference, recorded in shares.recorded.match.pairs)
         print("  starts within %.1f us" % (late_ns / 1000))
         checks.in_time(late_ns < LEARNT_NS, "%s: starts are off by up to %d ns" % (name, late_ns))
         for what in ("wrong start", "wrong start of call", "wrong order"):
@@ -123,17 +123,17 @@ def check_ours(checks, name, case, shares, on_ns):
     loaded = [number for number, phase in enumerate(shares.phases) if phase["what"] == "load"][0]
     if not case.memory:
         last = shares.rows[-1]
-        checks.expect(last.what == "train" and last.ours > 0 and loaded < len(shares.rows) - 1,
+        checks.expect(last.what == "train" and last.recorded > 0 and loaded < len(shares.rows) - 1,
                       name + ": the last phase is ours")
 
 
 def check_sentences(checks, name, case, shares, stderr):
     missing = shares.header["missing"]
-    for sentence in (CAME_LATE, NO_CPU_MEMORY):
-        checks.equal(sum(sentence in text for text in missing), 1, "%s: said once: %s: %s"
-                     % (name, sentence, missing))
-    told = sum(SESSION in text for text in missing)
-    checks.expect(told >= 1 if case.sessions else told == 0,
+    for message in (CAME_LATE, NO_CPU_MEMORY):
+        checks.equal(sum(message in text for text in missing), 1, "%s: reported once: %s: %s"
+                     % (name, message, missing))
+    reported = sum(SESSION in text for text in missing)
+    checks.expect(reported >= 1 if case.sessions else reported == 0,
                   "%s: sessions of the program's own in our trace: %s" % (name, missing))
     checks.equal(from_program(stderr), [], name + ": the program says nothing on stderr")
 
@@ -154,14 +154,14 @@ def check_torch(checks, name, shares, trace):
 
 def check_memory(checks, name, run, shares, trace):
     session = shares.phases[-1]
-    theirs = torch_trace.kineto(session["trace"], offset(run, shares))
+    kineto_trace = torch_trace.read_kineto(session["trace"], offset(run, shares))
 
     def rows(memory):
         return [differences.record(args) for t, args in memory
                 if session["begin_ns"] <= t <= session["end_ns"]
                 and args.get("Device Type") == CUDA_DEVICE]
 
-    a, b = rows(theirs.memory), rows(trace.memory)
+    a, b = rows(kineto_trace.memory), rows(trace.memory)
     checks.expect(len(a) > 100, name + ": torch.profiler saw memory of the device: %d" % len(a))
     checks.expect(a == b, "%s: records of memory: theirs %d, ours %d, missing %d, extra %d" % (
         name, len(a), len(b), sum((collections.Counter(a) - collections.Counter(b)).values()),
@@ -171,7 +171,7 @@ def check_memory(checks, name, run, shares, trace):
 
 def offset(run, shares):
     """CLOCK_REALTIME minus CLOCK_MONOTONIC of the run, as the simulator saw it."""
-    header = next(iter(read_truth.rows(run.truth[shares.pid])))
+    header = next(iter(read_truth.rows(run.reference[shares.pid])))
     return header["realtime_ns"] - header["monotonic_ns"]
 
 
@@ -184,10 +184,10 @@ def check(checks, python, name, folder, layout=None):
     print("--- " + name + (", CUPTI of CUDA " + layout if layout else ""))
     for share in shares.rows:
         print("  " + share.row())
-    if not checks.expect(shares.ours, name + ": we wrote a trace: " + run.explain()):
+    if not checks.expect(shares.recorded, name + ": we wrote a trace: " + run.explain()):
         return
     came_ns = loaded_at(shares)
-    trace = torch_trace.ours(run.ours[shares.pid])
+    trace = torch_trace.read_gpuprof(run.recorded[shares.pid])
     on = kinds_on(folder, shares.pid, came_ns)
     if not checks.expect(on, name + ": kinds were switched on"):
         return
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--python")
     parser.add_argument("--layouts", action="store_true", help="as CUPTI is in older releases, too")
     wanted = parser.parse_args()
-    python = torch_runs.need(wanted.python)
+    python = torch_runs.require_torch(wanted.python)
     layouts = ("12.9", "13.0", "13.2") if wanted.layouts else (None,)
     checks = e2e.Checks()
     with e2e.Folder("late") as folder:

@@ -96,13 +96,13 @@ def cpu_only_program(checks, folder):
     result = e2e.gpuprof(["-o", out], ["sh", "-c", os.path.join(e2e.BUILD, "unchanged", "threads")
                                        + "; true"])
     checks.equal(result.returncode, 0, "cpu only: status")
-    said = result.stderr.decode()
-    checks.expect("sh" in said and ("CUDA" in said or "GPU" in said),
-                  "cpu only: the summary says what was seen and what was not: " + said[-600:])
+    stderr = result.stderr.decode()
+    checks.expect("sh" in stderr and ("CUDA" in stderr or "GPU" in stderr),
+                  "cpu only: the summary says what was seen and what was not: " + stderr[-600:])
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     for row in (two_trainers, launcher_that_counts_devices, wrapper_loses_to_child, cpu_only_program):
         with e2e.Folder("launcher") as folder:

@@ -4,8 +4,8 @@
     with Browser.start() as browser:          # None where there is no Chromium
         browser.open(path)                    # from disk; the network is off
         browser.js("document.title")
-        browser.key("ArrowRight"); browser.picture("page.png")
-        browser.complaints                    # console errors, exceptions, requests
+        browser.key("ArrowRight"); browser.screenshot("page.png")
+        browser.page_errors                   # console errors, exceptions, requests
 
 DevTools messages are JSON texts that end in a NUL, written to the browser's descriptor 3 and read
 from its descriptor 4 (--remote-debugging-pipe)."""
@@ -29,7 +29,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-u
          "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
          "--disable-backgrounding-occluded-windows", "--disable-breakpad", "--password-store=basic"]
 # What DevTools answers while one page makes room for another.
-LEAVING = ("navigated or closed", "context was destroyed", "Cannot find context", "default execution context")
+NAVIGATION_ERRORS = ("navigated or closed", "context was destroyed", "Cannot find context", "default execution context")
 KEYS = {"Enter": (13, "\r"), "Tab": (9, None), "Escape": (27, None), "Home": (36, None), "End": (35, None),
         "ArrowLeft": (37, None), "ArrowUp": (38, None), "ArrowRight": (39, None), "ArrowDown": (40, None),
         " ": (32, " ")}
@@ -58,7 +58,7 @@ class Browser:
         os.close(to_read)
         os.close(to_write)
         self._buffer, self._last, self._session = b"", 0, None
-        self.complaints, self.requests = [], []
+        self.page_errors, self.requests = [], []
         self._session = self.call("Target.attachToTarget", targetId=self._first_page(), flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility"):
             self.call(f"{domain}.enable")
@@ -88,9 +88,9 @@ class Browser:
                 if target["type"] == "page":
                     return target["targetId"]
             time.sleep(0.02)
-        raise AssertionError(f"the browser opened no page in {timeout} s: {self._last_words()}")
+        raise AssertionError(f"the browser opened no page in {timeout} s: {self._log_tail()}")
 
-    def _last_words(self):
+    def _log_tail(self):
         return self._log.read_bytes()[-2000:].decode(errors="replace")
 
     def _close(self):
@@ -108,7 +108,7 @@ class Browser:
             if left <= 0 or not select.select([self._read], [], [], left)[0]:
                 return None
             data = os.read(self._read, 1 << 20)
-            assert data, f"the browser ended: {self._last_words()}"
+            assert data, f"the browser ended: {self._log_tail()}"
             self._buffer += data
         text, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(text)
@@ -123,22 +123,22 @@ class Browser:
         while data:
             data = data[os.write(self._write, data):]
         end = time.monotonic() + timeout
-        while (answer := self._message(end)) is not None:
-            if answer.get("id") == message["id"]:
-                assert "error" not in answer, f"{method}: {answer['error']}"
-                return answer["result"]
-            self._event(answer)
+        while (response := self._message(end)) is not None:
+            if response.get("id") == message["id"]:
+                assert "error" not in response, f"{method}: {response['error']}"
+                return response["result"]
+            self._event(response)
         raise AssertionError(f"{method}: no answer in {timeout} s")
 
     def _event(self, message):
         method, params = message.get("method"), message.get("params", {})
         if method == "Runtime.exceptionThrown":
             thrown = params["exceptionDetails"]
-            self.complaints.append(thrown.get("exception", {}).get("description") or thrown["text"])
+            self.page_errors.append(thrown.get("exception", {}).get("description") or thrown["text"])
         elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
-            self.complaints.append(f"console.{params['type']}: {params['args']}")
+            self.page_errors.append(f"console.{params['type']}: {params['args']}")
         elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(params["entry"]["text"])
+            self.page_errors.append(params["entry"]["text"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
 
@@ -150,7 +150,7 @@ class Browser:
                 if self.js(f"(() => {{ try {{ return !!({expression}); }} catch (_) {{ return false; }} }})()"):
                     return True
             except AssertionError as problem:
-                if not any(words in str(problem) for words in LEAVING):
+                if not any(words in str(problem) for words in NAVIGATION_ERRORS):
                     raise
             time.sleep(0.02)
         return False
@@ -169,8 +169,8 @@ class Browser:
         """Opens a file from disk and waits for its load event."""
         address = pathlib.Path(path).resolve().as_uri()
         for url in ("about:blank", address + fragment):  # the same address again would not load it again
-            answer = self.call("Page.navigate", url=url)
-            assert "errorText" not in answer, f"{url}: {answer['errorText']}"
+            response = self.call("Page.navigate", url=url)
+            assert "errorText" not in response, f"{url}: {response['errorText']}"
         assert self.wait(f"location.href.startsWith({json.dumps(address)}) && document.readyState === 'complete'"), address
 
     def size(self, width, height):
@@ -189,6 +189,6 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **given, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **given)
 
-    def picture(self, path, whole=False):
-        answer = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, optimizeForSpeed=False)
-        pathlib.Path(path).write_bytes(base64.b64decode(answer["data"]))
+    def screenshot(self, path, whole=False):
+        response = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, optimizeForSpeed=False)
+        pathlib.Path(path).write_bytes(base64.b64decode(response["data"]))

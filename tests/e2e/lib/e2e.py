@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every end-to-end test needs: where the build is, how to run gpuprof, how to read a trace."""
+"""What every end-to-end test needs: the paths of the build, running gpuprof, reading traces, checks."""
 
 import ctypes
 import glob
@@ -22,7 +22,7 @@ LIBRARY = os.path.join(BUILD, "lib", "libgpuprof_inject.so")
 SIMGPU = os.path.join(BUILD, "simgpu", "bin")
 ALL_FORMATS = ("tensorboard", "kineto", "xplane", "tfevents", "perfetto", "pprof", "speedscope", "folded",
                "sqlite", "csv")
-# What every `gpuprof run` of a test is given besides: the tests of endings run once more with all
+# Added to every `gpuprof run` of a test: the tests of endings run once more with all
 # formats on.
 FORMAT_OPTION = ["--format", ",".join(ALL_FORMATS)] if os.environ.get("GPUPROF_TEST_ALL_FORMATS") else []
 
@@ -43,17 +43,17 @@ def skip(reason):
 
 
 class Folder:
-    """A temporary folder that is kept when the test fails, or an expectation did while it was there."""
+    """A temporary folder that is kept if the test fails or a check inside the block does."""
 
     def __init__(self, name):
         self.path = tempfile.mkdtemp(prefix="gpuprof-e2e-%s-" % name)
-        self.failed_before = Checks.failed_of_all
+        self.failed_before = Checks.failed_in_total
 
     def __enter__(self):
         return self.path
 
     def __exit__(self, kind, value, trace):
-        failed = Checks.failed_of_all != self.failed_before
+        failed = Checks.failed_in_total != self.failed_before
         if not failed and (kind is None or (kind is SystemExit and not value.code)):
             shutil.rmtree(self.path, ignore_errors=True)
         else:
@@ -65,9 +65,9 @@ class SmallDisk:
 
     def __init__(self, path, kib):
         os.mkdir(path)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "tmpfs", path],
-                              capture_output=True)
-        self.path = path if done.returncode == 0 else None
+        result = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "tmpfs", path],
+                                capture_output=True)
+        self.path = path if result.returncode == 0 else None
 
     def __enter__(self):
         return self.path
@@ -117,8 +117,8 @@ def traces(folder):
     return sorted(path for path in glob.glob(os.path.join(folder, "*.pt.trace.json*")) if not path.endswith(".part"))
 
 
-def hurry():
-    """Puts this process, with what it starts, ahead of the machine's other sessions, where that is allowed."""
+def raise_priority():
+    """Raises the scheduling priority of this process and its children, where that is permitted."""
     try:
         os.setsid()
     except PermissionError:
@@ -136,7 +136,7 @@ def written(folder):
                   if os.path.isfile(path))
 
 
-def opened(path):
+def open_trace(path):
     """One trace's text."""
     opener = gzip.open if path.endswith(".gz") else open
     return opener(path, "rt", encoding="utf-8")
@@ -144,53 +144,53 @@ def opened(path):
 
 def load(path):
     """One trace as parsed JSON."""
-    with opened(path) as file:
+    with open_trace(path) as file:
         return json.load(file)
 
 
 # How long a test waits for what is certain to come: a busy machine takes many times what a quiet one does.
 PATIENCE_S = 600
-# Set for the tests under label long, each of which is run again where only this failed (repeat.py).
-JUDGES_TIME = os.environ.get("GPUPROF_TEST_TIME") == "1"
-# Exit status of a test of which nothing failed but what Checks.in_time() was told.
+# Set for the tests with label long, each of which is repeated if nothing else failed (repeat.py).
+ENFORCE_TIME = os.environ.get("GPUPROF_TEST_TIME") == "1"
+# Exit status of a test in which nothing failed but Checks.in_time().
 TOO_SLOW = 75
 
 
 class Checks:
-    """Counts expectations; exit status and the last line say how it went."""
+    """Counts checks; done() prints the counts and exits with the status."""
 
-    failed_of_all = 0  # of whoever counts
+    failed_in_total = 0  # of all instances
 
     def __init__(self):
-        self.passed = self.failed = self.skipped = self.late = 0
+        self.passed = self.failed = self.skipped = self.too_slow = 0
 
-    def expect(self, good, what):
-        if good:
+    def expect(self, condition, message):
+        if condition:
             self.passed += 1
         else:
             self.failed += 1
-            Checks.failed_of_all += 1
-            print("FAILED: " + what)
-        return good
+            Checks.failed_in_total += 1
+            print("FAILED: " + message)
+        return condition
 
-    def in_time(self, good, what):
-        """An expectation of how fast or how evenly the machine runs: printed here, judged where time is."""
-        if good:
-            self.passed += JUDGES_TIME
-        elif JUDGES_TIME:
-            self.late += 1
-            print("TOO SLOW: " + what)
+    def in_time(self, condition, message):
+        """A check of how fast or how evenly the machine runs: enforced only with GPUPROF_TEST_TIME=1, else printed."""
+        if condition:
+            self.passed += ENFORCE_TIME
+        elif ENFORCE_TIME:
+            self.too_slow += 1
+            print("TOO SLOW: " + message)
         else:
-            print("too slow, which is not judged here: " + what)
-        return good
+            print("too slow, which is not judged here: " + message)
+        return condition
 
-    def equal(self, got, wanted, what):
-        return self.expect(got == wanted, "%s: got %r, wanted %r" % (what, got, wanted))
+    def equal(self, got, expected, message):
+        return self.expect(got == expected, "%s: got %r, wanted %r" % (message, got, expected))
 
-    def skip(self, what):
+    def skip(self, message):
         self.skipped += 1
-        print("SKIPPED: " + what)
+        print("SKIPPED: " + message)
 
     def done(self):
-        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed + self.late, self.skipped))
-        sys.exit(1 if self.failed else TOO_SLOW if self.late else 0)
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed + self.too_slow, self.skipped))
+        sys.exit(1 if self.failed else TOO_SLOW if self.too_slow else 0)

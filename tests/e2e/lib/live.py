@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that run already, and what can be seen of gpuprof in them from outside."""
+"""Running programs, and what is visible of gpuprof in them from outside."""
 
 import atexit
 import glob
@@ -38,12 +38,12 @@ sys.exit(7)
 
 
 def busy(seconds=600):
-    """Longer than any test, which kills it or lets it end."""
+    """Runs longer than any test, which kills it or lets it end."""
     return [PYTHON, "-c", BUSY, str(seconds)]
 
 
 def prefix(*words):
-    """What stands in front of a command: `gpuprof run WORDS --`."""
+    """The beginning of a command line: `gpuprof run WORDS --`."""
     return [e2e.GPUPROF, "run", *words, "--"]
 
 
@@ -61,61 +61,61 @@ class Program:
     def __exit__(self, *_):
         for pid in (self.pid, self.process.pid):
             if self.process.poll() is None or pid != self.process.pid:
-                signal_if_there(pid, signal.SIGCONT)
-                signal_if_there(pid, signal.SIGKILL)
+                signal_if_alive(pid, signal.SIGCONT)
+                signal_if_alive(pid, signal.SIGKILL)
         self.process.communicate(timeout=PATIENCE_S)
 
     def end(self, number=signal.SIGTERM):
         """Ends the program by a signal; returns (status, stdout, stderr) of what was started."""
-        signal_if_there(self.pid, number)
+        signal_if_alive(self.pid, number)
         out, errors = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, out.decode(), (errors or b"").decode()
 
     def let_end(self):
-        """The same of busy() at its own end."""
+        """Lets busy() end by itself; returns what end() does."""
         return self.end(signal.SIGUSR2)
 
 
-def signal_if_there(pid, number):
+def signal_if_alive(pid, number):
     if pid == 0:
-        return  # it never told its number; 0 would be this process's own group
+        return  # it never printed its number; 0 would be this process's own group
     try:
         os.kill(pid, number)
     except ProcessLookupError:
         pass
 
 
-def sampled_often(words):
-    """The words, with a rate at which also a window of some ms on a busy machine, in which the program hardly ran, has
-    samples: without any it has no file."""
+def with_high_rate(words):
+    """The words, with a sampling rate that gives samples even in a window of a few ms on a busy machine, in which the
+    program hardly ran: a window without samples has no file."""
     words = list(map(str, words))
     if words[0] in ("attach", "capture") and "-d" in words and "-r" not in words:
         words[1:1] = ["-r", "1000"]
     return words
 
 
-LATER = "try again later"
+TRY_AGAIN_LATER = "try again later"
 
 
 def cli(*words, **keywords):
     """`gpuprof WORDS` to its end; again where it says that it may be tried again, as on a busy machine."""
     keywords.setdefault("timeout", PATIENCE_S)
     for _ in range(TRIES):
-        done = subprocess.run([e2e.GPUPROF, *sampled_often(words)], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, **keywords)
-        if done.returncode == 0 or LATER not in done.stderr:
+        result = subprocess.run([e2e.GPUPROF, *with_high_rate(words)], stdin=subprocess.DEVNULL, capture_output=True,
+                                text=True, **keywords)
+        if result.returncode == 0 or TRY_AGAIN_LATER not in result.stderr:
             break
-    return done
+    return result
 
 
 TRIES = 20
 
 
 class Background:
-    """`gpuprof WORDS` while the test goes on."""
+    """`gpuprof WORDS` in the background."""
 
     def __init__(self, *words, **keywords):
-        self.process = subprocess.Popen([e2e.GPUPROF, *sampled_often(words)], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([e2e.GPUPROF, *with_high_rate(words)], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **keywords)
         self.pid = self.process.pid
 
@@ -129,33 +129,33 @@ def status():
     return {row["pid"]: row for row in json.loads(cli("status", "--json").stdout or "[]")}
 
 
-DOORS = "/tmp/gpuprof-%d" % os.getuid()
-# A folder that somebody removes takes along what is mounted on it, in every mount namespace; and who is the last to
+CONTROL_FOLDER = "/tmp/gpuprof-%d" % os.getuid()
+# Removing a folder also unmounts what is mounted on it, in every mount namespace; and whoever is the last to
 # have a control socket in it removes it. This file, which the mount then hides, keeps it from being empty.
-HELD = "%s/test-%d" % (DOORS, os.getpid())
-# Seen by nobody else, as the /tmp of a container.
-OWN_DOORS = "mkdir -p -m 700 %s && : > %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (DOORS, HELD, DOORS)
+PLACEHOLDER = "%s/test-%d" % (CONTROL_FOLDER, os.getpid())
+# Invisible to everybody else, as the /tmp of a container.
+MOUNT_OWN_CONTROL_FOLDER = "mkdir -p -m 700 %s && : > %s && mount -t tmpfs -o mode=0700 tmpfs %s" % (CONTROL_FOLDER, PLACEHOLDER, CONTROL_FOLDER)
 
 
-def let_doors_go():
-    for remove, path in ((os.unlink, HELD), (os.rmdir, DOORS)):
+def remove_own_control_folder():
+    for remove, path in ((os.unlink, PLACEHOLDER), (os.rmdir, CONTROL_FOLDER)):
         try:
             remove(path)
         except OSError:
             pass
 
 
-atexit.register(let_doors_go)
+atexit.register(remove_own_control_folder)
 
 
-def alone():
-    """What stands in front of a command that is to see no process and no control socket but its own; None: not here."""
-    words = ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", OWN_DOORS + ' && exec "$@"', "sh"]
+def isolated_prefix():
+    """A command prefix that hides all other processes and control sockets; None if this machine does not permit it."""
+    words = ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", MOUNT_OWN_CONTROL_FOLDER + ' && exec "$@"', "sh"]
     try:
-        done = subprocess.run(words + ["true"], capture_output=True)
+        result = subprocess.run(words + ["true"], capture_output=True)
     except OSError:
         return None
-    return words if done.returncode == 0 else None
+    return words if result.returncode == 0 else None
 
 
 def wait_for(what, seconds=PATIENCE_S):
@@ -166,14 +166,14 @@ def wait_for(what, seconds=PATIENCE_S):
         if value:
             return value
         time.sleep(0.02)
-    # Where the caller does not judge it, it would only be slow.
+    # A caller that does not check the result would only be slow.
     caller = inspect.stack()[1]
     print("waited %g s in vain: %s:%d" % (seconds, os.path.basename(caller.filename), caller.lineno), flush=True)
     return None
 
 
 def wait_until_armed(pid, seconds=PATIENCE_S):
-    """It waits at its control socket, and nobody records it."""
+    """Until it listens at its control socket and is not being recorded."""
     def armed():
         row = status().get(pid)
         return row if row and row["state"] == "armed" else None
@@ -188,7 +188,7 @@ def wait_until_recorded(pid, seconds=PATIENCE_S):
 
 
 def recording_for(seconds, command, program, out, *words):
-    """`gpuprof COMMAND` for so long, seen in the first half of it; longer where a busy machine needs as long to look."""
+    """`gpuprof COMMAND` for so long, of which the test saw the first half; longer if a busy machine was too slow for that."""
     for length in (seconds, 6 * seconds, 36 * seconds):
         running = Background(command, program.pid, "-d", "%gs" % length, "-o", "%s-%g" % (out, length), *words)
         if wait_until_recorded(program.pid, length / 2):
@@ -210,7 +210,7 @@ def threads(pid):
 
 
 def command_line(pid):
-    """Its words, each ended by a NUL; "" if it is gone."""
+    """Its arguments, each ended by a NUL; "" if it is gone."""
     try:
         with open("/proc/%d/cmdline" % pid, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -218,8 +218,8 @@ def command_line(pid):
         return ""
 
 
-def worked_s(pid):
-    """Seconds that it has computed for; 0 if it is gone."""
+def cpu_seconds(pid):
+    """CPU time that it has used, in seconds; 0 if it is gone."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -228,20 +228,20 @@ def worked_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until_worked(pid, share_s=0.3):
-    """It has computed for so much longer: whoever records it has samples, however busy the machine is."""
-    end = worked_s(pid) + share_s
-    return wait_for(lambda: worked_s(pid) >= end)
+def wait_for_cpu_time(pid, cpu_s=0.3):
+    """Until it has used so much more CPU time: a recording of it has samples, however busy the machine is."""
+    end = cpu_seconds(pid) + cpu_s
+    return wait_for(lambda: cpu_seconds(pid) >= end)
 
 
-def let_work(pid, seconds, share=0.05):
-    """So long, and longer where it had less than this share of a processor and goes on."""
-    end = worked_s(pid) + share * seconds
+def let_run(pid, seconds, share=0.05):
+    """Waits so long, and longer while it had less than this share of a processor and still runs."""
+    end = cpu_seconds(pid) + share * seconds
     time.sleep(seconds)
-    wait_for(lambda: worked_s(pid) >= end or not os.path.exists("/proc/%d" % pid))
+    wait_for(lambda: cpu_seconds(pid) >= end or not os.path.exists("/proc/%d" % pid))
 
 
-def states(pid):
+def thread_states(pid):
     """Letters of its threads' states, as in ps."""
     found = set()
     for path in glob.glob("/proc/%d/task/*/stat" % pid):
@@ -254,7 +254,7 @@ def states(pid):
 
 
 def descriptors(pid):
-    """What its descriptors lead to."""
+    """The targets of its file descriptors."""
     found = []
     for path in glob.glob("/proc/%d/fd/*" % pid):
         try:
@@ -265,13 +265,13 @@ def descriptors(pid):
 
 
 def maps(pid):
-    """What is mapped there, as text."""
+    """Its memory mappings, as text."""
     with open("/proc/%d/maps" % pid, encoding="utf-8") as file:
         return file.read()
 
 
 def control_socket_files(pid, root=""):
-    """Files of its control sockets, by its own idea of its process id."""
+    """Files of its control sockets; `pid` as in its own pid namespace."""
     uid = os.getuid()
     folders = ["/run/user/%d/gpuprof", "/tmp/gpuprof-%d", "/dev/shm/gpuprof-%d"]
     return [path for folder in folders for path in glob.glob(root + folder % uid + "/%d-*.door" % pid)]
@@ -282,25 +282,25 @@ def tracer(pid):
         return int(re.search(r"TracerPid:\s*(\d+)", file.read())[1])
 
 
-# The kernel counts a thread for a while that has said good-bye.
-LETS_GO_S = 60
+# The kernel counts a thread for a while that has ended.
+DETACH_TIMEOUT_S = 60
 
 
-def no_trace_of_us(checks, pid, before, what):
-    """Threads and descriptors are those of `before`; no control socket; nobody traces it."""
-    wait_for(lambda: (threads(pid), descriptors(pid)) == before, LETS_GO_S)
+def check_detached(checks, pid, before, what):
+    """Checks that threads and descriptors are those of `before`, and that it has no control socket and no tracer."""
+    wait_for(lambda: (threads(pid), descriptors(pid)) == before, DETACH_TIMEOUT_S)
     checks.equal((threads(pid), descriptors(pid)), before, what + ": threads and descriptors")
     checks.equal(control_socket_files(pid), [], what + ": its control socket")
     checks.equal(tracer(pid), 0, what + ": its tracer")
 
 
 def head(path):
-    """What a trace says of itself."""
+    """Metadata of a trace."""
     return e2e.load(path)["gpuprof"]
 
 
 def first_event_ns(path):
-    """When the first thing that a trace tells of happened, CLOCK_MONOTONIC; None: it tells of nothing."""
+    """Time of the first event of a trace, CLOCK_MONOTONIC; None if it has no events."""
     trace = e2e.load(path)
     zero = trace["gpuprof"]["window"]["start_ns"] - MARGIN_NS
     # The range `capture` stands for the window.
@@ -310,17 +310,17 @@ def first_event_ns(path):
 
 
 def sample_times_ns(path):
-    """When sampled frames begin, CLOCK_MONOTONIC."""
+    """Times at which sampled frames begin, CLOCK_MONOTONIC."""
     trace = e2e.load(path)
     zero = trace["gpuprof"]["window"]["start_ns"] - MARGIN_NS
     return [zero + round(event["ts"] * 1000) for event in trace["traceEvents"]
             if event.get("ph") == "B" and event.get("cat") == "cpu_sample"]
 
 
-def span_seconds(path):
+def duration_seconds(path):
     return head(path)["window"]["duration_ns"] / 1e9
 
 
-def samples(path):
-    """How many stacks were sampled."""
+def sample_count(path):
+    """Number of sampled stacks."""
     return head(path)["events"].get("samples", 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memory cgroup of our own (version 1 or 2), where this machine lets us make one."""
+"""A new memory cgroup (version 1 or 2), where this machine permits it."""
 
 import os
 import time
@@ -9,7 +9,7 @@ V1 = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_contro
 V2 = ("memory.max", "memory.swap.max", "memory.events")
 
 
-def own_group():
+def current_cgroup():
     """Folder of the cgroup this process is in, and its files' names; or None."""
     try:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
@@ -37,7 +37,7 @@ class MemoryGroup:
 
     def __enter__(self):
         self.path = None
-        found = own_group()
+        found = current_cgroup()
         if found is None:
             return None
         parent, self.files = found
@@ -63,7 +63,7 @@ class MemoryGroup:
         """Shell words that put the shell itself into the group."""
         return "echo 0 >'%s/cgroup.procs'" % self.path
 
-    def kills(self):
+    def oom_kills(self):
         """How many processes the kernel has killed here for want of memory."""
         with open(os.path.join(self.path, self.files[EVENTS]), encoding="utf-8") as file:
             return sum(int(line.split()[1]) for line in file if line.startswith("oom_kill "))

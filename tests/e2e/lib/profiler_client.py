@@ -25,7 +25,7 @@ def request(duration_ms=0, opts=None, session_id="", more=b""):
     return out + (field(6, session_id) if session_id else b"") + more
 
 
-class Answer:
+class ProfileResponse:
     """A ProfileResponse."""
 
     def __init__(self, data):
@@ -55,26 +55,26 @@ class Client:
 
     def profile(self, timeout=PATIENCE_S, **keywords):
         """An Answer, or grpc.RpcError."""
-        return Answer(self.method("Profile")(request(**keywords), timeout=timeout))
+        return ProfileResponse(self.method("Profile")(request(**keywords), timeout=timeout))
 
-    def some(self, **keywords):
-        """The same, again where the program had no processor all the while."""
+    def profile_until_nonempty(self, **keywords):
+        """profile(), again while the response is empty because the program got no processor."""
         for _ in range(20):
-            answer = self.profile(**keywords)
-            if not answer.empty:
+            response = self.profile(**keywords)
+            if not response.empty:
                 break
-        return answer
+        return response
 
     def begin(self, timeout=2 * PATIENCE_S, **keywords):
-        """A call that goes on: .result() gives the bytes, .cancel() ends it."""
+        """A call in progress: .result() gives the bytes, .cancel() ends it."""
         return self.method("Profile").future(request(**keywords), timeout=timeout)
 
     def terminate(self, session_id=""):
         return self.method("Terminate")(field(1, session_id) if session_id else b"", timeout=PATIENCE_S)
 
 
-def refusal(call):
-    """(code, sentence) of a call that fails; (None, answer) of one that does not."""
+def rpc_error(call):
+    """(code, message) of a call that fails; (None, answer) of one that does not."""
     try:
         return None, call()
     except grpc.RpcError as failure:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test that judges time, and again where nothing failed but that: what is too slow each time is.
+"""Runs a test that enforces Checks.in_time(), again if nothing else failed: what is too slow every time is a failure.
 
 usage: repeat.py TIMES TEST [ARGUMENT...]"""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Denies one system call, as a container's seccomp profile does (x86-64).
 
-    subprocess.run(command, preexec_fn=seccomp.denied(seccomp.PERF_EVENT_OPEN, errno.EPERM))"""
+    subprocess.run(command, preexec_fn=seccomp.deny(seccomp.PERF_EVENT_OPEN, errno.EPERM))"""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 OFFSET_NR, OFFSET_ARCH = 0, 4
 
 
-def possible():
+def supported():
     return platform.machine() == "x86_64" and os.path.exists("/proc/sys/kernel/seccomp")
 
 
@@ -30,8 +30,8 @@ def program(number, error):
     return b"".join(struct.pack("<HBBI", *row) for row in rows), len(rows)
 
 
-def denied(number, error):
-    """What a child does before its exec: from then on the call fails with `error`, also in every
+def deny(number, error):
+    """A preexec_fn: from then on the call fails with `error`, also in every
     descendant."""
     libc = ctypes.CDLL(None, use_errno=True)  # found before the fork
     text, length = program(number, error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose "Capture profile" button is answered, and what comes of it."""
+"""Programs under `gpuprof run --serve`, and the processes and folders that belong to it."""
 
 import atexit
 import glob
@@ -15,8 +15,8 @@ import live
 VENVS = os.environ.get("GPUPROF_VENVS") or os.path.join(e2e.SOURCE, ".venvs")
 
 
-def run_again_with(module, *names):
-    """Goes on under the first of the environments that has the module; skips the test if none has. What is left in
+def reexec_with(module, *names):
+    """Re-executes the test with the first environment that has the module; skips the test if none has. What is left in
     TMPDIR is then this test's."""
     try:
         __import__(module)
@@ -39,7 +39,7 @@ def free_port(host="127.0.0.1"):
         return one.getsockname()[1]
 
 
-class Served(live.Program):
+class ServedProgram(live.Program):
     """`gpuprof run --serve PORT MORE -- COMMAND`; the command prints its process id first."""
 
     def __init__(self, command, *more, **keywords):
@@ -71,11 +71,11 @@ def capture_of(helper):
     return child_of(helper, "gpuprof")
 
 
-def left_behind():
-    """Folders of recordings."""
+def leftover_folders():
+    """Folders of recordings that were not removed."""
     return glob.glob(os.path.join(tempfile.gettempdir(), "gpuprof-serve-*"))
 
 
-def armed_ones(name):
-    """Processes of that --name that wait: rows of `gpuprof status`."""
+def armed_processes(name):
+    """Armed processes of that --name: rows of `gpuprof status`."""
     return [row for row in live.status().values() if (row["name"], row["state"]) == (name, "armed")]

@@ -12,13 +12,13 @@ TRAINER = os.path.join(e2e.SIMGPU, "sim_trainer")
 GPUSIM_RUN = os.path.join(e2e.SIMGPU, "gpusim-run")
 
 
-# What a summary says where threads of ours had no processor when the program began, and later.
-LATE = "went on before recording had begun|had not begun to record|did not begin to record|CUPTI was enabled late"
-STARVED = re.compile((LATE + "|final flush did not finish|no CUPTI buffer left|found no room in a ring").encode())
+# What a summary says where threads of gpuprof had no processor when the program began, and later.
+LATE = "continued before recording began|had not begun to record|did not begin to record|CUPTI was enabled late"
+STARVED = re.compile((LATE + "|final flush did not finish|no CUPTI buffer left|lost because a ring buffer was full").encode())
 TRIES = 5
 
 
-def need():
+def require_build():
     for path in (TRAINER, GPUSIM_RUN, e2e.GPUPROF, e2e.GPUPROFD, e2e.LIBRARY):
         if not os.path.exists(path):
             e2e.skip("not built: " + path)
@@ -35,7 +35,7 @@ def run(run_args, trainer_args, sim_args=(), env=None, **keywords):
 
 
 def run_whole(out, run_args, trainer_args, sim_args=(), **keywords):
-    """The same into a folder, again where the summary says that something is missing for want of a processor."""
+    """run() into a folder, again while the summary reports missing data because gpuprof got no processor."""
     for number in range(TRIES):
         if number:
             shutil.rmtree(out, ignore_errors=True)
@@ -45,7 +45,7 @@ def run_whole(out, run_args, trainer_args, sim_args=(), **keywords):
     return result
 
 
-def plain(trainer_args, sim_args=(), env=None):
+def run_plain(trainer_args, sim_args=(), env=None):
     full = dict(os.environ, GPUSIM_QUIET="1", **(env or {}))
     return subprocess.run(simulated(trainer_args, sim_args), env=full, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=600)

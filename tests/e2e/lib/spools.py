@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon has stored of a run that goes on."""
+"""What a daemon has stored so far of a running recording."""
 
 import glob
 import os
@@ -7,8 +7,8 @@ import time
 
 from e2e import PATIENCE_S
 
-# Of files of records with a few stacks: their heads and what a process says of itself are less.
-SOME_BYTES = 12000
+# Of files of records with a few stacks: their heads and what a process states about itself are less.
+FILLED_BYTES = 12000
 
 
 def spool_of(out):
@@ -28,14 +28,14 @@ def stored_bytes(spool):
 def filled_spool_of(out):
     """The same once there is something in it."""
     spool, end = spool_of(out), time.monotonic() + PATIENCE_S
-    while spool and stored_bytes(spool) < SOME_BYTES and time.monotonic() < end:
+    while spool and stored_bytes(spool) < FILLED_BYTES and time.monotonic() < end:
         time.sleep(0.02)
     return spool
 
 
-def filled_spools(out):
+def count_filled_spools(out):
     """How many processes have something in a spool below an output folder."""
-    return sum(os.path.getsize(path) >= SOME_BYTES
+    return sum(os.path.getsize(path) >= FILLED_BYTES
                for path in glob.glob(os.path.join(out, ".gpuprof-spool-*", "*.spool")))
 
 

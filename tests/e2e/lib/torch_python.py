@@ -7,9 +7,9 @@ import subprocess
 import e2e
 
 
-def python_with_torch(asked=None):
+def python_with_torch(requested=None):
     """An interpreter that can import torch; ends the test as skipped without one."""
-    for python in ([asked] if asked else [
+    for python in ([requested] if requested else [
             os.environ.get("GPUPROF_TORCH_PYTHON"),
             os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]):
         if python and os.path.exists(python) and subprocess.run(

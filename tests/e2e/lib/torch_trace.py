@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a trace says of PyTorch: operators, steps, memory, modules. Ours or torch.profiler's; all
+"""Reads what a trace states about PyTorch: operators, steps, memory, modules. gpuprof's or torch.profiler's; all
 times become nanoseconds on CLOCK_MONOTONIC."""
 
 import dataclasses
@@ -8,7 +8,7 @@ import re
 
 import e2e
 
-MARGIN_NS = 1_000_000  # ours: time 0 is this long before the window (docs/trace-format.md)
+MARGIN_NS = 1_000_000  # of gpuprof: time 0 is this long before the window (docs/trace-format.md)
 STEP = re.compile(r"ProfilerStep#(\d+)$")
 # A name of torch.profiler's with a quote in it.
 PYTHON_NAME = re.compile(r'^(    "ph": "X", "cat": "python_function", "name": )".*[^\\]".*"(, "pid": )', re.M)
@@ -90,8 +90,8 @@ def _add(trace, event, zero):
         rows.append(Operator(event["name"], start, end, event["tid"], args, cat))
 
 
-def ours(paths):
-    """All spans of one process."""
+def read_gpuprof(paths):
+    """All spans of one process, as gpuprof wrote them."""
     trace = Trace()
     for path in paths:
         loaded = e2e.load(path)
@@ -111,7 +111,7 @@ def steps_of(loaded):
     return trace.sort().steps
 
 
-def kineto(path, real_minus_mono):
+def read_kineto(path, real_minus_mono):
     """What torch.profiler wrote; its times are those of CLOCK_REALTIME."""
     trace = Trace()
     # It may name code that is gone: then the name is whatever lies there, quotes and all.

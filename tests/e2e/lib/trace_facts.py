@@ -38,7 +38,7 @@ class Facts:
         return [int(s["name"].split("#")[1]) - 1 for s in self.steps]
 
     def unlinked(self, from_within=False):
-        """Kernels whose launch, thread, or range cannot be found: list of sentences. `from_within`: the window
+        """Kernels whose launch, thread, or range cannot be found: list of messages. `from_within`: the window
         may begin within a range, which nobody has seen begin."""
         launches = {}
         bad = []
@@ -106,18 +106,18 @@ def demangle(names):
     return dict(zip(names, out))
 
 
-def printed(stdout):
-    """What sim_trainer said it did: {'steps': n, 'kernel': {name: n}, 'memcpy': {kind: n}, …}."""
-    said = {"kernel": {}, "memcpy": {}, "memcpy_bytes": {}}
+def parse_results(stdout):
+    """What sim_trainer printed: {'steps': n, 'kernel': {name: n}, 'memcpy': {kind: n}, …}."""
+    results = {"kernel": {}, "memcpy": {}, "memcpy_bytes": {}}
     for line in stdout.decode().splitlines():
         words = line.split()
         if len(words) < 3 or words[0] != "result":
             continue
         if words[1] == "kernel":
-            said["kernel"][words[3]] = int(words[2])
+            results["kernel"][words[3]] = int(words[2])
         elif words[1] == "memcpy":
-            said["memcpy"][words[2]] = int(words[3])
-            said["memcpy_bytes"][words[2]] = int(words[5])
+            results["memcpy"][words[2]] = int(words[3])
+            results["memcpy_bytes"][words[2]] = int(words[5])
         else:
-            said[words[1]] = int(words[2])
-    return said
+            results[words[1]] = int(words[2])
+    return results

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that takes namespaces of its own in the middle is recorded to its end, whatever the kernel then refuses to a
-new thread; and what is said of one whose /proc does not name its threads. Needs the right to make them (root)."""
+new thread; and what is reported about one whose /proc does not name its threads. Needs the right to make them (root)."""
 
 import ctypes
 import glob
@@ -48,10 +48,10 @@ def without_its_proc(checks):
     for name, options in (("another's /proc", []), ("its own /proc", ["--mount-proc"])):
         with e2e.Folder("namespaces") as folder:
             done = e2e.gpuprof(["--all-processes", "--format", "folded", "-o", folder], ["unshare", "-p", "-f", *options, *work])
-            said = "another process id namespace" in done.stderr.decode()
+            reported = "no /proc of its own process id namespace" in done.stderr.decode()
             sampled = any("<module>" in line for path in glob.glob(os.path.join(folder, "*.folded"))
                           for line in open(path, encoding="utf-8"))
-            checks.equal((done.returncode, said, sampled), (0, not options, bool(options)), name)
+            checks.equal((done.returncode, reported, sampled), (0, not options, bool(options)), name)
 
 
 def main():

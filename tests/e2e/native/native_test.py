@@ -296,7 +296,7 @@ def whole_share(lines, is_whole):
 
 
 def run_until(good, seconds, run):
-    """The first run that is good; each is longer: the list of mappings is read when the first sample asks for it, on a
+    """The first run that is good; each is longer: the list of mappings is read when the first sample needs it, on a
     busy machine well behind it."""
     for times in (1, 8, 50):
         done = run("%g" % (times * seconds))
@@ -333,7 +333,7 @@ def registered(checks, folder):
                           and all("(incomplete stack)" in frames or "[generated code]" not in frames
                                   or "call_other" in frames[frames.index("[generated code]") - 1]
                                   for frames, _ in other),
-                          "tables, %s: what is not known is said: %s" % (how, other))
+                          "tables, %s: what is not known is reported: %s" % (how, other))
 
 
 def again(checks, folder):
@@ -350,12 +350,12 @@ def again(checks, folder):
 
 
 def unchanged(checks, folder):
-    """What a program sees of its signals, timers and sleeping calls is what it sees without us."""
+    """What a program sees of its signals, timers and sleeping calls is what it sees without gpuprof."""
     plain = [subprocess.run(below_shell(QUIET), capture_output=True, timeout=e2e.PATIENCE_S) for _ in range(2)]
     checks.equal(plain[0].stdout, plain[1].stdout, "the program says the same each time")
     for how in (["-q", "--rate", "1000", "-o", os.path.join(folder, "q")], ["--armed"]):
-        ours = e2e.gpuprof(how, below_shell(QUIET))
-        checks.equal((ours.returncode, ours.stdout), (plain[0].returncode, plain[0].stdout),
+        result = e2e.gpuprof(how, below_shell(QUIET))
+        checks.equal((result.returncode, result.stdout), (plain[0].returncode, plain[0].stdout),
                      "a native child is unchanged, %s" % how[0])
     # The signal of our timer, sent by somebody: ends the program, or nothing where it began with it ignored.
     sent = ["sh", "-c", "kill -32 $$; exit 5"]

@@ -26,7 +26,7 @@ def rank(one):
     return 2 * one["significant"] + one["seen_once"]
 
 
-def telling(row):
+def describe(row):
     """The time that a row is about, as the terminal chooses it: those that are claimed first, then those seen once, then the largest."""
     if row["kind"] in ON_GPU:
         return row.get("device_ns")
@@ -66,10 +66,10 @@ def check_names(page, key, table, rows):
 
 def check_operators(page, process):
     names = [row for row in process["names"] if row["kind"] not in ON_GPU]
-    check_names(page, "operators", "operators_all", [(row, telling(row)) for row in names if telling(row)])
+    check_names(page, "operators", "operators_all", [(row, describe(row)) for row in names if describe(row)])
     titles = page.b.js("[...document.querySelectorAll('#panel-operators fieldset label')].map(l => l.innerText)")
-    for title, table, member in (("in itself", "self", "self_ns"), ("with what it calls", "total", "total_ns"),
-                                 ("GPU time launched in it", "device", "device_ns")):
+    for title, table, member in (("self time", "self", "self_ns"), ("total time", "total", "total_ns"),
+                                 ("launched GPU time", "device", "device_ns")):
         rows = [(row, row[member]) for row in names if member in row]
         assert (title in titles) == bool(rows), (title, titles)
         if rows:
@@ -80,14 +80,14 @@ def check_operators(page, process):
 
 
 def check_kernels(page, process):
-    rows = [(row, telling(row)) for row in process["names"] if row["kind"] in ON_GPU and telling(row)]
+    rows = [(row, describe(row)) for row in process["names"] if row["kind"] in ON_GPU and describe(row)]
     check_names(page, "kernels", "kernels_all", rows)
-    assert rows or "No GPU work" in page.text("kernels")
+    assert rows or "Neither recording contains GPU work" in page.text("kernels")
 
 
 def check_only_significant(page, process):
     """The filter leaves those that are claimed, and detaches again."""
-    names = [row for row in process["names"] if row["kind"] not in ON_GPU and telling(row)]
+    names = [row for row in process["names"] if row["kind"] not in ON_GPU and describe(row)]
     page.tab("operators")
     if len(names) < 2:
         return
@@ -113,14 +113,14 @@ def check_step(page, process):
     assert len(items) == len(claimed), (items, claimed)
     seen = page.b.js("[...document.querySelectorAll('#panel-changes .claims.seen-once > li')].map(li => li.innerText)")
     assert len(seen) == len(seen_once), (seen, seen_once)
-    assert ("Where memory came to lie" in text) == bool(seen_once), text[:1500]
+    assert ("The placement of memory and the processor" in text) == bool(seen_once), text[:1500]
     verdict = page.b.js("document.querySelector('#panel-changes h2').innerText")
     assert verdict == ("No significant change" if not claimed else f"{len(claimed)} significant change{'s' * (len(claimed) > 1)}"), verdict
     for row in process["names"]:
         if row["significant"]:
-            told = next(shown for name, shown in items if name[:60] == row["name"][:60] or "\\u" in name)
-            assert row["kind"] in told.lower() and ("a step" in told or "a call" in told), told
-            assert not row.get("inner_calls") or row["inner_calls"][0] in told, told
+            result = next(shown for name, shown in items if name[:60] == row["name"][:60] or "\\u" in name)
+            assert row["kind"] in result.lower() and ("per step" in result or "per call" in result), result
+            assert not row.get("inner_calls") or row["inner_calls"][0] in result, result
     shown = page.table("metrics") or []
     assert len(shown) == len(process["metrics"])
     for cells, (name, row) in zip(shown, process["metrics"].items()):
@@ -129,8 +129,8 @@ def check_step(page, process):
                                ("spread_after", row["after_spread"]), ("limit", row["limit"]), ("adjusted", row["adjusted"]),
                                ("significant", float(row["significant"])), ("seen_once", float(row["seen_once"])), ("change", change(row["before"], row["after"]))):
             assert same(cells[column][0], wanted), (name, column, cells[column], wanted)
-    for remark in process["remarks"]:
-        assert remark[:150] in text, (remark, text)
+    for notice in process["remarks"]:
+        assert notice[:150] in text, (notice, text)
     check_curves(page, process)
 
 
@@ -152,40 +152,40 @@ def check_curves(page, process):
 def check_memory(page, process):
     text = page.tab("memory")
     cells = {row["name"][0]: row for row in page.table("memory") or []}
-    assert cells or "No allocation was recorded" in text
+    assert cells or "Neither recording contains allocations" in text
     for row in process["memory"]:
         of = "host memory" if row["device"] < 0 else f"GPU {row['device']} memory"
         for title, member in (("peak allocated", "peak_allocated_bytes"), ("peak reserved", "peak_reserved_bytes"), ("allocations", "allocations"),
-                              ("allocated in all", "allocated_bytes")):
+                              ("total allocated", "allocated_bytes")):
             shown = cells[f"{of}, {title}"]
             assert [float(shown[side][0]) for side in ("before", "after")] == [row[side][member] for side in ("before", "after")], shown
         for member in ("significant", "seen_once"):
             assert cells[f"{of}, peak allocated"][member][0] == str(int(row[member]))
 
 
-def check_rest(page, process, told):
+def check_rest(page, process, result):
     text = page.tab("environment")
     for side in ("before", "after"):
         for value in (process[side]["host"], str(process[side]["pid"]), *process[side]["gpus"]):
             assert value[:60] in text, (value, text[:800])
     cells = {row["what"][0]: [row["before"][0], row["after"][0]] for row in page.table("environment")}
-    for title, member in (("Recording", "named"), ("Command", "command"), ("Process number", "pid"), ("Steps", "steps"), ("Left out as warm-up", "warm_up_steps")):
+    for title, member in (("Recording", "named"), ("Command", "command"), ("Process id", "pid"), ("Steps", "steps"), ("Warm-up steps", "warm_up_steps")):
         assert [text[:100] for text in cells[title]] == [str(process[side][member])[:100] for side in ("before", "after")] or "\\u" in str(cells[title]), (title, cells[title])
     for title, member, none in (("Rank", "rank", -1), ("Ranks in the job", "world_size", 0)):
         assert cells[title] == ["none" if process[side][member] == none else str(process[side][member]) for side in ("before", "after")], (title, cells[title])
     text = page.tab("missing")
-    for sentence in process["before"]["missing"] + process["after"]["missing"] + told["remarks"]:
+    for sentence in process["before"]["missing"] + process["after"]["missing"] + result["remarks"]:
         assert sentence[:150] in text, (sentence, text)
     for presence, word in (("gone", "only before"), ("new", "only after")):
         count = sum(row["presence"] == presence for row in process["names"])
         assert (word in text.replace("only before, not", "").replace("only after, not", "")) == (count > 0), (presence, count, text)
 
 
-def check_figures(page, told):
-    for index, process in enumerate(told["processes"]):
-        if len(told["processes"]) > 1:
+def check_figures(page, result):
+    for index, process in enumerate(result["processes"]):
+        if len(result["processes"]) > 1:
             page.choose_process(index)
         for check in (check_step, check_operators, check_only_significant, check_kernels, check_memory):
             check(page, process)
-        check_rest(page, process, told)
+        check_rest(page, process, result)
     page.clean()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces made up for the page: steps with operators, launches, kernels and memory, as many as asked for."""
+"""Traces made up for the page: steps with operators, launches, kernels and memory, as many as requested."""
 
 import json
 

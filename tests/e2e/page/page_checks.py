@@ -51,9 +51,9 @@ def check_operators(page, process):
 def check_kernels(page, process):
     text, tables = page.tab("kernels"), process["tables"]
     spread = {"count": ("count", 1), "total": ("total_ns", 1000), "max": ("max_ns", 1000), "p95": ("p95_ns", 1000)}
-    for mine, theirs in (("kernels", "kernel"), ("calls", "api"), ("waits", "sync")):
-        shown = page.table(mine) or []
-        assert not same_rows(shown, tables[theirs], {**spread}), f"{mine}: rows are missing"
+    for table, report_key in (("kernels", "kernel"), ("calls", "api"), ("waits", "sync")):
+        shown = page.table(table) or []
+        assert not same_rows(shown, tables[report_key], {**spread}), f"{table}: rows are missing"
     copies = page.table("copies") or []
     assert not same_rows(copies, tables["memcpy"] + tables["memset"], {**spread, "bytes": ("bytes", 1)})
     assert tables["kernel"] or not copies or text
@@ -95,7 +95,7 @@ def check_timeline(page, process):
     titles = page.b.js("[...document.querySelectorAll('#panel-timeline fieldset label')].map(l => l.innerText)")
     summary, tables = process["step_summary"], process["tables"]
     if not titles:
-        assert "No event with a length" in text
+        assert "No event with a duration" in text
         return
     if not summary["made_up"]:
         assert titles[0].startswith(f"step {tables['step'][0]['step']} (first"), titles
@@ -110,7 +110,7 @@ def check_timeline(page, process):
     page.b.js("document.querySelector('#panel-timeline canvas').focus()")
     page.b.key("n")
     page.b.key("n")
-    assert "Lasts" in page.b.js("document.querySelector('#panel-timeline .detail').innerText")
+    assert "Duration" in page.b.js("document.querySelector('#panel-timeline .detail').innerText")
     arrows = page.b.js("page.timeline_view.view.arrows.length")
     assert (arrows > 0) == bool(tables["kernel"]), arrows
     if arrows:
@@ -150,39 +150,39 @@ def check_modules(page, process):
     if not wanted:
         assert "No nn.Module" in text
         return
-    page.b.js("[...document.querySelectorAll('#panel-modules button')].find(b => b.innerText === 'Open all').click()")
+    page.b.js("[...document.querySelectorAll('#panel-modules button')].find(b => b.innerText === 'Expand all').click()")
     shown = page.b.js("[...document.querySelectorAll('#panel-modules tbody tr')].map(r => [r.dataset.module, ...[...r.querySelectorAll('td')].map(c => +c.dataset.v)])")
     assert sorted((r[0], r[1]) for r in shown) == sorted((w["path"][:299], w["calls"]) for w in wanted)
     host = {w["path"]: w["host_ns"] / 1000 for w in wanted}
     assert all(close(r[3], host[r[0]]) for r in shown if r[0] in host)
 
 
-def check_rest(page, process, told):
+def check_rest(page, process, result):
     text = page.tab("environment")
     for value in (process["host"], str(process["pid"]), *process["facts"].keys()):
         assert value in text, (value, text[:800])
     for kind, count in process["events"].items():
         assert not count or f"{count:,}" in text, (kind, count)
     text = page.tab("missing")
-    for sentence in process["missing"] + told["missing"]:
+    for sentence in process["missing"] + result["missing"]:
         assert sentence[:150] in text, (sentence, text)
     for reason, count in process["drops"].items():
         assert not count or reason in text, (reason, text)
     text = page.tab("distributed")
-    if len(told["processes"]) == 1:
+    if len(result["processes"]) == 1:
         assert "no ranks to compare" in text
     else:
         ranks = page.table("ranks")
-        wanted = [row for p in told["processes"] for row in p["tables"]["nccl"]]
+        wanted = [row for p in result["processes"] for row in p["tables"]["nccl"]]
         assert not same_rows(page.table("collectives") or [], wanted, {"name": ("name", 0), "count": ("calls", 1), "bytes": ("bytes", 1)})
-        assert [close(float(r["mean"][0]), p["step_summary"]["mean_ns"] / 1000) for r, p in zip(ranks, told["processes"])] == [True] * len(ranks)
+        assert [close(float(r["mean"][0]), p["step_summary"]["mean_ns"] / 1000) for r, p in zip(ranks, result["processes"])] == [True] * len(ranks)
 
 
-def check_figures(page, told):
-    for index, process in enumerate(told["processes"]):
-        if len(told["processes"]) > 1:
+def check_figures(page, result):
+    for index, process in enumerate(result["processes"]):
+        if len(result["processes"]) > 1:
             page.choose_process(index)
         for check in (check_overview, check_operators, check_kernels, check_flame, check_timeline, check_memory, check_modules):
             check(page, process)
-        check_rest(page, process, told)
+        check_rest(page, process, result)
     page.clean()

@@ -46,7 +46,7 @@ class Page:
 
     def __init__(self, browser, path):
         self.b = browser
-        browser.complaints.clear()
+        browser.page_errors.clear()
         browser.requests.clear()
         browser.open(path)
         assert browser.wait("'ready' in document.documentElement.dataset"), browser.js("document.body.innerText")
@@ -75,7 +75,7 @@ class Page:
 
     def clean(self):
         self.b.js("1")  # what was complained of so far has arrived
-        assert not self.b.complaints, self.b.complaints
+        assert not self.b.page_errors, self.b.page_errors
         assert all(url.startswith(("file://", "data:")) for url in self.b.requests), self.b.requests
         assert self.b.js("window.broken") is None, "a name of the program ran as a script"
 
@@ -85,8 +85,8 @@ def same_rows(shown, wanted, columns):
     left = list(wanted)
     for row in shown:
         found = next((w for w in left if all(
-            (same_number(row[mine][0], w[theirs], factor) if factor else row[mine][0][:190] == str(w[theirs])[:190] or
-             "\\u" in row[mine][1] or len(str(w[theirs])) > 190) for mine, (theirs, factor) in columns.items())), None)
+            (same_number(row[column][0], w[report_key], factor) if factor else row[column][0][:190] == str(w[report_key])[:190] or
+             "\\u" in row[column][1] or len(str(w[report_key])) > 190) for column, (report_key, factor) in columns.items())), None)
         assert found is not None, f"not in the report: {({k: v[0][:80] for k, v in row.items()})}"
         left.remove(found)
     return left

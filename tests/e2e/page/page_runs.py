@@ -17,7 +17,7 @@ def gpuprof(*arguments):
 def last_look(browser, folder):
     """What the page showed when a check of it failed, beside the page."""
     try:
-        browser.picture(os.path.join(folder, "failed.png"))
+        browser.screenshot(os.path.join(folder, "failed.png"))
         with open(os.path.join(folder, "failed.txt"), "w", encoding="utf-8") as file:
             file.write(browser.js("location.href + '\\n\\n' + document.body.innerText"))
     except (AssertionError, OSError) as problem:

@@ -29,18 +29,18 @@ def report(source, page):
     done = gpuprof("report", "-q", "--html", page, "-f", *source)
     seconds = time.monotonic() - began
     assert done.returncode == 0, done.stderr.decode()
-    told = gpuprof("report", "-q", "--json", *source)
-    assert told.returncode == 0, told.stderr.decode()
-    return json.loads(told.stdout), seconds
+    result = gpuprof("report", "-q", "--json", *source)
+    assert result.returncode == 0, result.stderr.decode()
+    return json.loads(result.stdout), seconds
 
 
 def made(browser, folder):
     path = os.path.join(folder, "made.json")
     made_trace.write(path, steps=12, operators=9)
     html = os.path.join(folder, "made.html")
-    told, _ = report([path], html)
+    result, _ = report([path], html)
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     check_keys(page, KEYS)
     check_roles(page, KEYS, TABS)
     check_looks(browser, html, KEYS)
@@ -50,9 +50,9 @@ def hostile(browser, folder):
     path = os.path.join(folder, "tra\"ce'<b> &.json")
     made_trace.write(path, steps=4, operators=6, hostile=True)
     html = os.path.join(folder, "hostile.html")
-    told, _ = report([path], html)
+    result, _ = report([path], html)
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     for key in KEYS:
         text = page.tab(key)
         assert "\u202e" not in text, f"{key}: turns the text around it"
@@ -66,10 +66,10 @@ def ranks(browser, folder):
     for rank in range(2):
         made_trace.write(os.path.join(folder, f"rank{rank}.pt.trace.json"), rank=rank, slow=1 + rank)
     html = os.path.join(folder, "ranks.html")
-    told, _ = report([folder], html)
-    assert len(told["processes"]) == 2 and all(p["tables"]["nccl"] for p in told["processes"])
+    result, _ = report([folder], html)
+    assert len(result["processes"]) == 2 and all(p["tables"]["nccl"] for p in result["processes"])
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     assert len(page.b.js("[...document.getElementById('process').options].map(o => o.text)")) == 2
     page.tab("distributed")
     assert [row["process"][0][:6] for row in page.table("ranks")] == ["rank 0", "rank 1"]
@@ -85,9 +85,9 @@ def nothing(browser, folder):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(trace, file)
     html = os.path.join(folder, "nothing.html")
-    told, _ = report([path], html)
+    result, _ = report([path], html)
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     check_roles(page, KEYS, TABS)
     empty = os.path.join(folder, "empty.json")
     with open(empty, "w", encoding="utf-8") as file:
@@ -99,14 +99,14 @@ def nothing(browser, folder):
 
 def simulated(browser, folder):
     """The trainer on the simulated GPU."""
-    sim.need()
+    sim.require_build()
     out = os.path.join(folder, "out")
     done = sim.run(["-q", "--step", "nvtx:step", "-o", out], ["--steps", "40", "--step-ms", "4"])
     assert done.returncode == 0, done.stderr
     html = os.path.join(folder, "simulated.html")
-    told, _ = report([out], html)
-    assert told["simulated"]
-    check_figures(Page(browser, html), told)
+    result, _ = report([out], html)
+    assert result["simulated"]
+    check_figures(Page(browser, html), result)
 
 
 def torch(browser, folder):
@@ -120,12 +120,12 @@ def torch(browser, folder):
                           capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     html = os.path.join(folder, "torch.html")
-    told, _ = report([out], html)
+    result, _ = report([out], html)
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     text = page.tab("operators")
     assert "aten::" in text and "train_cpu.py" in text
-    assert len(told["processes"][0]["tables"]["module"]) > 1
+    assert len(result["processes"][0]["tables"]["module"]) > 1
     check_roles(page, KEYS, TABS)
 
 
@@ -134,10 +134,10 @@ def million(browser, folder):
     events = made_trace.write(path, steps=2000, operators=100, memory=False)
     assert events >= 1_000_000
     html = os.path.join(folder, "million.html")
-    told, seconds = report([path], html)
+    result, seconds = report([path], html)
     size = os.path.getsize(html)
     page = Page(browser, html)
-    check_figures(page, told)
+    check_figures(page, result)
     print(f"{events} events: {seconds:.1f} s, page of {size / 1e6:.2f} MB")
     assert size < 5_000_000
 

@@ -73,8 +73,8 @@ def code_of_its_own(checks, kind, wanted):
             program = os.path.join(HERE, "programs", "own_code.py")
             found, status = stacks([e2e.real_python(), program, kind, str(seconds)], folder)
         inside = [(weight, frames) for weight, frames in found if any("strlen" in frame for frame in frames)]
-        # The list of mappings is read when the first sample asks for it, on a busy machine well behind it.
-        if wanted is is_told_incomplete or share(inside, lambda f: INCOMPLETE in f) < FIRST_READ:
+        # The list of mappings is read when the first sample needs it, on a busy machine well behind it.
+        if wanted is is_reported_incomplete or share(inside, lambda f: INCOMPLETE in f) < FIRST_READ:
             break
     checks.equal(status, 0, kind + ": status")
     checks.expect(len(inside) > 0, "%s: %d stacks in the function that is called" % (kind, len(inside)))
@@ -94,7 +94,7 @@ def is_nameless(checks, kind, inside):
     checks.expect(share(inside, lambda f: INCOMPLETE in f) < FIRST_READ, kind + ": complete")
 
 
-def is_told_incomplete(checks, kind, inside):
+def is_reported_incomplete(checks, kind, inside):
     checks.expect(share(inside, lambda f: INCOMPLETE in f) > 0.98, kind + ": flagged")
     checks.equal(share(inside, lambda f: "made_other" in f), 0.0, kind + ": no frame that is not there")
 
@@ -104,7 +104,7 @@ TESTS = {
     "no map": lambda c: code_of_its_own(c, "no-map", is_nameless),
     "map of another user": lambda c: code_of_its_own(c, "foreign-map", is_nameless)
     if os.geteuid() == 0 else c.skip("a file of another user: needs root"),
-    "no frame": lambda c: code_of_its_own(c, "no-frame", is_told_incomplete),
+    "no frame": lambda c: code_of_its_own(c, "no-frame", is_reported_incomplete),
 }
 for version, flag in (("3.12", "perf"), ("3.13", "perf"), ("3.13", "perf_jit"), ("3.12", "")):
     def one(checks, version=version, flag=flag):

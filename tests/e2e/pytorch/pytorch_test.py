@@ -94,14 +94,14 @@ def step_ms(command):
 
 def pairs(python, steps, rate, count, folder):
     plain = [python, PROGRAM, "--steps", str(steps)]
-    ours = [e2e.GPUPROF, "run", "-q", "-r", str(rate), "-o", os.path.join(folder, "pairs"), "--",
-            *plain]
+    profiled = [e2e.GPUPROF, "run", "-q", "-r", str(rate), "-o", os.path.join(folder, "pairs"), "--",
+                *plain]
     ratios = []
     for i in range(count):
-        with_us, without = ((step_ms(ours), step_ms(plain)) if i % 2 else
-                            (step_ms(plain), step_ms(ours))[::-1])
-        ratios.append(with_us / without)
-        print("pair %2d: %.2f ms a step with, %.2f ms without" % (i + 1, with_us, without), flush=True)
+        profiled_ms, plain_ms = ((step_ms(profiled), step_ms(plain)) if i % 2 else
+                                 (step_ms(plain), step_ms(profiled))[::-1])
+        ratios.append(profiled_ms / plain_ms)
+        print("pair %2d: %.2f ms a step with, %.2f ms without" % (i + 1, profiled_ms, plain_ms), flush=True)
     ratios.sort()
     print("step time with / without at %d Hz, %d pairs: median %.3f, quartiles %.3f to %.3f, "
           "min %.3f, max %.3f" % (rate, count, statistics.median(ratios), ratios[count // 4],
@@ -119,11 +119,11 @@ def main():
     command = [python, PROGRAM, "--steps", str(arguments.steps)]
     with e2e.Folder("pytorch") as folder:
         plain = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        ours = e2e.gpuprof(["-q", "-o", folder, "-r", str(arguments.rate), "--span-size", "100M"],
+        profiled = e2e.gpuprof(["-q", "-o", folder, "-r", str(arguments.rate), "--span-size", "100M"],
                             command, timeout=600)
-        checks.equal(ours.returncode, plain.returncode, "status")
-        checks.equal(ours.stdout, plain.stdout, "stdout")
-        checks.equal(ours.stderr, plain.stderr, "stderr")
+        checks.equal(profiled.returncode, plain.returncode, "status")
+        checks.equal(profiled.stdout, plain.stdout, "stdout")
+        checks.equal(profiled.stderr, plain.stderr, "stderr")
         paths = e2e.traces(folder)
         if checks.equal(len(paths), 1, "one file"):
             trace = e2e.load(paths[0])

@@ -88,18 +88,18 @@ def refusals(checks, folder):
            (["--sort-by", "speed", good], "keys are"),
            (["--by", "kernel", "--sort-by", "speed", good], "no column 'speed'"),
            (["--by", "kernel", "--columns", "a,b", good], "no column 'a'"),
-           (["--rank", "9", good], "no rank 9"), (["--step", "99", good], "no step"),
+           (["--rank", "9", good], "no process has rank 9"), (["--step", "99", good], "no step"),
            (["--step", "5-3", good], "ends before it begins"), (["--step", "x", good], "--step"),
-           (["--row-limit", "-1", good], "--row-limit"), (["--json", "--csv", good], "either")]
+           (["--row-limit", "-1", good], "--row-limit"), (["--json", "--csv", good], "cannot be combined")]
     for arguments, word in bad:
         done = report(*arguments)
         checks.expect(done.returncode != 0, f"{arguments[:-1]} fails")
         checks.equal(done.stdout, "", f"{arguments[:-1]} prints nothing on stdout")
         checks.expect(done.stderr.count("\n") == 1 and word in done.stderr,
-                      f"{arguments[:-1]} says one sentence with {word!r}: {done.stderr}")
+                      f"{arguments[:-1]} says one message with {word!r}: {done.stderr}")
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = report(good, stdout=full)
-    checks.expect(done.returncode != 0 and "stdout" in done.stderr, "a full stdout is told")
+    checks.expect(done.returncode != 0 and "stdout" in done.stderr, "a full stdout is reported")
 
 
 def main():

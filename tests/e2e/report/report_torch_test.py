@@ -66,13 +66,13 @@ def exact_value(title, row, totals):
     return value / int(row["count"]) if title.endswith("avg") else value
 
 
-def differences(theirs, ours, exact_rows):
+def differences(expected, actual, exact_rows):
     """Cells that differ otherwise than by the rounding of a figure in the middle."""
-    theirs, ours = rows_of(theirs), rows_of(ours)
-    titles = theirs[0]
-    sums = [row for row in theirs if len(row) == 1]
+    expected, actual = rows_of(expected), rows_of(actual)
+    titles = expected[0]
+    sums = [row for row in expected if len(row) == 1]
 
-    def who(pair):
+    def sort_key(pair):
         row = dict(zip(titles, pair[0]))
         return (row["Name"], row.get("Input Shapes", ""), row["# of Calls"],
                 row["CPU total"] == "0.000us")
@@ -80,21 +80,21 @@ def differences(theirs, ours, exact_rows):
     def aligned(table, exact):
         # Sums that are equal come in any order: PyTorch's differ in their last bits.
         rows = [row for row in table[1:] if len(row) > 1]
-        pairs = sorted(zip(rows, exact or rows), key=who)
+        pairs = sorted(zip(rows, exact or rows), key=sort_key)
         return [row for row, _ in pairs], [one for _, one in pairs]
 
-    last_rows = [row for row in ours if len(row) == 1]
-    if ours[0] != titles or len(ours) != len(theirs) or len(sums) != len(last_rows):
-        return [("layout", titles, ours[0], len(theirs), len(ours))]
-    theirs, _ = aligned(theirs, None)
-    ours, exact_rows = aligned(ours, exact_rows)
-    theirs, ours = theirs + sums, ours + last_rows
-    if [row[0] for row in theirs[:-len(sums)]] != [row[0] for row in ours[:-len(sums)]]:
-        return [("names", [r[0] for r in theirs], [r[0] for r in ours])]
+    last_rows = [row for row in actual if len(row) == 1]
+    if actual[0] != titles or len(actual) != len(expected) or len(sums) != len(last_rows):
+        return [("layout", titles, actual[0], len(expected), len(actual))]
+    expected, _ = aligned(expected, None)
+    actual, exact_rows = aligned(actual, exact_rows)
+    expected, actual = expected + sums, actual + last_rows
+    if [row[0] for row in expected[:-len(sums)]] != [row[0] for row in actual[:-len(sums)]]:
+        return [("names", [r[0] for r in expected], [r[0] for r in actual])]
     totals = [sum(int(r["self_cpu_time_total_ns"]) for r in exact_rows),
               sum(int(r["self_device_time_total_ns"]) for r in exact_rows if r["on_device"])]
     found = []
-    for number, (one, other) in enumerate(zip(theirs, ours)):
+    for number, (one, other) in enumerate(zip(expected, actual)):
         for title, a, b in zip(titles, one, other):
             if a == b:
                 continue
@@ -109,9 +109,9 @@ def differences(theirs, ours, exact_rows):
 
 
 def compare(checks, what, trace, table, options):
-    ours = report(*options, trace)
+    actual = report(*options, trace)
     exact = list(csv.DictReader(io.StringIO(report(*options, "--csv", trace))))
-    wrong = differences(table, ours, exact)
+    wrong = differences(table, actual, exact)
     checks.expect(not wrong, f"{what}: {len(rows_of(table)) - 1} rows as PyTorch prints them {wrong[:3]}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run, two witnesses: torch.profiler's key_averages() and `gpuprof report` of our own file.
+"""One run, two sources: torch.profiler's key_averages() and `gpuprof report` of our own file.
 
 usage: same_run_test.py [--device cpu|cuda] [--show]
 Counts, shapes and memory are equal; times differ by no more than 5 % or a microsecond a call (of self times:
@@ -62,7 +62,7 @@ def report(path, *more):
     return done.stdout
 
 
-def ours_of(path, by):
+def report_rows(path, by):
     more = ["--group-by-input-shape"] if by == "shapes" else []
     return json.loads(report(path, "--json", *more))["processes"][0]["rows"]
 
@@ -91,19 +91,19 @@ def calls_within(path):
     return within
 
 
-def times(theirs, ours, within):
-    """(excess, sentence) of every time that differs by more than is allowed; the largest excess of all."""
+def times(expected, actual, within):
+    """(excess, message) of every time that differs by more than is allowed; the largest excess of all."""
     wrong, largest = [], (0.0, "")
-    for key in theirs:
+    for key in expected:
         for name, own in TIMES.items():
-            a, b = theirs[key][name], ours[key][own] / 1000
-            calls = theirs[key]["count"] + (within[key[0]] if name == "self_cpu" else 0)
+            a, b = expected[key][name], actual[key][own] / 1000
+            calls = expected[key]["count"] + (within[key[0]] if name == "self_cpu" else 0)
             excess = abs(a - b) / max(RELATIVE * a, A_CALL_US * calls)
-            said = "%s of %s: %.1f us and %.1f us in %d calls" % (name, key[0], a, b,
-                                                                   theirs[key]["count"])
-            largest = max(largest, (excess, said))
+            difference = "%s of %s: %.1f us and %.1f us in %d calls" % (name, key[0], a, b,
+                                                                   expected[key]["count"])
+            largest = max(largest, (excess, difference))
             if excess > 1:
-                wrong.append((key, name, said))
+                wrong.append((key, name, difference))
     return wrong, largest
 
 
@@ -111,21 +111,21 @@ def compare(checks, averages, path, device, shapes):
     """Rows whose times differ: {(name, whether on the GPU, figure)}."""
     wrong, within = set(), calls_within(path)
     for by in ("name", "shapes") if shapes else ("name",):
-        theirs, ours = by_key(averages[by], by), by_key(ours_of(path, by), by)
+        expected, actual = by_key(averages[by], by), by_key(report_rows(path, by), by)
         label = "%s by %s%s" % (device, by, "" if shapes else ", torch.profiler without shapes")
-        alone = {key for key in set(theirs) - set(ours) if key[0] not in THEIRS_ALONE}
+        alone = {key for key in set(expected) - set(actual) if key[0] not in THEIRS_ALONE}
         checks.equal(sorted(alone), [], label + ": rows of torch.profiler alone")
-        checks.equal(sorted(set(ours) - set(theirs)), [], label + ": rows of ours alone")
-        theirs = {key: row for key, row in theirs.items() if key in ours}
-        for key, row in theirs.items():
-            checks.equal(row["count"], ours[key]["count"], "%s: calls of %s" % (label, key))
+        checks.equal(sorted(set(actual) - set(expected)), [], label + ": rows of gpuprof alone")
+        expected = {key: row for key, row in expected.items() if key in actual}
+        for key, row in expected.items():
+            checks.equal(row["count"], actual[key]["count"], "%s: calls of %s" % (label, key))
             for name, own in MEMORY.items():
-                checks.equal(row[name], ours[key][own], "%s: %s of %s" % (label, name, key))
-        late, largest = times(theirs, ours, within)
+                checks.equal(row[name], actual[key][own], "%s: %s of %s" % (label, name, key))
+        late, largest = times(expected, actual, within)
         print("%s: %d rows equal in calls and memory; largest difference in time %.2f of what is allowed: %s"
-              % (label, len(theirs), *largest), flush=True)
-        for _, _, said in late:
-            print("    beyond: " + said, flush=True)
+              % (label, len(expected), *largest), flush=True)
+        for _, _, difference in late:
+            print("    beyond: " + difference, flush=True)
         wrong |= {(*key[:2], name) for key, name, _ in late}
     return wrong
 
@@ -135,9 +135,9 @@ def main():
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--show", action="store_true")
     wanted = parser.parse_args()
-    python = torch_runs.need(None) if wanted.device == "cuda" else python_with_torch()
+    python = torch_runs.require_torch(None) if wanted.device == "cuda" else python_with_torch()
     checks = e2e.Checks()
-    e2e.hurry()
+    e2e.raise_priority()
     wrong = None
     for attempt in range(ATTEMPTS):
         shapes = attempt % 2 == 0

@@ -23,7 +23,7 @@ import torch_python  # noqa: E402
 PROGRAM = os.path.join(HERE, "programs", "stalls.py")
 RECORDINGS = os.path.join(HERE, "recordings")
 SPOTS = ("head", "loader", "middle", "tail", "gil", "evaluate", "checkpoint", "epochs")
-# What it is told to be; more than one where two are right.
+# What it is reported as; more than one where two are right.
 DOING = {"gil": {"gil"}, "evaluate": {"evaluation"}, "checkpoint": {"saving"}, "epochs": {"evaluation"}}
 RULES = ("step-stalls", "between-steps")
 
@@ -37,7 +37,7 @@ def line_of(spot):
     raise LookupError("no spot " + spot)
 
 
-def told(files):
+def wall_time_of(files):
     done = subprocess.run([e2e.GPUPROF, "report", "-q", "--json", *files], capture_output=True, text=True, timeout=300)
     if done.returncode != 0:
         raise RuntimeError("gpuprof report: " + done.stderr[-500:])
@@ -84,13 +84,13 @@ def named(checks, report, clock, spot):
         spot, [(s["doing"], s["line"], s["total_ns"]) for s in here]))
 
 
-def judge(checks, files, clock, spot):
-    report = told(files)
+def check_stalls(checks, files, clock, spot):
+    report = wall_time_of(files)
     process = report["processes"][0]
     sums(checks, process, clock, spot)
     named(checks, report, clock, spot)
     if spot == "epochs":
-        checks.expect(any(a["line"] == line_of("epochs_pause") for a in report["advice"]), "epochs: the pause is told")
+        checks.expect(any(a["line"] == line_of("epochs_pause") for a in report["advice"]), "epochs: the pause is reported")
 
 
 def run(checks, folder, spot, options, words):
@@ -105,27 +105,27 @@ def run(checks, folder, spot, options, words):
 
 
 def live(checks, folder, spot):
-    ran = run(checks, folder, spot, [], ["--steps", "600", "--stall", "0.3"])
-    if ran:
-        judge(checks, *ran, spot)
+    result = run(checks, folder, spot, [], ["--steps", "600", "--stall", "0.3"])
+    if result:
+        check_stalls(checks, *result, spot)
 
 
 def record(checks, folder, spot):
     """Few steps, few samples: a file that a repository can hold. What comes in every sixth or twelfth part of the steps
     is rare only where there are more, and short."""
     often = spot in ("evaluate", "checkpoint")
-    ran = run(checks, folder, spot, ["--rate", "100" if often else "20", "--no-profile-memory"],
-              ["--steps", "120" if often else "60", "--stall", "0.1" if spot == "epochs" else "1.0", "--batches", "20"])
-    if not ran:
+    result = run(checks, folder, spot, ["--rate", "100" if often else "20", "--no-profile-memory"],
+                 ["--steps", "120" if often else "60", "--stall", "0.1" if spot == "epochs" else "1.0", "--batches", "20"])
+    if not result:
         return
-    with e2e.opened(ran[0][0]) as file:
-        text = recorded.told_here(file.read(), torch_python.python_with_torch())
+    with e2e.open_trace(result[0][0]) as file:
+        text = recorded.anonymized(file.read(), torch_python.python_with_torch())
     path = os.path.join(RECORDINGS, spot + ".pt.trace.json.gz")
     with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
         packed.write(text.encode())
     with open(os.path.join(RECORDINGS, spot + ".json"), "w", encoding="utf-8") as file:
-        file.write(json.dumps(ran[1]) + "\n")
-    judge(checks, [path], ran[1], spot)
+        file.write(json.dumps(result[1]) + "\n")
+    check_stalls(checks, [path], result[1], spot)
 
 
 def main():
@@ -142,7 +142,7 @@ def main():
                 continue
             with open(os.path.join(RECORDINGS, spot + ".json"), encoding="utf-8") as file:
                 clock = json.load(file)
-            judge(checks, glob.glob(os.path.join(RECORDINGS, spot + ".pt.trace.json.gz")), clock, spot)
+            check_stalls(checks, glob.glob(os.path.join(RECORDINGS, spot + ".pt.trace.json.gz")), clock, spot)
     checks.done()
 
 

@@ -61,7 +61,7 @@ def main():
             bad += call()
         print(f"{name} {bad}/{count}", flush=True)
         total += bad
-    # time.sleep must take as long as asked and no longer than without us.
+    # time.sleep must take as long as requested and no longer than without gpuprof.
     begin = time.monotonic()
     for _ in range(count):
         time.sleep(ms / 1000)

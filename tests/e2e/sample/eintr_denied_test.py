@@ -28,7 +28,7 @@ DENIALS = {"EPERM": (errno.EPERM, "Operation not permitted"),
 def profiled(folder, command, arguments, denial=None):
     """Status, output, stderr, parsed summary and the traces of one run."""
     saved = os.path.join(folder, "summary.json")
-    keywords = {"preexec_fn": seccomp.denied(seccomp.PERF_EVENT_OPEN, denial)} if denial else {}
+    keywords = {"preexec_fn": seccomp.deny(seccomp.PERF_EVENT_OPEN, denial)} if denial else {}
     done = e2e.gpuprof(["-o", os.path.join(folder, "out"), "--summary-json", saved, *arguments], command,
                        **keywords)
     with open(saved, encoding="utf-8") as file:
@@ -49,7 +49,7 @@ def row(denial, language, rate):
 
 def check_row(checks, name, words, result):
     done, summary, traces = result
-    said, overhead = done.stderr.decode(), summary["overhead"]
+    stderr, overhead = done.stderr.decode(), summary["overhead"]
     rows = table(done.stdout)
     made = sum(count for _, count in rows.values())
     bad = {call: row[0] for call, row in rows.items() if row[0]}
@@ -59,15 +59,15 @@ def check_row(checks, name, words, result):
     checks.expect(overhead["samples"] > 0, "%s: samples arrive" % name)
     stacks = dict(summary["events_by_kind"]).get("samples", 0)
     checks.expect(stacks > 0, "%s: and are in the file: %s" % (name, summary["events_by_kind"]))
-    sentence = "sampler perf cannot be used (perf_event_open: %s); per-thread CPU timers are used " \
-               "instead" % words
-    checks.expect("gpuprof: missing: " + sentence in said, "%s: the summary says why: %s" % (name, said))
-    checks.expect(traces and all(sentence in json.dumps(trace) for trace in traces),
+    message = "per-thread CPU timers are used instead of perf events: sampler perf is not available " \
+               "(perf_event_open: %s)" % words
+    checks.expect("gpuprof: missing: " + message in stderr, "%s: the summary says why: %s" % (name, stderr))
+    checks.expect(traces and all(message in json.dumps(trace) for trace in traces),
                   "%s: every trace says why" % name)
     print("%s: %d calls, %d EINTR, %d samples by %s at %.0f Hz\n  %s"
           % (name, made, sum(bad.values()), overhead["samples"], overhead["sampler"],
              overhead["effective_rate_hz"],
-             next((line for line in said.splitlines() if "perf" in line and "missing" in line), "")))
+             next((line for line in stderr.splitlines() if "perf" in line and "missing" in line), "")))
 
 
 def allowed_here(checks, folder):
@@ -77,17 +77,17 @@ def allowed_here(checks, folder):
     if sampler != "perf":
         checks.skip("perf events are not allowed here: no run to compare with")
         return
-    checks.expect("cannot be used" not in done.stderr.decode(), "allowed: no sentence about perf")
+    checks.expect("is not available" not in done.stderr.decode(), "allowed: no message about perf")
     print("not denied: sampler %s, %d samples" % (sampler, summary["overhead"]["samples"]))
 
 
-def asked_for(checks, folder):
-    """--sampler perf by name is not replaced by another: it is said that nothing is sampled."""
+def requested_by_name(checks, folder):
+    """--sampler perf by name is not replaced by another: it is reported that nothing is sampled."""
     done, summary, _ = profiled(folder, PROGRAMS["c"], ["--sampler", "perf"], errno.EPERM)
-    checks.equal(done.returncode, 0, "asked for: the program's status")
-    checks.equal(summary["overhead"]["samples"], 0, "asked for: no signal of another trigger")
+    checks.equal(done.returncode, 0, "requested: the program's status")
+    checks.equal(summary["overhead"]["samples"], 0, "requested: no signal of another trigger")
     checks.expect("running threads are not sampled" in done.stderr.decode(),
-                  "asked for: it is said: %s" % done.stderr.decode())
+                  "requested: it is reported: %s" % done.stderr.decode())
 
 
 def wall_clock_control(checks):
@@ -104,7 +104,7 @@ def wall_clock_control(checks):
 def main():
     if not os.path.exists(e2e.GPUPROF):
         e2e.skip("not built: " + e2e.GPUPROF)
-    if not seccomp.possible():
+    if not seccomp.supported():
         e2e.skip("this kernel has no seccomp filters for x86-64")
     checks = e2e.Checks()
     rows = list(itertools.product(DENIALS, PROGRAMS, ("100", "1000")))
@@ -113,7 +113,7 @@ def main():
         results = pool.starmap(row, rows)
     for (denial, language, rate), result in zip(rows, results):
         check_row(checks, "%s %s %s Hz" % (denial, language, rate), DENIALS[denial][1], result)
-    for body in (allowed_here, asked_for):
+    for body in (allowed_here, requested_by_name):
         with e2e.Folder("eintr") as folder:
             body(checks, folder)
     wall_clock_control(checks)

@@ -95,7 +95,7 @@ def rate_of(hz):
 
 
 def rate():
-    """A busy thread gets the rate asked for, within 5 %; its weights are its CPU time."""
+    """A busy thread gets the rate requested, within 5 %; its weights are its CPU time."""
     for hz in (100, 250, 1000):
         # A host that is short of processors takes ours away, and a sample with it, for whole seconds.
         for attempt in range(3):

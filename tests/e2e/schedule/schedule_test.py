@@ -50,7 +50,7 @@ def by_nvtx(checks, folder):
 
 
 def by_nvtx_fast(checks, folder):
-    """Steps of 100 us: the files still hold exactly the asked steps."""
+    """Steps of 100 us: the files still hold exactly the requested steps."""
     two_windows_of_two(checks, folder, "nvtx:step",
                        ["--steps", "20000", "--kernels", "4", "--host-ms", "0", "--copies", "0",
                         "--memsets", "0", "--step-ms", "0.1"], 4)
@@ -62,7 +62,7 @@ def by_kernel(checks, folder):
     result = sim.run_whole(out, ["--step", "kernel:adam", *STEPS],
                            ["--steps", "14", "--kernels", "20", "--step-ms", "60"])
     found = windows(out)
-    checks.expect(b" steps that match kernel:adam" in result.stderr, "kernel: told: %r" % result.stderr)
+    checks.expect(b" steps that match kernel:adam" in result.stderr, "kernel: reported: %r" % result.stderr)
     checks.equal(len(found), 2, "kernel: files (help: %s)" % names[:0])
     for facts in found:
         checks.equal(len(facts.steps), 2, "kernel: steps per file")
@@ -90,14 +90,14 @@ def by_time(checks, folder):
 
 
 def stepless(checks, folder, seconds):
-    """A program without steps under a step schedule gives one file and the sentence."""
+    """A program without steps under a step schedule gives one file and the message."""
     code = ("import time\nend = time.time() + %d\nwhile time.time() < end:\n"
             "    sum(i * i for i in range(1000))\n" % seconds)
     result = e2e.gpuprof(["-o", folder, "--step", "nvtx:step", *STEPS],
                          [e2e.real_python(), "-c", code])
     found = windows(folder)
     checks.equal(len(found), 1, "step-less %d s: files" % seconds)
-    checks.expect(b"no step" in result.stderr, "step-less %d s: the sentence" % seconds)
+    checks.expect(b"no step" in result.stderr, "step-less %d s: the message" % seconds)
     show(checks, "stepless", result, folder)
 
 
@@ -105,7 +105,7 @@ def counting(checks, folder):
     """While counting no kind is on and no signal comes; what it costs is printed."""
     for skipped in (100, 1000, 5000):  # a busy machine may need as long to look
         log = os.path.join(folder, "cupti-%d.log" % skipped)
-        before, after, good = looked_at_twice(folder, log, skipped)
+        before, after, good = inspected_twice(folder, log, skipped)
         if good:
             break
     checks.expect(good, "counting: it does so all the while")
@@ -115,7 +115,7 @@ def counting(checks, folder):
     checks.expect(kinds_off_in_the_middle(calls), "counting: every kind is off")
 
 
-def looked_at_twice(folder, log, skipped):
+def inspected_twice(folder, log, skipped):
     """(what signals_and_switches() says, the same a second later, whether it counted all the while) of a run whose
     window is so many steps away."""
     env = dict(os.environ, GPUSIM_QUIET="1", GPUSIM_LOG=log)
@@ -181,12 +181,12 @@ def measure(pairs):
     rows = []
     for i in range(pairs):
         times = {}
-        for ours in ((False, True) if i % 2 == 0 else (True, False)):
+        for profiled in ((False, True) if i % 2 == 0 else (True, False)):
             with e2e.Folder("counting") as folder:
-                result = sim.run(["-o", folder, *COUNTING], MEASURED) if ours else sim.plain(MEASURED)
+                result = sim.run(["-o", folder, *COUNTING], MEASURED) if profiled else sim.run_plain(MEASURED)
             if result.returncode != 0:
                 raise SystemExit("the trainer failed: %s" % result.stderr.decode()[-500:])
-            times[ours] = step_us(result.stdout)
+            times[profiled] = step_us(result.stdout)
         rows.append((times[True] / times[False], times[False], times[True]))
         print("pair %2d: %.1f us a step without gpuprof, %.1f us counting, ratio %.4f"
               % (i + 1, times[False], times[True], rows[-1][0]), flush=True)
@@ -200,7 +200,7 @@ def measure(pairs):
 
 
 def main():
-    sim.need()
+    sim.require_build()
     if "--measure" in sys.argv:
         number = sys.argv[sys.argv.index("--measure") + 1:]
         return measure(max(int(number[0]), 10) if number else 12)

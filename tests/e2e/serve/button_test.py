@@ -20,7 +20,7 @@ import served
 import sim
 from xspace import XSpace
 
-served.run_again_with("xprof", "xprof")
+served.reexec_with("xprof", "xprof")
 
 from xprof.convert import _pywrap_profiler_plugin as client  # noqa: E402
 from xprof.convert import raw_to_tool_data  # noqa: E402
@@ -88,11 +88,11 @@ def by_client(checks, folder, cpu, gpu):
     for length_ms in LENGTHS_MS:
         out = "%s-%d" % (folder, length_ms)
         begin = time.monotonic()
-        said = pressed(both, out, length_ms, delay_ms=500)
+        response = pressed(both, out, length_ms, delay_ms=500)
         seconds = time.monotonic() - begin
         if enough(out):
             break
-    checks.equal(said, None, "client")
+    checks.equal(response, None, "client")
     checks.expect(seconds >= 1.5, "it took %.1f s" % seconds)
     checks.in_time(seconds < 20, "it took %.1f s" % seconds)
     check_files(checks, out, cpu, gpu, "client")
@@ -103,17 +103,17 @@ def busy(checks, folder, cpu):
     with e2e.Folder("serve-hand") as out:
         by_hand = live.Background("capture", cpu.pid, "-d", "600s", "-o", out)
         live.wait_until_recorded(cpu.pid)
-        said = pressed(cpu.address, folder, 700)
-        checks.expect(said and "No trace event" in said, "busy: %s" % said)
+        response = pressed(cpu.address, folder, 700)
+        checks.expect(response and "No trace event" in response, "busy: %s" % response)
         checks.equal(files_of(folder), {}, "busy: files")
         live.cli("stop", cpu.pid)
         by_hand.end()
     live.wait_until_armed(cpu.pid)
     for length_ms in LENGTHS_MS:
-        said = pressed(cpu.address, folder, length_ms)
-        if said is None:
+        response = pressed(cpu.address, folder, length_ms)
+        if response is None:
             break
-    checks.equal(said, None, "when that is over")
+    checks.equal(response, None, "when that is over")
 
 
 class Viewer:
@@ -136,17 +136,17 @@ class Viewer:
 
     def get(self, route, **query):
         url = "http://127.0.0.1:%d/data/plugin/profile/%s?%s" % (self.port, route, urllib.parse.urlencode(query))
-        with urllib.request.urlopen(url, timeout=e2e.PATIENCE_S) as answer:
-            data = answer.read()
+        with urllib.request.urlopen(url, timeout=e2e.PATIENCE_S) as reply:
+            data = reply.read()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
 
     def up(self):
-        def ask():
+        def request():
             try:
                 return self.get("runs")
             except OSError:
                 return None
-        return live.wait_for(ask)
+        return live.wait_for(request)
 
 
 def by_route(checks, folder, cpu, gpu):
@@ -156,16 +156,16 @@ def by_route(checks, folder, cpu, gpu):
         with Viewer(out) as viewer:
             if not checks.expect(viewer.up(), "TensorBoard answers"):
                 return
-            said = viewer.get("capture_profile", service_addr="%s,%s" % (cpu.address, gpu.address), is_tpu_name="false",
-                              duration=length_ms, num_retry=3, worker_list="", host_tracer_level=2,
-                              device_tracer_level=1, python_tracer_level=1, delay=0)
+            response = viewer.get("capture_profile", service_addr="%s,%s" % (cpu.address, gpu.address), is_tpu_name="false",
+                                  duration=length_ms, num_retry=3, worker_list="", host_tracer_level=2,
+                                  device_tracer_level=1, python_tracer_level=1, delay=0)
             if enough(out) or length_ms == LENGTHS_MS[-1]:
-                return check_route(checks, out, cpu, gpu, viewer, said)
+                return check_route(checks, out, cpu, gpu, viewer, response)
 
 
-def check_route(checks, folder, cpu, gpu, viewer, said):
-    """What the button said, and what TensorBoard shows of it."""
-    checks.expect(re.search("success", said, re.I), "the button says: " + said)
+def check_route(checks, folder, cpu, gpu, viewer, response):
+    """What the button reported, and what TensorBoard shows of it."""
+    checks.expect(re.search("success", response, re.I), "the button says: " + response)
     check_files(checks, folder, cpu, gpu, "route")
     runs = json.loads(viewer.get("runs"))
     checks.equal(len(runs), 1, "runs: %r" % runs)
@@ -176,20 +176,20 @@ def check_route(checks, folder, cpu, gpu, viewer, said):
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     env = dict(os.environ, GPUSIM_QUIET="1")
     name = "pair-%d" % os.getpid()
-    with e2e.Folder("serve-button") as folder, served.Served(live.busy()) as cpu, \
-            served.Served(pair(), "--name", name, env=env) as gpu:
+    with e2e.Folder("serve-button") as folder, served.ServedProgram(live.busy()) as cpu, \
+            served.ServedProgram(pair(), "--name", name, env=env) as gpu:
         live.wait_until_armed(cpu.pid)
-        live.wait_for(lambda: sum("cuda" in row["can_record"] for row in served.armed_ones(name)) >= 2)
+        live.wait_for(lambda: sum("cuda" in row["can_record"] for row in served.armed_processes(name)) >= 2)
         by_client(checks, os.path.join(folder, "client"), cpu, gpu)
         by_route(checks, os.path.join(folder, "route"), cpu, gpu)
         busy(checks, os.path.join(folder, "busy"), cpu)
         for program in (cpu, gpu):
             program.end()
-    checks.equal(served.left_behind(), [], "folders left behind")
+    checks.equal(served.leftover_folders(), [], "folders left behind")
     checks.done()
 
 

@@ -12,7 +12,7 @@ import e2e
 import live
 import served
 
-served.run_again_with("grpc", "view", "xprof")
+served.reexec_with("grpc", "view", "xprof")
 
 import grpc  # noqa: E402
 import profiler_client as rpc  # noqa: E402
@@ -23,48 +23,48 @@ CODE = grpc.StatusCode
 PAIR = ["sh", "-c", 'echo $$; "$@" >/dev/null & A=$!; "$@" >/dev/null & trap "kill $A $!" TERM; wait', "sh"]
 
 
-def answers(address, **keywords):
+def profile_result(address, **keywords):
     """The names of the files, or the code of a refusal."""
     with rpc.Client(address) as client:
-        code, answer = rpc.refusal(lambda: client.some(**{"duration_ms": 500, **keywords}))
-        return code or sorted(answer.files)
+        code, response = rpc.rpc_error(lambda: client.profile_until_nonempty(**{"duration_ms": 500, **keywords}))
+        return code or sorted(response.files)
 
 
 def refused(checks, folder):
-    """One sentence, status 125, and the program has not begun."""
+    """One message, status 125, and the program has not begun."""
     taken = socket.create_server(("127.0.0.1", 0))
     port = taken.getsockname()[1]
     mark = os.path.join(folder, "begun")
     for words, part in [
-            (["--serve", str(port)], "another program listens there already"),
-            (["--serve", "127.0.0.1"], "takes HOST:PORT"),
-            (["--serve", "127.0.0.1:99999"], "a port is a number"),
-            (["--serve", "::1:6009"], "takes HOST:PORT"),
-            (["--serve", "no.such.host.invalid:6009"], "is no address"),
+            (["--serve", str(port)], "another program uses this port"),
+            (["--serve", "127.0.0.1"], "expected HOST:PORT"),
+            (["--serve", "127.0.0.1:99999"], "expected a number from 1 to 65535"),
+            (["--serve", "::1:6009"], "expected HOST:PORT"),
+            (["--serve", "no.such.host.invalid:6009"], "cannot resolve"),
             (["--serve", "0.0.0.0:%d" % served.free_port()], "--serve-to-network"),
             (["--serve", "[::]:%d" % served.free_port()], "--serve-to-network"),
-            (["--serve", "192.0.2.1:6009", "--serve-to-network"], "no such address"),
-            (["--serve", str(served.free_port()), "-o", folder], "leave -o out")]:
+            (["--serve", "192.0.2.1:6009", "--serve-to-network"], "does not have this address"),
+            (["--serve", str(served.free_port()), "-o", folder], "omit -o")]:
         done = e2e.gpuprof(words, ["touch", mark])
-        said = done.stderr.decode()
-        checks.equal((done.returncode, said.count("\n"), part in said), (125, 1, True), "%s: %s" % (words, said))
+        stderr = done.stderr.decode()
+        checks.equal((done.returncode, stderr.count("\n"), part in stderr), (125, 1, True), "%s: %s" % (words, stderr))
     checks.expect(not os.path.exists(mark), "nothing was started")
     taken.close()
     done = live.cli("serve", "--at", str(served.free_port()), "no-such-name")
-    checks.equal((done.returncode, "no process named" in done.stderr), (125, True), "serve: " + done.stderr)
+    checks.equal((done.returncode, "no process is named" in done.stderr), (125, True), "serve: " + done.stderr)
 
 
 def beyond_loopback(checks, _folder):
     words = ["--serve-to-network", "--serve", "0.0.0.0:%d" % served.free_port()]
     done = e2e.gpuprof(words, ["true"])
-    checks.equal((done.returncode, done.stderr), (0, b""), "all addresses, when it is said")
+    checks.equal((done.returncode, done.stderr), (0, b""), "all addresses, when it is reported")
     try:
         port = served.free_port("::1")
     except OSError:
         return checks.skip("IPv6: not here")
     with live.Program(live.prefix("--serve", "[::1]:%d" % port) + live.busy()) as program:
         live.wait_until_armed(program.pid)
-        checks.expect(isinstance(answers("[::1]:%d" % port), list), "IPv6 answers")
+        checks.expect(isinstance(profile_result("[::1]:%d" % port), list), "IPv6 answers")
 
 
 def unchanged(checks, _folder):
@@ -85,7 +85,7 @@ def unchanged(checks, _folder):
 
 def held(checks, _folder):
     """A client that stays connected and says nothing."""
-    with served.Served(live.busy()) as program:
+    with served.ServedProgram(live.busy()) as program:
         live.wait_until_armed(program.pid)
         children = [int(pid) for pid in subprocess.run(
             ["pgrep", "-P", str(program.process.pid)], capture_output=True).stdout.split()]
@@ -93,8 +93,8 @@ def held(checks, _folder):
         with socket.create_connection((host, int(port)), timeout=e2e.PATIENCE_S):
             checks.equal(program.let_end()[0], 7, "its status")
             # Whoever was told to end may still want for a processor.
-            live.wait_for(lambda: not any(live.states(pid) - {"Z"} for pid in children), live.LETS_GO_S)
-            checks.equal([pid for pid in children if live.states(pid) - {"Z"}], [], "nobody is left behind")
+            live.wait_for(lambda: not any(live.thread_states(pid) - {"Z"} for pid in children), live.DETACH_TIMEOUT_S)
+            checks.equal([pid for pid in children if live.thread_states(pid) - {"Z"}], [], "nobody is left behind")
 
 
 # What a program can see of how it was started; numbers that differ from run to run are left out.
@@ -114,13 +114,13 @@ def surroundings(checks, _folder):
     checks.expect(len(seen[0]) > 20, "it sees something: %r" % seen[0])
 
 
-def come_and_go(checks, _folder):
+def short_processes(checks, _folder):
     """Processes that begin and end all the while cost no answer."""
     spawner = ("import os, subprocess, sys, time\nprint(os.getpid(), flush=True)\nend = time.monotonic() + 600\n"
                "while time.monotonic() < end: subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.03)'])\n")
-    with served.Served([live.PYTHON, "-c", spawner]) as program:
+    with served.ServedProgram([live.PYTHON, "-c", spawner]) as program:
         live.wait_until_armed(program.pid)
-        found = [answers(program.address, opts=rpc.options(duration_ms=400, python=1)) for _ in range(4)]
+        found = [profile_result(program.address, opts=rpc.options(duration_ms=400, python=1)) for _ in range(4)]
         checks.expect(all(isinstance(one, list) for one in found), "answers: %r" % found)
 
 
@@ -128,11 +128,11 @@ def execs(checks, _folder):
     """A process that has become another program since it was found is looked for again."""
     shell = ("n=$1; [ $n -lt 2000 ] || echo $$; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; "
              'exec sh -c "$SHELL_TEXT" sh $((n - 1))')
-    with served.Served(["env", "SHELL_TEXT=" + shell, "sh", "-c", shell, "sh", "2000"]) as program, \
+    with served.ServedProgram(["env", "SHELL_TEXT=" + shell, "sh", "-c", shell, "sh", "2000"]) as program, \
             rpc.Client(program.address) as client:
-        said = [str(rpc.refusal(lambda: client.profile(opts=rpc.options(duration_ms=100)))[1]) for _ in range(10)]
+        refusals = [str(rpc.rpc_error(lambda: client.profile(opts=rpc.options(duration_ms=100)))[1]) for _ in range(10)]
     # To record one that is another program every 30 ms may fail, in other words.
-    checks.expect(not any("not respond on its control socket" in one or "closed its control socket" in one for one in said), "said: %r" % said)
+    checks.expect(not any("not respond on its control socket" in one or "closed its control socket" in one for one in refusals), "said: %r" % refusals)
 
 
 def stopped_in_time(client, helper, pid):
@@ -146,18 +146,18 @@ def stopped_in_time(client, helper, pid):
         if live.status().get(pid, {}).get("state") == "armed":
             return call, capture
         os.kill(capture, signal.SIGCONT)
-        rpc.refusal(client.terminate)
-        rpc.refusal(call.result)
+        rpc.rpc_error(client.terminate)
+        rpc.rpc_error(call.result)
         live.wait_until_armed(pid)
     return None, None
 
 
-def becomes_another(checks, folder):
+def execs_during_capture(checks, folder):
     """It goes on as another program between being found and being recorded."""
     go = os.path.join(folder, "go")
     first = "import os, sys, time\nprint(os.getpid(), flush=True)\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)\n" \
         "os.execv(sys.argv[2], sys.argv[2:])"
-    with served.Served([live.PYTHON, "-c", first, go] + live.busy()) as program, rpc.Client(program.address) as client:
+    with served.ServedProgram([live.PYTHON, "-c", first, go] + live.busy()) as program, rpc.Client(program.address) as client:
         live.wait_until_armed(program.pid)
         helper = served.helper_of(program.process.pid)
         before = live.command_line(program.pid)
@@ -169,86 +169,86 @@ def becomes_another(checks, folder):
         live.wait_for(lambda: live.command_line(program.pid) != before)
         os.kill(capture, signal.SIGCONT)
         checks.expect(live.wait_until_recorded(program.pid), "becomes another: it is recorded")
-        live.wait_until_worked(program.pid)
-        rpc.refusal(client.terminate)
-        checks.equal(rpc.refusal(lambda: len(rpc.Answer(call.result()).files)), (None, 1), "becomes another: its file")
+        live.wait_for_cpu_time(program.pid)
+        rpc.rpc_error(client.terminate)
+        checks.equal(rpc.rpc_error(lambda: len(rpc.ProfileResponse(call.result()).files)), (None, 1), "becomes another: its file")
     return None
 
 
 def ends_in_between(checks, _folder):
     """The program's end and its last answer."""
-    with served.Served(live.busy()) as program, rpc.Client(program.address) as client:
+    with served.ServedProgram(live.busy()) as program, rpc.Client(program.address) as client:
         live.wait_until_armed(program.pid)
         call = client.begin(duration_ms=600000)
         checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
-        live.wait_until_worked(program.pid)
+        live.wait_for_cpu_time(program.pid)
         status = program.let_end()[0]
-        checks.equal(len(rpc.Answer(call.result()).files), 1, "an answer with what there was")
+        checks.equal(len(rpc.ProfileResponse(call.result()).files), 1, "an answer with what there was")
         checks.equal(status, 7, "its status")
 
 
-def nothing_there(checks, _folder):
-    with served.Served(["sh", "-c", "echo $$; exec sleep 600"]) as program, rpc.Client(program.address) as client:
+def nothing_to_record(checks, _folder):
+    with served.ServedProgram(["sh", "-c", "echo $$; exec sleep 600"]) as program, rpc.Client(program.address) as client:
         live.wait_for(lambda: live.command_line(program.pid).startswith("sleep"))
-        answer = client.profile(opts=rpc.options(host=1, device=1, duration_ms=300))
-        checks.equal((answer.files, answer.empty), ({}, True), "a program that has nothing to record")
+        response = client.profile(opts=rpc.options(host=1, device=1, duration_ms=300))
+        checks.equal((response.files, response.empty), ({}, True), "a program that has nothing to record")
 
 
 def killed(checks, _folder):
     """Either of ours may die: the program goes on, and what depends on it ends."""
-    with served.Served(live.busy()) as program, rpc.Client(program.address) as client:
+    with served.ServedProgram(live.busy()) as program, rpc.Client(program.address) as client:
         live.wait_until_armed(program.pid)
         call = client.begin(duration_ms=600000)
         checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
         os.kill(served.helper_of(program.process.pid), signal.SIGKILL)
-        checks.equal(rpc.refusal(call.result)[0], CODE.UNAVAILABLE, "the helper is killed")
+        checks.equal(rpc.rpc_error(call.result)[0], CODE.UNAVAILABLE, "the helper is killed")
         checks.expect(live.wait_until_armed(program.pid), "the program is released")
         status, out, errors = program.let_end()
         checks.equal((status, "done" in out), (7, True), "the program went on")
-        checks.expect("died of signal 9" in errors and errors.count("\n") == 1, "it is said: " + errors)
-    with served.Served(live.busy()) as program:
-        checks.expect(live.wait_for(lambda: not served.left_behind()), "the next one cleans up")
+        checks.expect("signal 9 (SIGKILL) killed gpuprof-serve" in errors and errors.count("\n") == 1, "it is reported: " + errors)
+    with served.ServedProgram(live.busy()) as program:
+        checks.expect(live.wait_for(lambda: not served.leftover_folders()), "the next one cleans up")
         live.wait_until_armed(program.pid)
         helper = served.helper_of(program.process.pid)
         with rpc.Client(program.address) as client:
             call = client.begin(duration_ms=600000)
             checks.expect(live.wait_until_recorded(program.pid), "it is recorded")
-            live.wait_until_worked(program.pid)
+            live.wait_for_cpu_time(program.pid)
             # Writing the files takes longer than a connection that says nothing is waited for.
             writer = served.capture_of(helper)
             os.kill(writer, signal.SIGSTOP)
             program.process.kill()
             threading.Timer(2.5, os.kill, (writer, signal.SIGCONT)).start()
-            checks.equal(rpc.refusal(lambda: len(rpc.Answer(call.result()).files)), (None, 1), "gpuprof is killed: answer")
+            checks.equal(rpc.rpc_error(lambda: len(rpc.ProfileResponse(call.result()).files)), (None, 1), "gpuprof is killed: answer")
         checks.expect(live.wait_for(lambda: not os.path.exists("/proc/%d" % helper) or
-                                    live.states(helper) <= {"Z"}), "gpuprof is killed: its helper ends")
+                                    live.thread_states(helper) <= {"Z"}), "gpuprof is killed: its helper ends")
 
 
 def with_a_schedule(checks, folder):
     for seconds in (1.5, 6, 24, 96):  # a busy machine may need as long to look and to ask
         out = os.path.join(folder, "scheduled-%g" % seconds)
-        with served.Served(live.busy(), "-d", "%gs" % seconds, "-o", out) as program:
+        with served.ServedProgram(live.busy(), "-d", "%gs" % seconds, "-o", out) as program:
             seen = live.wait_until_recorded(program.pid, seconds)
-            while_it_goes_on = answers(program.address)
-            if seen is None or while_it_goes_on != CODE.ALREADY_EXISTS:
+            during_recording = profile_result(program.address)
+            if seen is None or during_recording != CODE.ALREADY_EXISTS:
                 continue
             checks.expect(live.wait_until_armed(program.pid), "the schedule is over")
-            checks.equal(len(answers(program.address)), 1, "after it")
+            checks.equal(len(profile_result(program.address)), 1, "after it")
             status, _, errors = program.end()
             checks.equal((status, len(e2e.traces(out))), (-15, 1), "the file of the schedule: " + errors)
             return
-    checks.expect(False, "while the schedule goes on: %r" % (while_it_goes_on,))
+    checks.expect(False, "while the schedule goes on: %r" % (during_recording,))
 
 
 def two_sessions(checks, _folder):
     """Each serves its own processes, also at the same time."""
-    with served.Served(live.busy(), "--name", "twin") as one, served.Served(live.busy(), "--name", "twin") as two:
+    with served.ServedProgram(live.busy(), "--name", "twin") as one, served.ServedProgram(live.busy(), "--name", "twin") as two:
         for program in (one, two):
             live.wait_until_armed(program.pid)
         with rpc.Client(one.address) as first, rpc.Client(two.address) as second:
             for times in (1, 6, 36):  # each needs a processor in that time
                 calls = [client.begin(duration_ms=2000 * times) for client in (first, second)]
-                counts = [len(rpc.Answer(call.result()).files) for call in calls]
+                counts = [len(rpc.ProfileResponse(call.result()).files) for call in calls]
                 if counts == [1, 1]:
                     break
         checks.equal(counts, [1, 1], "two at once")
@@ -256,9 +256,9 @@ def two_sessions(checks, _folder):
 
 def processes_of_a_session(checks, _folder):
     name = "pair-%d" % os.getpid()
-    with served.Served(PAIR + live.busy(), "-w", "all", "--name", name) as program:
-        live.wait_for(lambda: len(served.armed_ones(name)) >= 2)
-        checks.equal(len(answers(program.address)), 1, "no GPU: the busiest one, as under run")
+    with served.ServedProgram(PAIR + live.busy(), "-w", "all", "--name", name) as program:
+        live.wait_for(lambda: len(served.armed_processes(name)) >= 2)
+        checks.equal(len(profile_result(program.address)), 1, "no GPU: the busiest one, as under run")
         program.end()
 
 
@@ -271,23 +271,23 @@ def by_name(checks, _folder):
         for program in (one, two):
             live.wait_until_armed(program.pid)
         serve = live.Background("serve", "--at", str(port), "waits")
-        checks.expect("answering" in serve.process.stderr.readline(), "serve says where")
-        checks.equal(len(answers("127.0.0.1:%d" % port)), 2, "a file for each that was named")
+        checks.expect("serving" in serve.process.stderr.readline(), "serve says where")
+        checks.equal(len(profile_result("127.0.0.1:%d" % port)), 2, "a file for each that was named")
         second = live.cli("serve", "--at", str(port), "waits")
-        checks.equal((second.returncode, "listens there already" in second.stderr), (125, True), second.stderr)
+        checks.equal((second.returncode, "another program uses this port" in second.stderr), (125, True), second.stderr)
         os.kill(serve.pid, signal.SIGINT)
         checks.equal(serve.end().returncode, 0, "Ctrl-C ends it")
 
 
 def main():
     checks = e2e.Checks()
-    cases = (refused, beyond_loopback, unchanged, held, surroundings, come_and_go, execs, becomes_another,
-             ends_in_between, nothing_there, killed,
+    cases = (refused, beyond_loopback, unchanged, held, surroundings, short_processes, execs, execs_during_capture,
+             ends_in_between, nothing_to_record, killed,
              with_a_schedule, two_sessions, processes_of_a_session, by_name)
     with e2e.Folder("serve-session") as folder:
         for case in cases:
             case(checks, folder)
-    checks.equal(served.left_behind(), [], "folders left behind")
+    checks.equal(served.leftover_folders(), [], "folders left behind")
     checks.done()
 
 

@@ -18,7 +18,7 @@ UNKNOWN = os.path.join(e2e.BUILD, "signal_stacks", "libunknown_stand_in.so")
 RATE = ["-r", "500"]
 # A busy machine needs the longer ones until each thread was sampled.
 SECONDS = ("1.2", "8", "50")
-REASON = "code of TensorFlow, JAX or oneDNN must not be interrupted"
+REASON = "its code must not be interrupted on a thread's own stack"
 
 
 def numbers(text):
@@ -90,7 +90,7 @@ def waking(checks, folder):
 
 
 def too_late(checks, folder):
-    """Threads that are there before the library cannot be given a stack: they are not sampled, and that is said."""
+    """Threads that are there before the library cannot be given a stack: they are not sampled, and that is reported."""
     for seconds in ("2.5", *SECONDS[1:]):
         output, done = run(folder, KNOWN, "wait", seconds=seconds)
         check_whole(checks, done, "wait")
@@ -110,11 +110,11 @@ def attached(checks, folder):
             done = subprocess.run([e2e.GPUPROF, "attach", str(program.pid), *RATE, "--duration", "2s", "--format",
                                    "tensorboard,folded", "-o", output], capture_output=True, timeout=600, check=False)
             over = program.poll() is not None
-            said, _ = program.communicate(timeout=600)
+            printed, _ = program.communicate(timeout=600)
         if done.returncode == 0 or not over:
             break  # else it was over before anybody came
     checks.equal(done.returncode, 0, "attach: %r" % done.stderr)
-    checks.expect(program.returncode == 0 and numbers(said)[0][0] == 0, "attach: %r" % said)
+    checks.expect(program.returncode == 0 and numbers(printed)[0][0] == 0, "attach: %r" % printed)
     checks.equal(sampled_threads(output), set(), "attach: sampled")
     checks.expect(REASON in done.stderr.decode(), "attach: the reason: " + done.stderr.decode())
 

@@ -33,10 +33,10 @@ def zoo(python, folder, name, arguments=()):
 def used(run):
     """The processes that put something on a device."""
     found = {}
-    for pid, path in run.truth.items():
-        witness = read_truth.read(path)
-        if any(op.kind == "kernel" for op in witness.ops):
-            found[pid] = witness
+    for pid, path in run.reference.items():
+        log = read_truth.read(path)
+        if any(op.kind == "kernel" for op in log.ops):
+            found[pid] = log
     return found
 
 
@@ -45,8 +45,8 @@ def same_twice(checks, python, folder):
     lists = []
     for turn in ("one", "two"):
         done = zoo(python, os.path.join(folder, turn), "resnet_amp.py", ["--steps", "4"])
-        for witness in used(done).values():
-            lists.append([(o.name, o.grid, o.block) for o in witness.ops if o.kind == "kernel"])
+        for log in used(done).values():
+            lists.append([(o.name, o.grid, o.block) for o in log.ops if o.kind == "kernel"])
     if checks.equal(len(lists), 2, "two runs, one process each"):
         print("  %d kernels in each run" % len(lists[0]))
         checks.expect(len(lists[0]) > 500, "many kernels: %d" % len(lists[0]))
@@ -78,8 +78,8 @@ def graph_replays(checks, python, folder):
         script.write(GRAPH)
     done = runner.execute(folder, [python, path], PER_CLIENT)
     checks.expect("elapsed True" in done.stdout, "time passes between events: " + done.explain())
-    ours = [read_trace.ours(paths) for paths in done.ours.values()]
-    nodes = [o for w in ours for o in w.ops if o.kind == "kernel" and o.node]
+    logs = [read_trace.read_gpuprof(paths) for paths in done.recorded.values()]
+    nodes = [o for w in logs for o in w.ops if o.kind == "kernel" and o.node]
     launches = collections.Counter(o.corr for o in nodes)
     checks.equal(len(launches), 7, "a correlation id for each replay")
     sizes = set(launches.values())
@@ -93,13 +93,13 @@ def compiled(checks, python, folder):
     """Kernels of torch.compile lead to driver calls."""
     done = zoo(python, folder, "compile.py", ["--steps", "4"])
     triton = unlinked = 0
-    for paths in done.ours.values():
-        witness = read_trace.ours(paths)
-        for op in witness.ops:
+    for paths in done.recorded.values():
+        log = read_trace.read_gpuprof(paths)
+        for op in log.ops:
             if op.kind != "kernel" or not op.name.startswith("triton_") or op.node:
                 continue
             triton += 1
-            call = witness.calls.get(op.corr)
+            call = log.calls.get(op.corr)
             unlinked += call is None or call.name not in LAUNCHES
     print("  %d compiled kernels" % triton)
     checks.expect(triton > 0, "compiled kernels were seen")
@@ -131,17 +131,17 @@ def ranks(checks, python, folder):
     done = runner.execute(folder, torch_runs.script(python, folder, path, [folder], 8, False),
                           ["--cupti", "per-client", "--devices", "8"], env=torch_runs.environment())
     checks.equal(done.status, 0, "status: " + (done.explain() if done.status else ""))
-    checks.equal(sorted(done.ours), sorted(done.kineto),
+    checks.equal(sorted(done.recorded), sorted(done.kineto),
                  "a trace for each of 8 ranks and none for the launcher")
     checks.equal(len(done.kineto), 8, "ranks")
-    for pid in sorted(set(done.ours) & set(done.kineto)):
-        mine = e2e.load(done.ours[pid][0]).get("distributedInfo", {})
+    for pid in sorted(set(done.recorded) & set(done.kineto)):
+        recorded = e2e.load(done.recorded[pid][0]).get("distributedInfo", {})
         with open(done.kineto[pid], encoding="utf-8") as file:
-            theirs = json.load(file).get("distributedInfo", {})
-        checks.expect(theirs.get("world_size") == 8, "PyTorch states 8 ranks: %s" % theirs)
-        checks.equal((mine.get("rank"), mine.get("world_size")),
-                     (theirs.get("rank"), theirs.get("world_size")), "rank and size of %d" % pid)
-        kernels = [o for o in read_trace.ours(done.ours[pid]).ops if o.kind == "kernel"]
+            expected = json.load(file).get("distributedInfo", {})
+        checks.expect(expected.get("world_size") == 8, "PyTorch states 8 ranks: %s" % expected)
+        checks.equal((recorded.get("rank"), recorded.get("world_size")),
+                     (expected.get("rank"), expected.get("world_size")), "rank and size of %d" % pid)
+        kernels = [o for o in read_trace.read_gpuprof(done.recorded[pid]).ops if o.kind == "kernel"]
         collective = {o.stream for o in kernels if o.name.startswith("ncclDevKernel")}
         other = {o.stream for o in kernels if not o.name.startswith("ncclDevKernel")}
         checks.expect(collective - other, "gradients have a stream of their own: %s, others %s"
@@ -170,26 +170,26 @@ def injected(checks, _, folder):
             continue
         out = os.path.join(folder, name)
         # `env -u` takes our preload away, as a launcher that sets its own would.
-        ran = e2e.gpuprof(["-o", out], ["env", "-u", "LD_PRELOAD", sim.GPUSIM_RUN, "--quiet", "--",
-                                        program, *arguments])
+        result = e2e.gpuprof(["-o", out], ["env", "-u", "LD_PRELOAD", sim.GPUSIM_RUN, "--quiet", "--",
+                                           program, *arguments])
         kernels = sum(e.get("cat") == "kernel" for path in e2e.traces(out)
                       for e in e2e.load(path)["traceEvents"])
-        checks.equal(ran.returncode, 0, name + ": status")
+        checks.equal(result.returncode, 0, name + ": status")
         checks.expect(kernels > 0, "%s: %d kernels without a preload: %s"
-                      % (name, kernels, ran.stderr.decode()[-600:]))
+                      % (name, kernels, result.stderr.decode()[-600:]))
         print("  %s: %d kernels" % (name, kernels))
 
 
 def without_simulator(checks, python, folder):
-    """Where nobody asked for the simulator PyTorch finds no GPU and no fake is mapped."""
+    """Where nobody requested the simulator PyTorch finds no GPU and no fake is mapped."""
     code = ("import torch\nprint(torch.cuda.is_available())\n"
             "maps = open('/proc/self/maps').read()\nprint('gpusim' in maps, 'cupti' in maps)")
     plain = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    ours = e2e.gpuprof(["-q", "-o", folder], [python, "-c", code], text=True)
-    checks.equal((ours.returncode, ours.stdout, ours.stderr),
-                 (plain.returncode, plain.stdout, plain.stderr), "with and without us")
-    checks.expect("gpusim" not in ours.stdout and ours.stdout.splitlines()[1].startswith("False"),
-                  "no simulated library: " + ours.stdout)
+    logs = e2e.gpuprof(["-q", "-o", folder], [python, "-c", code], text=True)
+    checks.equal((logs.returncode, logs.stdout, logs.stderr),
+                 (plain.returncode, plain.stdout, plain.stderr), "with and without gpuprof")
+    checks.expect("gpusim" not in logs.stdout and logs.stdout.splitlines()[1].startswith("False"),
+                  "no simulated library: " + logs.stdout)
 
 
 CASES = {"same-twice": same_twice, "graph-replays": graph_replays, "compiled": compiled,
@@ -202,7 +202,7 @@ def main():
     parser.add_argument("--only", default=",".join(CASES))
     parser.add_argument("--python")
     arguments = parser.parse_args()
-    python = torch_runs.need(arguments.python)
+    python = torch_runs.require_torch(arguments.python)
     checks = e2e.Checks()
     for name in arguments.only.split(","):
         with e2e.Folder("case-" + name) as folder:

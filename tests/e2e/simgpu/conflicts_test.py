@@ -18,7 +18,7 @@ from run import SUITE, WHOLE, e2e  # noqa: E402
 from shares import Shares, check_kineto  # noqa: E402
 
 SCRIPT = os.path.join(SUITE, "conflict", "own_profiler.py")
-SENTENCE = "The program started its own CUPTI profiler"
+SENTENCE = "the program's own CUPTI profiler"
 # We step aside inside the profiler's first call and take up again at the first tick after it has
 # flushed, or two seconds after its last call.
 BEFORE_NS, AFTER_NS = 0, 2_500_000_000
@@ -52,9 +52,9 @@ def execute(python, case, folder):
 
 
 def stated(header):
-    """Whether a sentence about the program's own profiler holds a count or an interval."""
-    sentences = header["missing"] + header["notices"] + header["remarks"]
-    return any(SENTENCE in text and re.search(r"\d", text) for text in sentences)
+    """Whether a message about the program's own profiler holds a count or an interval."""
+    messages = header["missing"] + header["notices"] + header["remarks"]
+    return any(SENTENCE in text and re.search(r"\d", text) for text in messages)
 
 
 def check_gap(checks, name, shares, stderr):
@@ -62,11 +62,11 @@ def check_gap(checks, name, shares, stderr):
     number; and nothing goes on any more when the run is over."""
     over = [phase["over_ns"] for phase in shares.phases if phase["what"] == "profile"]
     neither = sum(any(o <= shares.whole.calls[op.corr].start <= o + AFTER_NS for o in over)
-                  for op in shares.ours.match.missing)
+                  for op in shares.recorded.match.missing)
     print("  %s: %d launches between its end and our return" % (name, neither))
     if neither:
-        checks.expect("is in neither" in stderr, name + ": launches in neither trace are told: " + stderr[-1500:])
-    checks.expect("until it is done" not in stderr,
+        checks.expect("is in neither" in stderr, name + ": launches in neither trace are reported: " + stderr[-1500:])
+    checks.expect("until its session ends" not in stderr,
                   name + ": a session that is over is not told as going on: " + stderr[-1500:])
 
 
@@ -77,10 +77,10 @@ def check_ours(checks, name, case, shares, stderr):
     checks.equal(shares.other_failures(), {}, name + ": what we have is right")
     trained = [s for s in shares.rows if s.what == "train"]
     for share in trained[1:] if not case.starts_inside else trained:
-        checks.expect(share.ours, name + ": we took up again after its session")
-    missing = len(shares.ours.match.missing)
+        checks.expect(share.recorded, name + ": we took up again after its session")
+    missing = len(shares.recorded.match.missing)
     if missing:
-        checks.expect(SENTENCE in stderr, "%s: the summary says why %d records are not ours: %s"
+        checks.expect(SENTENCE in stderr, "%s: the summary says why %d records are not gpuprof's: %s"
                       % (name, missing, stderr[-1500:]))
         checks.expect(stated(shares.header),
                       "%s: our trace states when or how many records were not ours: %s"
@@ -108,10 +108,10 @@ def check(checks, python, name, folder):
     sys.stdout.flush()
     check_kineto(checks, name, shares)
     if case.taken:
-        checks.equal(sum(share.ours for share in shares.rows), 0, name + ": no GPU event of ours")
+        checks.equal(sum(share.recorded for share in shares.rows), 0, name + ": no GPU event of gpuprof")
         checks.expect(HOLDER in run.stderr, name + ": the summary names who has the slot: "
                       + run.stderr[-1500:])
-    elif checks.expect(shares.ours, name + ": we wrote a trace"):
+    elif checks.expect(shares.recorded, name + ": we wrote a trace"):
         check_ours(checks, name, case, shares, run.stderr)
 
 
@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--python")
     wanted = parser.parse_args()
-    python = torch_runs.need(wanted.python)
+    python = torch_runs.require_torch(wanted.python)
     checks = e2e.Checks()
     with e2e.Folder("conflicts") as folder:
         folder = wanted.keep or folder

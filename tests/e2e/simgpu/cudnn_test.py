@@ -66,13 +66,13 @@ def kernels(checks, folder, python, name, program, arguments=(), api="v8"):
     """How many kernels carry each of PARTS in their name; ends the check if the program failed."""
     env = {**os.environ, **torch_runs.environment(),
            "TORCH_CUDNN_V8_API_DISABLED": "0" if api == "v8" else "1"}
-    truth = os.path.join(folder, name + ".jsonl")
-    done = subprocess.run([sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, "-c",
+    reference = os.path.join(folder, name + ".jsonl")
+    done = subprocess.run([sim.GPUSIM_RUN, "--quiet", "--truth", reference, "--", python, "-c",
                            program + torch_runs.SETTLE, *arguments],
                           env=env, capture_output=True, text=True, timeout=600)
     checks.equal(done.returncode, 0, name + ": exit status: " + done.stderr[-600:])
     found = collections.Counter()
-    for row in rows(truth) if os.path.exists(truth) else ():
+    for row in rows(reference) if os.path.exists(reference) else ():
         if row["t"] == "op" and row["kind"] == "kernel":
             found.update(part for part in PARTS if part in row["name"])
     return found
@@ -94,7 +94,7 @@ def check_layouts(checks, folder, python, kind, api):
 
 def check_others(checks, folder, python):
     found = kernels(checks, folder, python, "others", OTHERS)
-    # PyTorch asks for the persistent algorithm in single precision: two layers in two directions.
+    # PyTorch requests the persistent algorithm in single precision: two layers in two directions.
     checks.equal([found["RNN_blockPersist_fp"], found["RNN_blockPersist_bp"]], [4, 4], "LSTM forward and backward")
     # Step by step in double precision, seven steps.
     checks.equal([found["GRU_elementWise_fp"], found["GRU_elementWise_bp"]], [7, 7], "GRU forward and backward")
@@ -107,7 +107,7 @@ def check_others(checks, folder, python):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python")
-    python = torch_runs.need(parser.parse_args().python)
+    python = torch_runs.require_torch(parser.parse_args().python)
     checks = e2e.Checks()
     with e2e.Folder("cudnn") as folder:
         for kind, api in (("float32", "v8"), ("float16", "v8"), ("bfloat16", "v8"), ("float16", "v7")):

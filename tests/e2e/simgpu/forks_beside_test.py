@@ -30,9 +30,9 @@ def check(checks, version):
     with e2e.Folder("forks-beside") as folder:
         done = e2e.gpuprof(["-r", "500", "-o", folder],
                            [sim.GPUSIM_RUN, "--quiet", "--", python, "-W", "ignore", PROGRAM])
-        said = done.stderr.decode()
+        stderr = done.stderr.decode()
         forked = re.search(r"forked before (\d+)", done.stdout.decode())
-        if not checks.expect(done.returncode == 0 and forked, "Python %s: %s" % (version, said[-900:])):
+        if not checks.expect(done.returncode == 0 and forked, "Python %s: %s" % (version, stderr[-900:])):
             return
         (path,) = e2e.traces(folder)
         after = samples_after(e2e.load(path), int(forked.group(1)))

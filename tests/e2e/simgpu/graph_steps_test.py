@@ -18,7 +18,7 @@ from read_truth import rows  # noqa: E402
 from run import e2e, sim  # noqa: E402
 
 PROGRAMS = {
-    # Steps, and what is said of them.
+    # Steps, and what is reported about them.
     os.path.join("zoo", "cuda_graph.py"): (20, r"cuda_graph\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
     os.path.join("graph_programs", "epochs.py"): (60, r"epochs\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
     os.path.join("graph_programs", "slow_start.py"): (20, r"slow_start\.py:\d+ \(replays CUDA graphs\), confidence 95 %"),
@@ -27,8 +27,8 @@ PROGRAMS = {
 }
 
 
-def truth_of(path):
-    """Kernels of graphs, the others, and launches of graphs, as the simulator tells them."""
+def reference_counts(path):
+    """Kernels of graphs, the others, and launches of graphs, as the simulator reports them."""
     count = collections.Counter()
     for row in rows(path):
         if row["t"] == "op" and row["kind"] == "kernel":
@@ -39,41 +39,41 @@ def truth_of(path):
 
 
 def record(folder, python, program, *options):
-    truth, out = os.path.join(folder, "truth.jsonl"), os.path.join(folder, "out")
-    command = [sim.GPUSIM_RUN, "--quiet", "--truth", truth, "--", python, os.path.join(HERE, program)]
+    reference, out = os.path.join(folder, "truth.jsonl"), os.path.join(folder, "out")
+    command = [sim.GPUSIM_RUN, "--quiet", "--truth", reference, "--", python, os.path.join(HERE, program)]
     env = {**os.environ, **torch_runs.environment()}
     done = e2e.gpuprof(["-o", out, *options], command, env=env)
     events = [event for path in e2e.traces(out) for event in e2e.load(path)["traceEvents"] if event.get("ph") == "X"]
-    return done, truth_of(truth), events
+    return done, reference_counts(reference), events
 
 
 def is_node(event):
     return event.get("cat") == "kernel" and event["args"].get("graph node id", 0) != 0
 
 
-def check_nodes(checks, python, program, steps, said):
+def check_nodes(checks, python, program, steps, message):
     with e2e.Folder("graph-steps") as folder:
-        done, truth, events = record(folder, python, program)
+        done, reference, events = record(folder, python, program)
         summary = done.stderr.decode()
         checks.equal(done.returncode, 0, program + ": " + summary[-900:])
         kernels = [event for event in events if event.get("cat") == "kernel"]
-        checks.equal((sum(map(is_node, kernels)), len(kernels)), (truth["nodes"], truth["nodes"] + truth["kernels"]),
+        checks.equal((sum(map(is_node, kernels)), len(kernels)), (reference["nodes"], reference["nodes"] + reference["kernels"]),
                      program + ": nodes, and all kernels")
-        checks.expect(truth["nodes"] > 0, program + ": the truth has nodes")
+        checks.expect(reference["nodes"] > 0, program + ": the reference log has nodes")
         found = [event for event in events if event.get("name", "").startswith("ProfilerStep#")]
         checks.equal(len(found), steps, program + ": steps")
-        checks.expect(re.search(r"Steps: %d iterations of the loop at .*%s" % (steps, said), summary),
+        checks.expect(re.search(r"steps: %d iterations of the loop at .*%s" % (steps, message), summary),
                       "%s: what they are: %s" % (program, summary[-900:]))
 
 
 def check_whole(checks, python):
     program = os.path.join("zoo", "cuda_graph.py")
     with e2e.Folder("graph-whole") as folder:
-        done, truth, events = record(folder, python, program, "--cuda-graph", "graph")
+        done, reference, events = record(folder, python, program, "--cuda-graph", "graph")
         checks.equal(done.returncode, 0, "whole graphs: " + done.stderr.decode()[-900:])
         graphs = [event for event in events if event.get("cat") == "kernel" and event["name"].startswith("CUDA graph")]
-        checks.expect(truth["launches"] > 0, "whole graphs: the truth has launches")
-        checks.equal((len(graphs), sum(map(is_node, events))), (truth["launches"], 0), "whole graphs: one event a launch")
+        checks.expect(reference["launches"] > 0, "whole graphs: the reference log has launches")
+        checks.equal((len(graphs), sum(map(is_node, events))), (reference["launches"], 0), "whole graphs: one event a launch")
 
 
 def check_counted(checks, python):
@@ -93,10 +93,10 @@ def check_counted(checks, python):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python")
-    python = torch_runs.need(parser.parse_args().python)
+    python = torch_runs.require_torch(parser.parse_args().python)
     checks = e2e.Checks()
-    for program, (steps, said) in PROGRAMS.items():
-        check_nodes(checks, python, program, steps, said)
+    for program, (steps, message) in PROGRAMS.items():
+        check_nodes(checks, python, program, steps, message)
     check_whole(checks, python)
     check_counted(checks, python)
     checks.done()

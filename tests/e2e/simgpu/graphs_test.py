@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph of 2,000 nodes replayed past what CUPTI can keep: records of nodes end with a sentence and the
+"""A graph of 2,000 nodes replayed past what CUPTI can keep: records of nodes end with a message and the
 program goes on; --cuda-graph graph gives one slice for each launch, linked to the thread that launched."""
 
 import re
@@ -19,7 +19,7 @@ def work(steps):
 WORK = work(STEPS)
 # CUPTI allows one device buffer, about 100,000 records; the replays make 160,000.
 ONE_BUFFER = ["--time-scale", "0.05", "--device-buffers", "1"]
-STOPPED = re.compile(r"After (\d+) records of CUDA graph nodes")
+STOPPED = re.compile(r"after (\d+) records of CUDA graph nodes")
 
 
 def events(folder, wanted):
@@ -35,12 +35,12 @@ def check_stops(checks, name, scenario, most, layout="13.0"):
     options = ["--layout", layout] + (ONE_BUFFER if scenario is None else ["--time-scale", "0.05", "--scenario", scenario])
     for steps in (STEPS * times for times in LONGER):
         with e2e.Folder("graph-" + name) as folder:
-            plain = sim.plain(work(steps), options)
-            ours = sim.run(["-o", folder, "--cuda-graph", "node"], work(steps), options)
-            said = ours.stderr.decode()
-            checks.equal((ours.returncode, ours.stdout), (plain.returncode, plain.stdout),
-                         name + ": the program ends and prints as without us")
-            found = STOPPED.search(said)
+            plain = sim.run_plain(work(steps), options)
+            result = sim.run(["-o", folder, "--cuda-graph", "node"], work(steps), options)
+            stderr = result.stderr.decode()
+            checks.equal((result.returncode, result.stdout), (plain.returncode, plain.stdout),
+                         name + ": the program ends and prints as without gpuprof")
+            found = STOPPED.search(stderr)
             nodes = len(events(folder, is_node))
             print("  %s: %d of %d nodes in the file; said: %s"
                   % (name, nodes, NODES * steps, found.group(0) if found else None))
@@ -48,8 +48,8 @@ def check_stops(checks, name, scenario, most, layout="13.0"):
             checks.equal(wrong[:2], [], name + ": no node has times that cannot be")
         if found:
             break
-    checks.expect(found, name + ": the summary says that it stopped: " + said[-900:])
-    checks.expect("records of kernels" not in said, name + ": CUPTI is not blamed for it: " + said[-900:])
+    checks.expect(found, name + ": the summary says that it stopped: " + stderr[-900:])
+    checks.expect("records of kernels" not in stderr, name + ": CUPTI is not blamed for it: " + stderr[-900:])
     # A few replays more may come through until all of it is off.
     checks.expect(0 < nodes <= (int(found.group(1)) if found else 0) + 20 * NODES, "%s: %d nodes recorded" % (name, nodes))
     checks.in_time(nodes <= most, "%s: stopped in time: %d nodes" % (name, nodes))
@@ -57,10 +57,10 @@ def check_stops(checks, name, scenario, most, layout="13.0"):
 
 def check_one_slice_a_launch(checks):
     with e2e.Folder("graph-launches") as folder:
-        ours = sim.run(["-o", folder, "--cuda-graph", "graph"], WORK, ONE_BUFFER)
-        said = ours.stderr.decode()
-        checks.equal(ours.returncode, 0, "graph mode: status")
-        checks.expect(not STOPPED.search(said), "graph mode: nothing stopped: " + said[-600:])
+        result = sim.run(["-o", folder, "--cuda-graph", "graph"], WORK, ONE_BUFFER)
+        stderr = result.stderr.decode()
+        checks.equal(result.returncode, 0, "graph mode: status")
+        checks.expect(not STOPPED.search(stderr), "graph mode: nothing stopped: " + stderr[-600:])
         slices = events(folder, lambda e: e["cat"] in ("kernel", "gpu_graph") and
                         "graph" in e["name"].lower())
         launches = events(folder, lambda e: e["cat"] == "runtime" and e["name"] == "cuGraphLaunch")
@@ -75,7 +75,7 @@ def check_one_slice_a_launch(checks):
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     # The budget is looked at once a tick, so a few replays more may come through.
     check_stops(checks, "budget", None, 100_000 + 20 * NODES)

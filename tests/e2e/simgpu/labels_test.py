@@ -30,11 +30,11 @@ def record(folder, name, command, wrapper=()):
     env = {key: value for key, value in os.environ.items() if key != "GPUSIM_QUIET"}
     done = subprocess.run([*wrapper, e2e.GPUPROF, "run", "-o", output, "--summary-json", summary, "--", *command],
                           env=env, capture_output=True, text=True, timeout=600)
-    said = {}
+    expected = {}
     if os.path.exists(summary):
         with open(summary, encoding="utf-8") as file:
-            said = json.load(file)
-    return done, said, [e2e.load(path) for path in e2e.traces(output)]
+            expected = json.load(file)
+    return done, expected, [e2e.load(path) for path in e2e.traces(output)]
 
 
 def gpu_labels(trace):
@@ -43,10 +43,10 @@ def gpu_labels(trace):
 
 
 def check_marked(checks, what, recorded, lines=1):
-    done, said, traces = recorded
+    done, expected, traces = recorded
     checks.equal(done.returncode, 0, what + ": exit status: " + done.stderr[-600:])
     checks.expect(SENTENCE in done.stderr, what + ": the summary says it: " + done.stderr[-600:])
-    checks.equal(said.get("simulated"), True, what + ": --summary-json")
+    checks.equal(expected.get("simulated"), True, what + ": --summary-json")
     checks.equal(done.stderr.count(LINE), lines, what + ": lines at first device use")
     checks.expect(traces, what + ": there is a trace")
     for trace in traces:
@@ -59,10 +59,10 @@ def check_marked(checks, what, recorded, lines=1):
 
 
 def check_unmarked(checks, what, recorded):
-    done, said, traces = recorded
+    done, expected, traces = recorded
     checks.equal(done.returncode, 0, what + ": exit status: " + done.stderr[-600:])
     checks.expect("simulated" not in done.stderr, what + ": " + done.stderr)
-    checks.equal(said.get("simulated"), False, what + ": --summary-json")
+    checks.equal(expected.get("simulated"), False, what + ": --summary-json")
     for trace in traces:
         checks.expect("simulated" not in trace and "simulated" not in trace["gpuprof"], what + ": trace")
 
@@ -85,17 +85,17 @@ def check_doctor(checks):
     done = subprocess.run([sim.GPUSIM_RUN, "--", e2e.GPUPROF, "doctor"], capture_output=True,
                           text=True, timeout=600)
     lines = [line for line in done.stdout.splitlines() if " driver " in line or " CUPTI " in line]
-    checks.expect(any("simulated GPU in force" in line for line in lines), "doctor: driver: " + done.stdout)
+    checks.expect(any("simulated GPU with CUDA" in line for line in lines), "doctor: driver: " + done.stdout)
     checks.expect(any("(simulated)" in line for line in lines), "doctor: CUPTI: " + done.stdout)
-    placeholders = [line for line in lines if "cannot be used" in line and "/gpusim-" in line]
+    placeholders = [line for line in lines if "cannot use" in line and "/gpusim-" in line]
     checks.equal(placeholders, [], "doctor: no word about the placeholders")
 
 
-def killed_session(output, said, times):
-    """What is said of a session whose daemon is killed in the middle, and a copy of its spool, if there is one."""
+def killed_session(output, expected, times):
+    """What is reported about a session whose daemon is killed in the middle, and a copy of its spool, if there is one."""
     steps = ["--steps", str(300 * times)]
     program = subprocess.Popen(
-        [e2e.GPUPROF, "run", "-o", output, "--summary-json", said, "--", *sim.simulated([*steps, *KILLED])],
+        [e2e.GPUPROF, "run", "-o", output, "--summary-json", expected, "--", *sim.simulated([*steps, *KILLED])],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     # By step 50 the daemon has read of the devices.
     for line in program.stdout:
@@ -114,13 +114,13 @@ def check_recovered(checks, folder):
     """A session whose daemon was killed, and then `gpuprof export` of what it left."""
     for times in LONGER:
         output = os.path.join(folder, "killed%d" % times)
-        said = output + ".json"
-        stderr, kept = killed_session(output, said, times)
+        expected = output + ".json"
+        stderr, kept = killed_session(output, expected, times)
         if kept and SENTENCE in stderr:
             break
     checks.expect(SENTENCE in stderr, "killed daemon: the summary says it: " + stderr[-600:])
-    if checks.expect(os.path.exists(said), "killed daemon: --summary-json"):
-        with open(said, encoding="utf-8") as file:
+    if checks.expect(os.path.exists(expected), "killed daemon: --summary-json"):
+        with open(expected, encoding="utf-8") as file:
             checks.equal(json.load(file)["simulated"], True, "killed daemon: --summary-json")
     if checks.expect(kept, "killed daemon: its spool"):
         done = subprocess.run([e2e.GPUPROF, "export", kept, "-o", os.path.join(folder, "exported")],
@@ -141,14 +141,14 @@ def kill_daemon(cli, output):
 def check_torch(checks, folder):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
     import torch_runs
-    command = [torch_runs.need(), "-c", ON_GPU]
+    command = [torch_runs.require_torch(), "-c", ON_GPU]
     check_marked(checks, "PyTorch", record(folder, "inside", [sim.GPUSIM_RUN, "--", *command]))
     check_marked(checks, "PyTorch, gpusim-run outside",
                  record(folder, "outside", command, wrapper=[sim.GPUSIM_RUN, "--"]))
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("labels") as folder:
         (check_torch if "--torch" in sys.argv else check_trainer)(checks, folder)

@@ -49,9 +49,9 @@ def check(checks, python):
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
-    for python in pythons.readable():
+    for python in pythons.supported_interpreters():
         check(checks, python)
     checks.done()
 

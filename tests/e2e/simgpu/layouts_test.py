@@ -48,18 +48,18 @@ def check_equal_traces(checks):
     first = None
     for layout in LAYOUTS:
         with e2e.Folder("layout-" + layout) as folder:
-            ran = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node"], WORK,
-                          ["--layout", layout])
-            checks.equal(ran.returncode, 0, "status with layout " + layout)
+            result = sim.run(["-o", folder, "--step", "nvtx:step", "--cuda-graph", "node"], WORK,
+                             ["--layout", layout])
+            checks.equal(result.returncode, 0, "status with layout " + layout)
             work = device_work(folder)
             checks.expect(sum(work.values()) > 8 * 17, "layout %s: %d records of device work: %s"
-                          % (layout, sum(work.values()), ran.stderr.decode()[-600:]))
+                          % (layout, sum(work.values()), result.stderr.decode()[-600:]))
             first = first or work
             checks.equal(difference(work, first), [], "layout %s differs from %s" % (layout, LAYOUTS[0]))
-            said = ran.stderr.decode()
+            stderr = result.stderr.decode()
             if layout == "future":
-                checks.expect("its own iterator does not know" not in said,
-                              "a kind only the future has is skipped: " + said[-600:])
+                checks.expect("its own iterator does not know" not in stderr,
+                              "a kind only the future has is skipped: " + stderr[-600:])
 
 
 def cupti_calls(path):
@@ -73,14 +73,14 @@ def run_handed_over(folder, layout, wanted, trainer_args=(), sim_args=()):
     where those are not as wanted."""
     for step_ms in STEP_MS:
         log, out = (os.path.join(folder, "%s%d" % (name, step_ms)) for name in ("calls", "out"))
-        ran = sim.run(["-o", out] + WINDOWS, HANDED_OVER + ["--step-ms", str(step_ms), *trainer_args],
-                      ["--layout", layout, "--preload", "--log", log] + list(sim_args))
+        result = sim.run(["-o", out] + WINDOWS, HANDED_OVER + ["--step-ms", str(step_ms), *trainer_args],
+                         ["--layout", layout, "--preload", "--log", log] + list(sim_args))
         calls = [c for c in cupti_calls(log) if c["t"] == "cupti" and KERNEL_KIND in c["args"].split()]
         kernels = [sum(e.get("cat") == "kernel" for e in e2e.load(path)["traceEvents"])
                    for path in e2e.traces(out)]
         if wanted(kernels):
             break
-    return ran, collections.Counter(c["f"] for c in calls), kernels
+    return result, collections.Counter(c["f"] for c in calls), kernels
 
 
 def before_it(kernels):
@@ -93,15 +93,15 @@ def around_it(kernels):
 
 def check_hand_over_and_return(checks, layout):
     with e2e.Folder("returned-" + layout) as folder:
-        ran, calls, kernels = run_handed_over(folder, layout, around_it)
-        said = ran.stderr.decode()
+        result, calls, kernels = run_handed_over(folder, layout, around_it)
+        stderr = result.stderr.decode()
         print("  layout %s, kernels of each window: %s; %s" % (layout, kernels, dict(calls)))
-        checks.equal(ran.returncode, 0, "layout %s: status" % layout)
+        checks.equal(result.returncode, 0, "layout %s: status" % layout)
         checks.equal(calls["cuptiActivityDisable"], 1,
                      "layout %s: kernel records switched off by the program alone" % layout)
-        checks.equal(len(kernels), 9, "layout %s: a file for each window: %s" % (layout, said))
-        checks.expect("could not be switched off safely" in said,
-                      "layout %s: the summary says so: %s" % (layout, said))
+        checks.equal(len(kernels), 9, "layout %s: a file for each window: %s" % (layout, stderr))
+        checks.expect("could not be switched off safely" in stderr,
+                      "layout %s: the summary says so: %s" % (layout, stderr))
         checks.equal(kernels[:3], [24, 24, 24], "layout %s: windows before the hand-over" % layout)
         checks.equal(kernels[3:5], [0, 0], "layout %s: windows of the program's own profiler" % layout)
         checks.equal(kernels[-1:], [24], "layout %s: the last window, after it" % layout)
@@ -109,17 +109,17 @@ def check_hand_over_and_return(checks, layout):
 
 def check_never_disabled(checks, layout):
     with e2e.Folder("kept-" + layout) as folder:
-        ran, calls, kernels = run_handed_over(folder, layout, before_it, ["--profile-keeps-kernels"],
-                                              ["--scenario", "disable-hangs"])
+        result, calls, kernels = run_handed_over(folder, layout, before_it, ["--profile-keeps-kernels"],
+                                                 ["--scenario", "disable-hangs"])
         print("  layout %s, switching off hangs: %s; %s" % (layout, kernels, dict(calls)))
-        checks.equal(ran.returncode, 0, "layout %s: status where switching off hangs" % layout)
+        checks.equal(result.returncode, 0, "layout %s: status where switching off hangs" % layout)
         checks.equal(calls["cuptiActivityDisable"], 0, "layout %s: nobody switched off" % layout)
         checks.equal(kernels[:3], [24, 24, 24], "layout %s: windows before the hand-over" % layout)
         checks.equal(len(kernels), 9, "layout %s: a file for each window" % layout)
 
 
 def main():
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     check_equal_traces(checks)
     # They sleep more than they work.

@@ -13,7 +13,7 @@ import read_trace  # noqa: E402
 import read_truth  # noqa: E402
 import straggle  # noqa: E402
 from compare import Comparison  # noqa: E402
-from model import Call, Op, Witness, demangle, plain_api  # noqa: E402
+from model import Call, Op, EventLog, demangle, base_api_name  # noqa: E402
 
 SHIFT = 1_000_000_000
 
@@ -23,9 +23,9 @@ def kernel(corr, start, stream=13, name="k", node=0):
               grid=(4, 1, 1), block=(128, 1, 1), graph=1 if node else 0, node=node)
 
 
-def truth():
+def reference():
     """Twenty kernels on two streams, a graph of three, a copy, a set, a wait."""
-    t = Witness("truth")
+    t = EventLog("truth")
     for i in range(20):
         t.calls[i + 1] = Call("cuLaunchKernel", 70 + i % 2, 10_000 * i, 10_000 * i + 500)
         t.ops.append(kernel(i + 1, 10_000 * i + 3000, stream=13 + i % 2, name="k%d" % i))
@@ -40,9 +40,9 @@ def truth():
     return t
 
 
-def honest(shift=0, drift=0.0):
-    """A witness that tells the truth by a clock of its own."""
-    w = copy.deepcopy(truth())
+def equal_log(shift=0, drift=0.0):
+    """A log that agrees with the reference log, by a clock of its own."""
+    w = copy.deepcopy(reference())
     w.name = "witness"
     for op in w.ops:
         op.start += shift + int(op.start * drift)
@@ -53,92 +53,92 @@ def honest(shift=0, drift=0.0):
     return w
 
 
-def found(witness, fit=False, **keywords):
-    return dict(Comparison(truth(), witness, fit, **keywords).found.counts)
+def found(log, fit=False, **keywords):
+    return dict(Comparison(reference(), log, fit, **keywords).found.counts)
 
 
-def at(witness, corr):
-    return next(op for op in witness.ops if op.corr == corr)
+def at(log, corr):
+    return next(op for op in log.ops if op.corr == corr)
 
 
 class Oracle(unittest.TestCase):
     def test_finds_nothing_where_nothing_is_wrong(self):
-        self.assertEqual(found(honest()), {})
+        self.assertEqual(found(equal_log()), {})
 
     def test_fits_another_clock_and_its_drift(self):
-        self.assertEqual(found(honest(SHIFT, 0.0001), fit=True), {})
-        self.assertIn("wrong start", found(honest(SHIFT)))
+        self.assertEqual(found(equal_log(SHIFT, 0.0001), fit=True), {})
+        self.assertIn("wrong start", found(equal_log(SHIFT)))
 
     def test_finds_lost_and_invented_records(self):
-        w = honest()
+        w = equal_log()
         w.ops.remove(at(w, 5))
         self.assertEqual(found(w), {"missing kernel": 1})
-        w = honest()
+        w = equal_log()
         w.ops.append(kernel(5, 43_500))
         self.assertEqual(found(w)["extra kernel"], 1)
 
     def test_finds_a_lost_node_of_a_graph(self):
-        w = honest()
+        w = equal_log()
         w.ops.remove([op for op in w.ops if op.corr == 30][1])
         self.assertEqual(found(w)["missing kernel"], 1)
 
     def test_finds_each_wrong_field(self):
         for field, lie in (("name", "other"), ("grid", (1, 4, 1)), ("block", (64, 1, 1)),
                            ("stream", 77), ("device", 1), ("context", 9), ("node", 5)):
-            w = honest()
+            w = equal_log()
             setattr(at(w, 7), field, lie)
             self.assertEqual(found(w).get("wrong " + field), 1, field)
-        w = honest()
+        w = equal_log()
         at(w, 31).bytes = 4097
         at(w, 31).name = "Memcpy HtoD (Pageable -> Device)"
         self.assertEqual(found(w), {"wrong bytes": 1, "wrong name": 1})
-        w = honest()
+        w = equal_log()
         at(w, 7).grid = None
         self.assertEqual(found(w), {"no grid": 1})
 
     def test_allows_a_handle_that_was_used_again(self):
-        w = honest()
+        w = equal_log()
         for corr, call in w.calls.items():
             call.tid = 555_000
         w.flow_starts = {corr: 555_000 for corr in w.calls}
         self.assertIn("wrong thread", found(w, handles=True))
-        t = truth()
+        t = reference()
         for corr, call in t.calls.items():
             call.tid = 70 if corr <= 10 else 71
         self.assertEqual(dict(Comparison(t, w, False, handles=True).found.counts), {})
 
     def test_finds_durations_off_by_two_nanoseconds(self):
-        w = honest()
+        w = equal_log()
         at(w, 9).dur += 1
         self.assertEqual(found(w), {})
         at(w, 9).dur += 1
         self.assertEqual(found(w), {"wrong duration": 1})
 
     def test_allows_a_fitted_clock_its_own_rate(self):
-        t, w = truth(), honest(SHIFT)
+        t, w = reference(), equal_log(SHIFT)
         at(t, 9).dur, at(w, 9).dur = 200_000, 200_002
         self.assertEqual(dict(Comparison(t, w, True).found.counts), {})
         at(w, 9).dur += 1
         self.assertEqual(dict(Comparison(t, w, True).found.counts), {"wrong duration": 1})
 
     def test_finds_a_swap_inside_a_stream(self):
-        w = honest()
+        w = equal_log()
         at(w, 9).start, at(w, 11).start = at(w, 11).start, at(w, 9).start
         self.assertEqual(found(w)["wrong order"], 1)
 
     def test_finds_broken_links(self):
-        w = honest()
+        w = equal_log()
         del w.calls[4]
         self.assertEqual(found(w), {"no launch": 1})
-        w = honest()
+        w = equal_log()
         w.calls[4].tid = 99
         self.assertEqual(set(found(w)), {"wrong thread", "no arrow", "wrong thread of call"})
-        w = honest()
+        w = equal_log()
         w.flow_ends[4] = 0
         self.assertEqual(found(w), {"arrow without end": 1})
 
     def test_knows_a_thread_by_its_handle_only_if_it_is_one_thread(self):
-        w = honest()
+        w = equal_log()
         for call in w.calls.values():
             call.tid = {70: 70, 71: 555_000}[call.tid]
         w.flow_starts = {corr: call.tid for corr, call in w.calls.items()}
@@ -147,35 +147,35 @@ class Oracle(unittest.TestCase):
         w.calls[1].tid = w.flow_starts[1] = 555_000
         self.assertEqual(set(found(w, handles=True)), {"wrong thread", "wrong thread of call"})
 
-    def test_a_call_of_ours_holds_the_call_and_no_other(self):
+    def test_a_recorded_call_holds_the_call_and_no_other(self):
         for early, late, right in ((0, 0, True), (9_000, 9_000, True), (-6_000, 0, False), (0, -6_000, False),
                                    (30_000, 0, False), (0, 30_000, False)):
-            w = honest()
+            w = equal_log()
             w.calls[6].start -= early
             w.calls[6].end += late
             self.assertEqual(found(w), {} if right else {"wrong start of call": 1}, (early, late))
 
     def test_finds_calls_nobody_made(self):
-        w = honest()
+        w = equal_log()
         w.calls[500] = Call("cuLaunchKernel", 70, 1, 2)
         w.calls[6].name = "cuLaunchKernelEx"
         self.assertEqual(found(w), {"extra call": 1, "wrong call": 1})
 
-    def test_cuts_the_truth_to_a_session(self):
-        part = read_truth.within(truth(), 100_000, 315_000)
+    def test_cuts_the_reference_log_to_a_session(self):
+        part = read_truth.within(reference(), 100_000, 315_000)
         self.assertEqual(sorted(part.calls), list(range(11, 21)) + [30, 31])
         self.assertEqual(part.count("kernel"), 13)
 
     def test_knows_what_lies_outside_of_a_session(self):
-        whole = truth()
+        whole = reference()
         part = read_truth.within(whole, 100_000, 400_000)
-        border = Comparison(part, honest(), False, foreign=set(whole.calls) - set(part.calls))
-        self.assertEqual(dict(border.found.counts), {"outside of its session: kernel": 10})
+        part_comparison = Comparison(part, equal_log(), False, foreign=set(whole.calls) - set(part.calls))
+        self.assertEqual(dict(part_comparison.found.counts), {"outside of its session: kernel": 10})
 
     def test_reads_names_alike(self):
         self.assertEqual(demangle("_Z3addPfi"), "add(float*, int)")
         self.assertEqual(demangle("plain_kernel"), "plain_kernel")
-        self.assertEqual(plain_api("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync")
+        self.assertEqual(base_api_name("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync")
 
 
 TRUTH_LOG = (
@@ -223,17 +223,17 @@ class Readers(unittest.TestCase):
         self.assertEqual((t.ops[2].stream, t.calls[4].name, t.header["pid"]),
                          (-1, "cuLaunchKernel", 7))
 
-    def test_put_our_spans_on_the_clock_of_the_log(self):
+    def test_puts_recorded_spans_on_the_clock_of_the_log(self):
         spans = []
         for number, start in enumerate((1_000_000, 6_000_000)):
             head = {"gpuprof": {"window": {"start_ns": start}}, "traceEvents": EVENTS[1:]}
             spans.append(self.written("span%d" % number, json.dumps(head)))
-        w = read_trace.ours(spans)
+        w = read_trace.read_gpuprof(spans)
         self.assertEqual([op.start for op in w.ops if op.kind == "kernel"], [1_005_000, 6_005_000])
-        self.assertEqual(w.doubled_calls, [4])
+        self.assertEqual(w.duplicate_calls, [4])
 
     def test_read_pytorchs_trace(self):
-        w = read_trace.kineto(self.written(
+        w = read_trace.read_kineto(self.written(
             "kineto", json.dumps({"baseTimeNanoseconds": 1000, "traceEvents": EVENTS})))
         k = w.ops[0]
         self.assertEqual((k.start, k.dur, k.grid, k.stream), (1_006_000, 1500, (8, 1, 1), 13))
@@ -243,7 +243,7 @@ class Readers(unittest.TestCase):
 
 
 class Straggler(unittest.TestCase):
-    def test_says_how_much_longer_the_others_wait(self):
+    def test_computes_how_much_longer_the_others_wait(self):
         late = [5_000] * 60
         waiting = [20_005_000 + 1000 * (i % 3) for i in range(60)]
         self.assertAlmostEqual(straggle.surplus_ms([waiting, late], late_rank=1)[0], 20.001, 2)

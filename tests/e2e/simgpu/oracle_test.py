@@ -49,33 +49,33 @@ def start(python, name, folder):
                           env=torch_runs.environment(), timeout=600)
 
 
-def witnesses(run, pid):
+def comparisons(run, pid):
     """Comparisons of one process: ours with the whole run, PyTorch's with its session."""
-    whole, _ = runner.truth_of(run, pid)
+    whole, _ = runner.reference_of(run, pid)
     results = []
-    if pid in run.ours:
-        results.append(Comparison(whole, runner.ours_of(run, pid), fit=False))
+    if pid in run.recorded:
+        results.append(Comparison(whole, runner.recorded_of(run, pid), fit=False))
     if pid in run.kineto:
-        part, outside = runner.truth_of(run, pid, run.windows[pid])
+        part, outside = runner.reference_of(run, pid, run.windows[pid])
         results.append(Comparison(part, runner.kineto_of(run, pid), fit=True, foreign=outside,
                                   handles=True))
     return whole, results
 
 
 def check_process(checks, name, run, pid):
-    whole, results = witnesses(run, pid)
+    whole, results = comparisons(run, pid)
     label = "%s %d" % (name, pid)
     if not whole.ops:  # a launcher that only counted the devices
-        return checks.expect(not results or not results[0].witness.ops,
+        return checks.expect(not results or not results[0].recorded.ops,
                              label + ": no GPU events of a process without any")
-    checks.equal([r.witness.name for r in results], ["ours", "kineto"], label + ": witnesses")
+    checks.equal([r.recorded.name for r in results], ["ours", "kineto"], label + ": sources")
     for result in results:
         print("%-16s %s" % (name, result.summary()), flush=True)
-        for sentence in result.failures():
-            checks.expect(False, "%s: %s" % (label, sentence))
-        checks.expect(result.truth.count("kernel"), label + ": the truth holds kernels")
-        checks.expect(not result.found.total(), "%s: %s agrees with the truth"
-                      % (label, result.witness.name))
+        for difference in result.failures():
+            checks.expect(False, "%s: %s" % (label, difference))
+        checks.expect(result.reference.count("kernel"), label + ": the reference log holds kernels")
+        checks.expect(not result.found.total(), "%s: %s agrees with the reference log"
+                      % (label, result.recorded.name))
     return None
 
 
@@ -88,10 +88,10 @@ def check(checks, python, name, folder):
         return
     checks.equal(len(run.kineto), max(1, ZOO[name].ranks), name + ": traces of torch.profiler")
     # torchrun itself counts the devices and works on none: it is a counter in the summary.
-    checks.equal(sorted(run.ours), sorted(run.kineto), name + ": traces of ours, one a rank")
-    for pid in sorted(run.truth):
+    checks.equal(sorted(run.recorded), sorted(run.kineto), name + ": traces of gpuprof, one a rank")
+    for pid in sorted(run.reference):
         check_process(checks, name, run, pid)
-    for pid in set(run.ours) - set(run.truth):
+    for pid in set(run.recorded) - set(run.reference):
         checks.expect(False, "%s: a trace of process %d, which used no GPU" % (name, pid))
 
 
@@ -113,7 +113,7 @@ def main():
         print("\n".join(ZOO) if wanted.list else "no script named %s; there are: %s"
               % (", ".join(unknown), ", ".join(ZOO)))
         sys.exit(0 if wanted.list else 2)
-    python = torch_runs.need(wanted.python)
+    python = torch_runs.require_torch(wanted.python)
     checks = e2e.Checks()
     with e2e.Folder("oracle") as folder:
         for turn in range(wanted.runs):

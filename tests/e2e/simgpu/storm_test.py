@@ -41,46 +41,46 @@ def storm(launches, case, folder):
     options, simulated = CASES[case]
     os.mkdir(folder)
     summary = os.path.join(folder, "summary.json")
-    ran = e2e.gpuprof(["-o", os.path.join(folder, "out"), "--summary-json", summary],
-                      [sim.GPUSIM_RUN, "--quiet", *simulated, "--", STORM, "--launches",
-                       str(launches), "--streams", str(STREAMS), *options], timeout=600)
+    result = e2e.gpuprof(["-o", os.path.join(folder, "out"), "--summary-json", summary],
+                         [sim.GPUSIM_RUN, "--quiet", *simulated, "--", STORM, "--launches",
+                          str(launches), "--streams", str(STREAMS), *options], timeout=600)
     with open(summary, encoding="utf-8") as file:
-        return ran, json.loads(ran.stdout), json.load(file)
+        return result, json.loads(result.stdout), json.load(file)
 
 
 def without_loss(launches, case, folder):
     """A storm; up to TRIES times where none of it must be lost and our threads had too little of the processors."""
     for number in range(TRIES):
-        ran, said, told = storm(launches, case, os.path.join(folder, str(number)))
-        lost = dict(told["drops_by_reason"])
-        if case == "full" or not told["ring_drops_by_kind"] and not any(reason in lost for reason in LOSSES):
+        result, expected, results = storm(launches, case, os.path.join(folder, str(number)))
+        lost = dict(results["drops_by_reason"])
+        if case == "full" or not results["ring_drops_by_kind"] and not any(reason in lost for reason in LOSSES):
             break
-    return ran, said, told
+    return result, expected, results
 
 
 def check(checks, case, launches):
     if case == "bursts":
         launches = 160 * 20
     with e2e.Folder("storm-" + case) as folder:
-        ran, said, told = without_loss(launches, case, folder)
-        checks.equal(ran.returncode, 0, case + ": status")
-        checks.equal(said["launched"], launches, case + ": the program launched")
-        kept = told["events_by_kind"].get("kernels", 0)
-        lost = dict(told["drops_by_reason"])
+        result, expected, results = without_loss(launches, case, folder)
+        checks.equal(result.returncode, 0, case + ": status")
+        checks.equal(expected["launched"], launches, case + ": the program launched")
+        kept = results["events_by_kind"].get("kernels", 0)
+        lost = dict(results["drops_by_reason"])
         if case == "bursts":
             checks.expect("no CUPTI buffer left" not in lost, "bursts: buffers: %r" % lost)
             checks.expect("no ring left for the thread" not in lost, "bursts: rings: %r" % lost)
-        dropped = told["ring_drops_by_kind"].get("kernels", 0) + lost.get("dropped by CUPTI", 0)
-        memory = told["overhead"]["daemon_peak_bytes"]
+        dropped = results["ring_drops_by_kind"].get("kernels", 0) + lost.get("dropped by CUPTI", 0)
+        memory = results["overhead"]["daemon_peak_bytes"]
         stage = next((text for reason, text in STAGES if lost.get(reason)), "none")
         print("  %s: %.0f launches/s, kept %d, dropped %d (%.2f %% kept), limited by: %s; collector "
               "%.0f MiB; other drops %s"
-              % (case, said["launches_per_second"], kept, dropped, 100 * kept / launches, stage,
-                 memory / (1 << 20), told["ring_drops_by_kind"]))
+              % (case, expected["launches_per_second"], kept, dropped, 100 * kept / launches, stage,
+                 memory / (1 << 20), results["ring_drops_by_kind"]))
         checks.equal(kept + dropped, launches, case + ": kept + dropped = launched")
         checks.expect(0 < memory < MOST_DAEMON_BYTES, "%s: collector took %d bytes" % (case, memory))
         if case != "full":
-            checks.equal((dropped, told["ring_drops_by_kind"]), (0, {}), case + ": nothing dropped")
+            checks.equal((dropped, results["ring_drops_by_kind"]), (0, {}), case + ": nothing dropped")
 
 
 def main():
@@ -88,7 +88,7 @@ def main():
     parser.add_argument("--launches", type=int, default=1_000_000)
     parser.add_argument("--cases", default=",".join(CASES))
     arguments = parser.parse_args()
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     for case in arguments.cases.split(","):
         check(checks, case, arguments.launches)

@@ -23,33 +23,33 @@ def ranks_of(run):
     return sorted(run.windows, key=lambda pid: run.windows[pid]["rank"])
 
 
-def within_session(witness, truth):
-    """The part of a witness of the whole run that the truth of the session holds."""
-    ids = set(truth.calls)
-    witness.ops = [op for op in witness.ops if op.corr in ids]
-    return witness
+def within_session(log, reference):
+    """The part of a log of the whole run that the reference log of the session holds."""
+    ids = set(reference.calls)
+    log.ops = [op for op in log.ops if op.corr in ids]
+    return log
 
 
-def told_by(run):
-    """(truths, {witness: durations of the collectives of each rank}) in the order of the ranks."""
-    truths, told = [], {"truth": [], "ours": [], "kineto": []}
+def reported_by(run):
+    """(references, {source: durations of the collectives of each rank}) in the order of the ranks."""
+    references, reported = [], {"truth": [], "ours": [], "kineto": []}
     for pid in ranks_of(run):
-        truth, _ = runner.truth_of(run, pid, run.windows[pid])
-        truths.append(truth)
-        for name, witness in (("truth", truth), ("ours", runner.ours_of(run, pid)),
-                              ("kineto", runner.kineto_of(run, pid))):
-            ops = straggle.collectives(within_session(witness, truth))
-            told[name].append([op.dur for op in ops])
-    return truths, told
+        reference, _ = runner.reference_of(run, pid, run.windows[pid])
+        references.append(reference)
+        for name, log in (("truth", reference), ("ours", runner.recorded_of(run, pid)),
+                          ("kineto", runner.kineto_of(run, pid))):
+            ops = straggle.collectives(within_session(log, reference))
+            reported[name].append([op.dur for op in ops])
+    return references, reported
 
 
-def judge(checks, truths, told, steps):
-    for name, ranks in told.items():
+def check_delays(checks, references, reported, steps):
+    for name, ranks in reported.items():
         checks.equal(len({len(r) for r in ranks}), 1, name + ": as many collectives on each rank")
         checks.expect(min(map(len, ranks)) >= steps, "%s: %d steps" % (name, steps))
-    late = straggle.lateness_ms(truths, RANKS - 1, steps)
+    late = straggle.lateness_ms(references, RANKS - 1, steps)
     print("launch ranks 0..2 are before rank 3 by    %s ms" % ", ".join("%.4f" % ms for ms in late))
-    for name, ranks in told.items():
+    for name, ranks in reported.items():
         got = straggle.surplus_ms([r[-steps:] for r in ranks], RANKS - 1)
         print("%-6s ranks 0..2 wait longer than it by %s ms (median of %d steps)"
               % (name, ", ".join("%.4f" % ms for ms in got), steps))
@@ -62,7 +62,7 @@ def judge(checks, truths, told, steps):
             checks.expect(abs(ms - launch) <= LAUNCH_MS,
                           "%s: rank %d: %.3f ms, launched %.3f before" % (name, rank, ms, launch))
             checks.expect(abs(ms - right) <= WITNESS_MS,
-                          "%s: rank %d: %.4f ms, truth %.4f" % (name, rank, ms, right))
+                          "%s: rank %d: %.4f ms, reference %.4f" % (name, rank, ms, right))
 
 
 def main():
@@ -71,7 +71,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--python")
     wanted = parser.parse_args()
-    python = torch_runs.need(wanted.python)
+    python = torch_runs.require_torch(wanted.python)
     checks = e2e.Checks()
     with e2e.Folder("straggler") as folder:
         folder = wanted.keep or folder
@@ -81,7 +81,7 @@ def main():
                              env=torch_runs.environment(), timeout=600)
         if checks.equal(run.status, 0, run.explain()) and checks.equal(
                 len(run.kineto), RANKS, "traces of torch.profiler"):
-            judge(checks, *told_by(run), wanted.steps)
+            check_delays(checks, *reported_by(run), wanted.steps)
         if checks.failed:
             raise SystemExit(checks.done())
     checks.done()

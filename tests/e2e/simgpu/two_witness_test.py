@@ -35,13 +35,13 @@ CASES = {
 # readings of its own, up to 100 ms apart, so that a duration in ticks is right to some ppm only.
 CLOCKS = {
     "tsc-clock:20": "the time-stamp counter",
-    "realtime-step:20": "a clock of nanoseconds",
+    "realtime-step:20": "a nanosecond clock",
 }
-# Scenario of the simulator, and the counter of ours that must state every record lost by it.
+# Scenario of the simulator, and the counter of gpuprof that must state every record lost by it.
 LOSSES = {
     "dropped:100": "dropped by CUPTI",
-    "zero-times": "GPU record with bad times",
-    "end-before-start": "GPU record with bad times",
+    "zero-times": "GPU record with invalid times",
+    "end-before-start": "GPU record with invalid times",
 }
 
 
@@ -55,14 +55,14 @@ def compared(checks, name, folder, program, sim_args, rated=False):
     run = runner.execute(folder, program, sim_args)
     if not checks.equal(run.status, 0, name + ": " + run.explain()):
         return None
-    if not checks.equal((len(run.truth), sorted(run.ours)), (1, sorted(run.truth)),
+    if not checks.equal((len(run.reference), sorted(run.recorded)), (1, sorted(run.reference)),
                         name + ": one process, one log, one trace: " + run.explain()):
         return None
-    (pid,) = run.truth
-    truth, _ = runner.truth_of(run, pid)
-    result = Comparison(truth, runner.ours_of(run, pid), fit=False, rated=rated)
+    (pid,) = run.reference
+    reference, _ = runner.reference_of(run, pid)
+    result = Comparison(reference, runner.recorded_of(run, pid), fit=False, rated=rated)
     print("%-18s %s" % (name, result.summary()), flush=True)
-    checks.expect(truth.count("kernel"), name + ": the truth holds kernels")
+    checks.expect(reference.count("kernel"), name + ": the reference log holds kernels")
     return result
 
 
@@ -73,16 +73,16 @@ def check(checks, name, folder):
     result = compared(checks, name, folder, program, sim_args)
     if result is None:
         return None
-    if "ring full" in result.witness.header["dropped"]:
+    if "ring full" in result.recorded.header["dropped"]:
         return too_busy(checks, name, result)
-    for sentence in result.failures():
-        checks.expect(False, "%s: %s" % (name, sentence))
-    return checks.expect(not result.found.total(), name + ": both witnesses agree")
+    for difference in result.failures():
+        checks.expect(False, "%s: %s" % (name, difference))
+    return checks.expect(not result.found.total(), name + ": both agree")
 
 
 def too_busy(checks, name, result):
     """The daemon did not get the processor in time: exactly what is stated is missing."""
-    facts = result.witness.header["facts"]
+    facts = result.recorded.header["facts"]
     for kind, stated in RECORDS.items():
         checks.equal(result.found.counts.pop("missing " + kind, 0),
                      int(facts.get("stats.dropped_ring_full." + stated, 0)),
@@ -99,38 +99,38 @@ def check_clock(checks, scenario, source, folder):
                       rated=scenario.startswith("tsc"))
     if result is None:
         return
-    for sentence in result.failures():
-        checks.expect(False, "%s: %s" % (scenario, sentence))
-    facts, missing = result.witness.header["facts"], result.witness.header["missing"]
+    for difference in result.failures():
+        checks.expect(False, "%s: %s" % (scenario, difference))
+    facts, missing = result.recorded.header["facts"], result.recorded.header["missing"]
     checks.expect(facts.get("clock.1", "").startswith("CLOCK_REALTIME, 1 tick = 1 ns"),
                   "%s: the first clock is named: %s" % (scenario, facts.get("clock.1")))
     checks.expect(facts.get("clock.2", "").startswith(source + ", 1 tick = "),
                   "%s: the second clock is named: %s" % (scenario, facts.get("clock.2")))
-    checks.expect(any("clock was changed" in text for text in result.witness.header["notices"]),
-                  scenario + ": a sentence says so")
+    checks.expect(any("changed CUPTI's clock to" in text for text in result.recorded.header["notices"]),
+                  scenario + ": a message says so")
     doubtful = int(facts.get("clock.ambiguous_records", 0))
     # Every operation has a launch, which tells a second; overhead records have none.
     checks.expect(doubtful < 50, "%s: %d records in doubt" % (scenario, doubtful))
-    checks.equal(any("fit the clocks before and after" in text for text in missing), doubtful > 0,
+    checks.equal(any("CUPTI's clock changed during the recording" in text for text in missing), doubtful > 0,
                  "%s: doubt is stated: %s" % (scenario, missing))
 
 
 def check_loss(checks, scenario, counter, folder):
-    """What CUPTI lost is missing, and our trace says of how many records."""
+    """What CUPTI lost is missing, and our trace states how many records."""
     result = compared(checks, scenario, folder, CASES["busy"][0], ("--scenario", scenario))
     if result is None:
         return
     lost = len(result.match.missing)
     checks.expect(lost, scenario + ": records were lost")
-    stated = result.witness.header["dropped"].get(counter, {})
+    stated = result.recorded.header["dropped"].get(counter, {})
     checks.equal(stated, {"since the start": lost, "in this window": lost},
                  "%s: '%s' states the loss, all of it in the one window" % (scenario, counter))
     checks.expect("%d records are missing: %s" % (lost, counter)
-                  in result.witness.header["missing"], scenario + ": a sentence says so")
-    what_is_there(checks, scenario, result)
+                  in result.recorded.header["missing"], scenario + ": a message says so")
+    check_contents(checks, scenario, result)
 
 
-def what_is_there(checks, scenario, result):
+def check_contents(checks, scenario, result):
     wrong = {what: count for what, count in result.found.counts.items()
              if not what.startswith("missing")}
     checks.equal(wrong, {}, scenario + ": what is there is right")
@@ -144,25 +144,25 @@ def check_cut_buffers(checks, folder):
         return
     lost = len(result.match.missing)
     checks.expect(lost, scenario + ": records were lost")
-    said = [re.match(r"(\d+) buffers? of CUPTI .* lost, (\d+) bytes$", sentence)
-            for sentence in result.witness.header["missing"]]
-    said = [found for found in said if found]
-    if not checks.equal(len(said), 1, scenario + ": one sentence says so: %s"
-                        % result.witness.header["missing"]):
+    matches = [re.match(r"(\d+) activity buffers? .*cut short .* last (\d+) bytes are lost$", difference)
+               for difference in result.recorded.header["missing"]]
+    matches = [found for found in matches if found]
+    if not checks.equal(len(matches), 1, scenario + ": one message says so: %s"
+                        % result.recorded.header["missing"]):
         return
-    buffers, lost_bytes = (int(number) for number in said[0].groups())
+    buffers, lost_bytes = (int(number) for number in matches[0].groups())
     checks.expect(0 < buffers <= lost, "%s: %d buffers" % (scenario, buffers))
     # A record of what is compared has 40 to 500 bytes; those of calls are lost beside it.
     checks.expect(lost_bytes >= 40 * lost, "%s: %d bytes of %d records and more"
                   % (scenario, lost_bytes, lost))
-    what_is_there(checks, scenario, result)
+    check_contents(checks, scenario, result)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", help="leave all logs and traces in this folder")
     keep = parser.parse_args().keep
-    sim.need()
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("oracle") as folder:
         for name in CASES:

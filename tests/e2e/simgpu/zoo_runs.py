@@ -49,7 +49,7 @@ def outcome(folder, name, plain, status):
     return "ok" if len(pids) >= wanted else "%d of %d traces" % (len(pids), wanted)
 
 
-def once(python, folder, name, plain):
+def run_once(python, folder, name, plain):
     """(outcome, seconds) of one run; its output stays in `folder` if it failed."""
     os.makedirs(folder)
     begin = time.monotonic()
@@ -71,7 +71,7 @@ def once(python, folder, name, plain):
 
 def repeat(python, folder, name, plain, runs):
     """Number of failed runs of one script, after a line about all of them."""
-    done = [once(python, os.path.join(folder, "%s.%d" % (name, turn)), name, plain)
+    done = [run_once(python, os.path.join(folder, "%s.%d" % (name, turn)), name, plain)
             for turn in range(runs)]
     counts = collections.Counter(result for result, _ in done)
     failed = runs - counts["ok"]
@@ -99,7 +99,7 @@ def arguments():
 
 def main():
     wanted = arguments()
-    python = torch_runs.need(wanted.python)
+    python = torch_runs.require_torch(wanted.python)
     with e2e.Folder("zoo_runs") as folder:
         failed = sum(repeat(python, wanted.keep or folder, name, wanted.plain, wanted.runs)
                      for name in wanted.only.split(","))

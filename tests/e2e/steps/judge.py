@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the steps of a trace against the hidden marker of the program: number, labels, borders.
+"""Holds the steps of a trace against the hidden marker of the program: number, labels, boundaries.
 
-A border is right if it lies between the last operator of the step before and the first of its own."""
+A boundary is right if it lies between the last operator of the step before and the first of its own."""
 
 import bisect
 import dataclasses
@@ -23,7 +23,7 @@ def load(path):
         return json.load(file)
 
 
-class Judge:
+class StepChecker:
     """`slack_ns`: how far the clocks of trace and marker may differ; `open_head`: how early the first
     step begins is left to it, since packages fetch and prepare at the head of their loops."""
 
@@ -83,8 +83,8 @@ class Judge:
         return wrong
 
 
-def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
-            open_head=False, labels=None):
+def check_steps(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
+                open_head=False, labels=None):
     """Sentences on what is wrong; none if all is right.
 
     `first`, `count`: which true steps the trace holds (all); `label`: what the first of them is
@@ -92,8 +92,8 @@ def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
     many steps without any operator may follow."""
     count = len(truth) - first if count is None else count
     steps = list(trace.steps)
-    judge = Judge(truth, trace, slack_ns, open_head)
-    while tail and len(steps) > count and not judge.between(steps[-1].start, steps[-1].end):
+    checker = StepChecker(truth, trace, slack_ns, open_head)
+    while tail and len(steps) > count and not checker.between(steps[-1].start, steps[-1].end):
         steps.pop()
         tail -= 1
     wrong = []
@@ -105,7 +105,7 @@ def verdict(truth, trace, first=0, count=None, label=1, tail=0, slack_ns=0,
         wrong.append("labels %s… instead of %s…" % (found[:6], expected[:6]))
     for i in range(min(len(steps), count)):
         following = steps[i + 1] if i + 1 < len(steps) else None
-        wrong += judge.step(first + i, steps[i], following)
+        wrong += checker.step(first + i, steps[i], following)
     return wrong
 
 

@@ -18,7 +18,7 @@ from torch_trace import Operator, Step, Trace
 US = 1000
 
 
-def made_up(count=6, fetch=False):
+def synthetic(count=6, fetch=False):
     """Steps of 100 us: a fetch of 5 at its head, operators at 10..20, 30..60, 70..90."""
     trace, truth = Trace(), []
     trace.operators.append(Operator("aten::randn", 0, 50 * US, 1, {}, "cpu_op"))
@@ -60,7 +60,7 @@ def split(trace):
 
 
 def moved(trace, by):
-    """Number and labels stay, every border lies one operator off."""
+    """Number and labels stay, every boundary lies one operator off."""
     for step in trace.steps:
         step.start += by
         step.end += by
@@ -94,58 +94,58 @@ LIES = {
 
 
 def found(checks, trace, truth, what, **keywords):
-    checks.equal(judge.verdict(truth, trace, **keywords), [], what + ": a right answer")
-    for lie, tell in LIES.items():
-        told = copy.deepcopy(trace)
-        tell(told)
-        checks.expect(judge.verdict(truth, told, **keywords), "%s: not found: %s" % (what, lie))
+    checks.equal(judge.check_steps(truth, trace, **keywords), [], what + ": a right answer")
+    for lie, description in LIES.items():
+        altered = copy.deepcopy(trace)
+        description(altered)
+        checks.expect(judge.check_steps(truth, altered, **keywords), "%s: not found: %s" % (what, lie))
 
 
 def exact(checks):
     """Two nanoseconds behind the first operator, or before the last one's end, are wrong."""
     for name, by in (("start", 2), ("end", -2 - 20 * US)):
-        trace, truth = made_up()
+        trace, truth = synthetic()
         setattr(trace.steps[3], name, getattr(trace.steps[3], name) + by)
-        checks.equal(len(judge.verdict(truth, trace)), 1, "a border off by 2 ns: " + name)
+        checks.equal(len(judge.check_steps(truth, trace)), 1, "a boundary off by 2 ns: " + name)
 
 
 def fetches(checks):
-    trace, truth = made_up(fetch=True)
+    trace, truth = synthetic(fetch=True)
     found(checks, trace, truth, "with a loader")
     for step in trace.steps:
         step.start += 7 * US  # behind the fetch, before the first operator
         step.end += 7 * US
-    checks.expect(judge.verdict(truth, trace), "not found: the fetch belongs to the step before")
+    checks.expect(judge.check_steps(truth, trace), "not found: the fetch belongs to the step before")
 
 
 def windows(checks):
-    trace, truth = made_up()
+    trace, truth = synthetic()
     whole = copy.deepcopy(trace)
     trace.steps = trace.steps[2:4]
     begin, end = trace.steps[0].start, trace.steps[-1].end
     trace.operators = [o for o in trace.operators if begin <= o.start < end]
-    checks.equal(judge.verdict(truth, trace, first=2, count=2, label=3), [], "a window")
+    checks.equal(judge.check_steps(truth, trace, first=2, count=2, label=3), [], "a window")
     checks.equal(judge.outside(trace), [], "a window holds its steps only")
-    checks.expect(judge.verdict(truth, trace, first=3, count=2, label=3), "not found: wrong window")
+    checks.expect(judge.check_steps(truth, trace, first=3, count=2, label=3), "not found: wrong window")
     whole.steps = trace.steps
     checks.expect(judge.outside(whole), "not found: operators of other steps")
 
 
 def of_torch(checks, python, folder):
-    """What torch.profiler says of a program that calls prof.step()."""
+    """What torch.profiler states about a program that calls prof.step()."""
     path = os.path.join(folder, "kineto.json")
     subprocess.run([python, os.path.join(steps_test.PROGRAMS, "user_schedule.py"), path],
                    env=steps_test.environment(folder), check=True, capture_output=True, timeout=600)
     with open(os.path.join(folder, "truth.json"), encoding="utf-8") as file:
         noted = json.load(file)
-    trace = torch_trace.kineto(path, noted["real_ns"] - noted["mono_ns"])
+    trace = torch_trace.read_kineto(path, noted["real_ns"] - noted["mono_ns"])
     found(checks, trace, noted["steps"], "torch.profiler", first=4, count=8, slack_ns=2 * US,
           labels=noted["labels"])
 
 
 def main():
     checks = e2e.Checks()
-    trace, truth = made_up()
+    trace, truth = synthetic()
     found(checks, trace, truth, "made up")
     exact(checks)
     fetches(checks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A schedule in steps on training programs nobody edited: exactly the asked steps, one file a window.
+"""A schedule in steps on training programs nobody edited: exactly the requested steps, one file a window.
 
 usage: live_test.py [--only NAME,…] [--python PATH] [--keep FOLDER]"""
 
@@ -40,12 +40,12 @@ def windows(checks, name, python, folder):
     if not checks.equal(len(paths), 2, "%s: files (%s)" % (name, done.stderr.decode()[-800:])):
         return
     for path, label in zip(paths, labels):
-        trace = torch_trace.ours([path])
-        wrong = judge.verdict(truth, trace, first=label - 1, count=3, label=label)
+        trace = torch_trace.read_gpuprof([path])
+        wrong = judge.check_steps(truth, trace, first=label - 1, count=3, label=label)
         checks.expect(not wrong, "%s, window at %d: %s" % (name, label, "; ".join(wrong[:4])))
-        strangers = judge.outside(trace, truth, label + 2)
-        checks.expect(not strangers, "%s, window at %d: %d operators outside of its steps, first %s"
-                      % (name, label, len(strangers), strangers[:1]))
+        outside = judge.outside(trace, truth, label + 2)
+        checks.expect(not outside, "%s, window at %d: %d operators outside of its steps, first %s"
+                      % (name, label, len(outside), outside[:1]))
         print("%s: steps %s, %d operators" % (name, [s.label for s in trace.steps],
                                               len(trace.operators)), flush=True)
 
@@ -57,12 +57,12 @@ def late(checks, python, folder):
     checks.equal(done.returncode, 0, "late: status")
     checks.expect(paths, "late: files (%s)" % done.stderr.decode()[-800:])
     for path in paths:
-        trace = torch_trace.ours([path])
+        trace = torch_trace.read_gpuprof([path])
         label = trace.steps[0].label if trace.steps else 0
-        wrong = judge.verdict(truth, trace, first=label - 1, count=3, label=label)
+        wrong = judge.check_steps(truth, trace, first=label - 1, count=3, label=label)
         checks.expect(label and not wrong, "late, window at %d: %s" % (label, "; ".join(wrong[:4])))
-        told = label in (4, 10) or b"instead of step" in done.stderr
-        checks.expect(told, "late: nothing says that other steps were recorded: %s" % done.stderr)
+        reported = label in (4, 10) or b"instead of step" in done.stderr
+        checks.expect(reported, "late: nothing says that other steps were recorded: %s" % done.stderr)
         print("late: steps %s" % [s.label for s in trace.steps], flush=True)
 
 
@@ -77,7 +77,7 @@ def stepless(checks, python, folder, program, expected):
     checks.expect(b"no step" in done.stderr,
                   "%s: the summary says that no step was seen: %s" % (program, done.stderr[-800:]))
     if checks.equal(len(paths), 1, program + ": files"):
-        trace = torch_trace.ours(paths)
+        trace = torch_trace.read_gpuprof(paths)
         names = {o.name for o in trace.operators}
         checks.equal(trace.steps, [], program + ": steps")
         for name, there in expected.items():
@@ -93,18 +93,18 @@ def main():
     python = steps_test.python_with_torch(wanted.python)
     checks = e2e.Checks()
     with e2e.Folder("live") as folder:
-        def place(name):
+        def directory_name(name):
             path = os.path.join(wanted.keep or folder, name)
             os.makedirs(path, exist_ok=True)
             return path
         for name in wanted.only.split(","):
             if name in CASES:
-                windows(checks, name, python, place(name))
+                windows(checks, name, python, directory_name(name))
         if "late" in wanted.only.split(","):
-            late(checks, python, place("late"))
+            late(checks, python, directory_name("late"))
         if "stepless" in wanted.only.split(","):
-            stepless(checks, python, place("straight"), "straight", {"aten::linalg_cholesky_ex": True})
-            stepless(checks, python, place("lasting"), "lasting",
+            stepless(checks, python, directory_name("straight"), "straight", {"aten::linalg_cholesky_ex": True})
+            stepless(checks, python, directory_name("lasting"), "lasting",
                      {"aten::mm": True, "aten::linalg_det": False})
         if checks.failed and not wanted.keep:
             raise SystemExit(checks.done())

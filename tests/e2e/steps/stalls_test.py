@@ -5,7 +5,7 @@ millisecond, and a few that are long, wherever in the iteration the time passes.
 Judged is what load cannot change: no step is missing, steps are without gaps, each long iteration is
 longer than those beside it. With --exact also how long they are, by the clock: all of them but those in
 which the kernel took the processor away, or held the thread between two lines behind each other where the program
-does nothing, where nothing tells on which side of the border it did.
+does nothing, where nothing tells on which side of the boundary it did.
 
 With --viewers the step tables of the real TensorBoard plugin, HTA and xprof must hold the same lengths (HTA leaves
 out the last, xprof the first and the last); a large file takes them minutes.
@@ -33,8 +33,8 @@ NEAR_NS, NEAR_SHARE = 200_000, 0.02
 HELD_NS = 100_000
 
 
-def held(noted):
-    """Numbers of the iterations on both sides of a border at which the thread stood still though the program does nothing
+def held_iterations(noted):
+    """Numbers of the iterations on both sides of a boundary at which the thread stood still though the program does nothing
     there, by its own clock."""
     numbers, stalled = set(), set(noted["stalled"])
     for i, (back, front) in enumerate(zip(noted["backs"], noted["fronts"][1:])):
@@ -61,14 +61,14 @@ class Truth:
         switched = noted["switched"]
         # Each is noted right behind the clock.
         disturbed = [i for i in range(len(begins)) if switched[min(i + 2, len(switched) - 1)] > switched[max(i - 1, 0)]]
-        return cls(begins, ends, noted["stalled"], outside, set(disturbed) | held(noted))
+        return cls(begins, ends, noted["stalled"], outside, set(disturbed) | held_iterations(noted))
 
     def lengths(self):
         return [end - begin for begin, end in zip(self.begins, self.ends)]
 
 
-def near(ours, clock):
-    return abs(ours - clock) <= max(NEAR_NS, NEAR_SHARE * clock)
+def near(length, clock):
+    return abs(length - clock) <= max(NEAR_NS, NEAR_SHARE * clock)
 
 
 def gaps(truth, steps):
@@ -103,9 +103,9 @@ def exactly(truth, lengths):
     ends with what was seen of it last (docs/steps.md)."""
     clock = truth.lengths()
     wrong = [i for i in range(1, len(clock) - 1) if not near(lengths[i], clock[i])]
-    told = ["step %d lasts %.3f ms instead of %.3f ms" % (i + 1, lengths[i] / 1e6, clock[i] / 1e6)
-            for i in wrong if i not in truth.disturbed or (i in truth.stalled and lengths[i] < 0.9 * clock[i])]
-    return told + (["the machine is too busy to judge by its clock: %d of %d steps were kept from running" % (
+    differences = ["step %d lasts %.3f ms instead of %.3f ms" % (i + 1, lengths[i] / 1e6, clock[i] / 1e6)
+                   for i in wrong if i not in truth.disturbed or (i in truth.stalled and lengths[i] < 0.9 * clock[i])]
+    return differences + (["the machine is too busy to judge by its clock: %d of %d steps were kept from running" % (
         len(truth.disturbed), len(clock))] if len(truth.disturbed) > 0.9 * len(clock) else [])
 
 
@@ -121,7 +121,7 @@ def row(form, truth, lengths):
                max(off) / 1e6, sum(lengths) / 1e6, sum(clock) / 1e6, long)
 
 
-def shown(folder, lengths):
+def check_viewers(folder, lengths):
     """(what is wrong, a row of the table) of what the real viewers make of the steps."""
     wrong, cells = [], []
     out, profile = os.path.join(folder, "out"), os.path.join(folder, "xplane")
@@ -133,11 +133,11 @@ def shown(folder, lengths):
             cells.append("%s: not installed" % viewer)
             continue
         kept = {"plugin": lengths, "hta": lengths[:-1], "xprof": lengths[1:-1]}[viewer]
-        mine = [ns / 1e3 for ns in kept]
-        off = max((abs(a - b) for a, b in zip(got, mine)), default=0)
+        expected = [ns / 1e3 for ns in kept]
+        off = max((abs(a - b) for a, b in zip(got, expected)), default=0)
         cells.append("%s: %d steps, %.3f ms, off by %.1f us at most" % (viewer, len(got), sum(got) / 1e3, off))
-        if len(got) != len(mine) or off > 2.1:  # HTA cuts begin and end to whole microseconds
-            wrong.append("%s shows %d steps instead of %d, off by up to %.1f us" % (viewer, len(got), len(mine), off))
+        if len(got) != len(expected) or off > 2.1:  # HTA cuts begin and end to whole microseconds
+            wrong.append("%s shows %d steps instead of %d, off by up to %.1f us" % (viewer, len(got), len(expected), off))
     return wrong, "%-11s %s" % ("", "; ".join(cells))
 
 
@@ -149,7 +149,7 @@ def examine(form, python, folder, wanted):
         return ["status %d, %d files: %s" % (done.returncode, len(paths),
                                              done.stderr.decode()[-800:])], ""
     truth = Truth.read(folder)
-    steps = torch_trace.ours(paths).steps
+    steps = torch_trace.read_gpuprof(paths).steps
     if len(steps) != len(truth.begins):
         return ["%d steps instead of %d" % (len(steps), len(truth.begins))], ""
     lengths = [step.end - step.start for step in steps]
@@ -158,7 +158,7 @@ def examine(form, python, folder, wanted):
         wrong += exactly(truth, lengths)
     line = row(form, truth, lengths)
     if wanted.viewers:
-        more, cells = shown(folder, lengths)
+        more, cells = check_viewers(folder, lengths)
         wrong, line = more + wrong, line + "\n" + cells
     return wrong[:6], line
 

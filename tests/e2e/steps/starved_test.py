@@ -27,7 +27,7 @@ def main():
         checks.equal(done.returncode, 0, "status: " + done.stderr.decode()[-800:])
         if not checks.equal(len(paths), 1, "files"):
             raise SystemExit(checks.done())
-        trace = torch_trace.ours(paths)
+        trace = torch_trace.read_gpuprof(paths)
         lost = trace.heads[0]["dropped"].get("ring full", {}).get("in this window", 0)
         print("%d steps of %d; %d operators recorded, %d records lost: %s" % (
             len(trace.steps), len(truth), len(trace.operators), lost, trace.heads[0]["missing"]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of programs nobody edited, found by gpuprof, against a hidden marker in each: same number,
-borders between the right operators, nothing invented where there is no step.
+boundaries between the right operators, nothing invented where there is no step.
 
 usage: steps_test.py [--only NAME,…] [--not NAME,…] [--python PATH] [--keep FOLDER] [--jobs N] [--list]"""
 
@@ -28,7 +28,7 @@ def environment(folder):
                 TORCHINDUCTOR_COMPILE_THREADS="1", HF_HUB_OFFLINE="1")
 
 
-def noted(folder):
+def read_notes(folder):
     path = os.path.join(folder, "truth.json")
     return judge.load(path) if os.path.exists(path) else {"steps": []}
 
@@ -40,7 +40,7 @@ def run(python, command, folder, arguments=(), timeout=600):
     script, *rest = command.split()
     done = e2e.gpuprof(["-o", out, *arguments], [python, os.path.join(PROGRAMS, script), *rest],
                        env=environment(folder), timeout=timeout)
-    return done, noted(folder)["steps"], e2e.traces(out)
+    return done, read_notes(folder)["steps"], e2e.traces(out)
 
 
 def described(program, trace):
@@ -66,14 +66,14 @@ def examine(program, done, truth, paths, labels):
         return ["the program noted %d steps instead of %d" % (len(truth), program.steps)]
     if len(paths) != 1:
         return ["%d files instead of 1" % len(paths)]
-    trace = torch_trace.ours(paths)
+    trace = torch_trace.read_gpuprof(paths)
     if not trace.operators:
         return ["the file holds no operator"]
     if not program.steps:
         return ["%d steps were invented (%s)" % (len(trace.steps), trace.steps[0].args)
                 for _ in trace.steps[:1]]
-    wrong = judge.verdict(truth, trace, tail=program.tail,
-                          open_head=program.where == "-", labels=labels)
+    wrong = judge.check_steps(truth, trace, tail=program.tail,
+                              open_head=program.where == "-", labels=labels)
     return wrong[:4] + described(program, trace)
 
 
@@ -88,7 +88,7 @@ def one(python, name, folder):
         return ["not done after %d s" % program.timeout], "", False
     if done.returncode == 77:
         return [], "%s: this PyTorch or a package lacks it" % name, True
-    wrong = examine(program, done, truth, paths, noted(folder).get("labels"))
+    wrong = examine(program, done, truth, paths, read_notes(folder).get("labels"))
     return wrong, "%s: %d steps" % (name, len(truth)), False
 
 

@@ -39,7 +39,7 @@ def stress(folder, sampler, library, seconds):
         return process.returncode, output, samples
 
 
-def goes_on(checks, name, folder, sampler, library, seconds):
+def continues(checks, name, folder, sampler, library, seconds):
     status, output, samples = stress(folder, sampler, library, seconds)
     last = output.splitlines()[-2:]
     checks.equal(status, 0, "%s: status; %s" % (name, last))
@@ -67,10 +67,10 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("stress") as folder:
         if arguments.only in ("", "default"):
-            goes_on(checks, "default trigger", folder, "auto", e2e.LIBRARY, arguments.seconds)
+            continues(checks, "default trigger", folder, "auto", e2e.LIBRARY, arguments.seconds)
         if arguments.only in ("", "wall"):
-            goes_on(checks, "wall timer", folder, "wall-test-only", variant("_stress"),
-                    arguments.seconds)
+            continues(checks, "wall timer", folder, "wall-test-only", variant("_stress"),
+                      arguments.seconds)
         if arguments.only in ("", "negative"):
             hangs(checks, folder, max(arguments.seconds, 30))
     checks.done()

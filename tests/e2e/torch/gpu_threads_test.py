@@ -38,10 +38,10 @@ def where(trace):
     return found
 
 
-def backward(checks, trace, told):
+def backward(checks, trace, tids):
     """Every node's thread, its forward operator's, and its module."""
     of_forward = {}
-    for row, chain in differences.chains(trace)[told["main"]]:
+    for row, chain in differences.chains(trace)[tids["main"]]:
         number = row.args.get("Sequence number")
         if number is not None and chain:
             of_forward[number] = chain[-1]
@@ -49,8 +49,8 @@ def backward(checks, trace, told):
     for name, count in NODES.items():
         nodes = [o for o in trace.operators if o.name == name]
         checks.equal(len(nodes), count * BATCHES, name)
-        checks.equal({o.tid for o in nodes}, {told["backward"]}, name + ": thread")
-        checks.equal({o.args.get("Fwd thread id") for o in nodes}, {told["main"]},
+        checks.equal({o.tid for o in nodes}, {tids["backward"]}, name + ": thread")
+        checks.equal({o.args.get("Fwd thread id") for o in nodes}, {tids["main"]},
                      name + ": forward thread")
         wrong = [(o.args.get("Module"), of_forward.get(o.args.get("Sequence number")))
                  for o in nodes if not o.args.get("Module")
@@ -64,24 +64,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep")
     keep = parser.parse_args().keep
-    python = torch_runs.need()
+    python = torch_runs.require_torch()
     checks = e2e.Checks()
     with e2e.Folder("torch-gpu-threads") as folder:
         folder = keep or folder
         done = run(python, folder)
         if checks.equal(done.returncode, 0, "status: " + done.stderr.decode()[-1500:]):
             lines = done.stdout.decode().split()
-            told = {role: int(tid) for role, tid in zip(lines[::2], lines[1::2])}
-            checks.equal(len(set(told.values())), 3, "threads of the program: %s" % told)
-            trace = torch_trace.ours(e2e.traces(folder))
-            ran = where(trace)
-            pinned = {name: count for name, count in ran.items() if "pin_memory" in name}
+            tids = {role: int(tid) for role, tid in zip(lines[::2], lines[1::2])}
+            checks.equal(len(set(tids.values())), 3, "threads of the program: %s" % tids)
+            trace = torch_trace.read_gpuprof(e2e.traces(folder))
+            placement = where(trace)
+            pinned = {name: count for name, count in placement.items() if "pin_memory" in name}
             checks.expect(sum(sum(c.values()) for c in pinned.values()) >= 2 * BATCHES,
                           "operators that pin memory: %s" % pinned)
-            checks.equal({tid for c in pinned.values() for tid in c}, {told["pins"]},
+            checks.equal({tid for c in pinned.values() for tid in c}, {tids["pins"]},
                          "thread of what pins memory")
-            checks.equal(set(ran["aten::addmm"]), {told["main"]}, "thread of the forward")
-            backward(checks, trace, told)
+            checks.equal(set(placement["aten::addmm"]), {tids["main"]}, "thread of the forward")
+            backward(checks, trace, tids)
         if checks.failed:
             sys.exit(checks.done())
     checks.done()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's own torch.profiler sees, records and says the same with us: one whole recording, and
+"""A program's own torch.profiler sees, records and says the same under gpuprof: one whole recording, and
 windows that open and close before, during and after its sessions.
 
 usage: own_profiler_test.py"""
@@ -20,18 +20,18 @@ def sessions(folder):
         return [collections.Counter(session) for session in json.load(file)]
 
 
-def told(counter):
+def listing(counter):
     return "\n    ".join("%d × %s" % (n, what) for what, n in counter.most_common(8))
 
 
-def compare(checks, name, ours, without):
-    checks.equal(len(ours), len(without), name + ": sessions")
-    for number, (one, other) in enumerate(zip(ours, without)):
+def compare(checks, name, profiled, without):
+    checks.equal(len(profiled), len(without), name + ": sessions")
+    for number, (one, other) in enumerate(zip(profiled, without)):
         missing, extra = other - one, one - other
         checks.expect(not missing and not extra,
                       "%s, session %d: %d of %d events missing\n    %s\n  %d extra\n    %s" % (
-                          name, number, sum(missing.values()), sum(other.values()), told(missing),
-                          sum(extra.values()), told(extra)))
+                          name, number, sum(missing.values()), sum(other.values()), listing(missing),
+                          sum(extra.values()), listing(extra)))
         memory = sum(n for what, n in one.items() if "[memory]" in what)
         checks.expect(memory > 0, name + ": its sessions hold memory")
         print("%s, session %d: %d events, %d of memory, %d missing, %d extra" % (
@@ -44,16 +44,16 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("torch-own-profiler") as folder:
         line = programs.command(python, "own_profiler.py", folder)
-        without = programs.plain(line)
+        without = programs.run_plain(line)
         checks.equal(without.returncode, 0, without.stderr.decode()[-1000:])
         wanted = sessions(folder)
-        programs.plain(line)
+        programs.run_plain(line)
         compare(checks, "without us, twice", sessions(folder), wanted)  # else nothing is proved
         for name, options in RUNS.items():
-            ours = programs.under(["-f", "-o", os.path.join(folder, "out"), *options], line)
-            checks.equal(ours.returncode, 0, name + ": status")
-            checks.equal(ours.stdout, without.stdout, name + ": stdout")
-            checks.equal(programs.said(ours.stderr), programs.said(without.stderr),
+            profiled = programs.run_profiled(["-f", "-o", os.path.join(folder, "out"), *options], line)
+            checks.equal(profiled.returncode, 0, name + ": status")
+            checks.equal(profiled.stdout, without.stdout, name + ": stdout")
+            checks.equal(programs.parse_pairs(profiled.stderr), programs.parse_pairs(without.stderr),
                          name + ": stderr")
             compare(checks, name, sessions(folder), wanted)
         if checks.failed:

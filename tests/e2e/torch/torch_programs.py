@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PyTorch programs beside this file: how to run them, with and without us."""
+"""The PyTorch programs beside this file: how to run them, with and without gpuprof."""
 
 import os
 import re
@@ -24,17 +24,17 @@ def environment():
     return dict(os.environ, CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
 
 
-def plain(line):
+def run_plain(line):
     return subprocess.run(line, env=environment(), stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=600)
 
 
-def under(options, line):
+def run_profiled(options, line):
     """Quietly under gpuprof: what stands on stderr is the program's."""
     return e2e.gpuprof(["-q", *options], line, env=environment(), timeout=600)
 
 
-def said(text):
+def parse_pairs(text):
     """What a program wrote, without dates, process numbers and addresses."""
     text = re.sub(r"\[([WE])\d{4} [\d:.]+ (?:\d+ )?", r"[\1 ", text.decode(errors="replace"))
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+", "(when)", text)

@@ -15,7 +15,7 @@ import torch_programs as programs
 import torch_trace
 
 WHOLE = ["--span-size", "100000000"]
-BORDER_NS = 60_000_000  # so near to a border either side is right
+BORDER_NS = 60_000_000  # so near to a boundary either side is right
 
 
 class Recorded:
@@ -24,7 +24,7 @@ class Recorded:
     def __init__(self, folder, options, line):
         self.out = os.path.join(folder, "out")
         summary = os.path.join(folder, "summary.json")
-        self.done = programs.under(["-f", "-o", self.out, "--summary-json", summary, *options], line)
+        self.done = programs.run_profiled(["-f", "-o", self.out, "--summary-json", summary, *options], line)
         with open(summary, encoding="utf-8") as file:
             self.summary = json.load(file)
         self.traces = [e2e.load(path) for path in e2e.traces(self.out)]
@@ -70,12 +70,12 @@ def threads(checks, python, folder):
     for e in run.operators:
         where[e["name"]].add(e["tid"])
     lines = run.done.stdout.decode().split()
-    told = dict(zip(lines[::2], map(int, lines[1::2])))
-    checks.equal(len(told), 3, "threads: lines of the program")
-    for name, tid in told.items():
+    printed = dict(zip(lines[::2], map(int, lines[1::2])))
+    checks.equal(len(printed), 3, "threads: lines of the program")
+    for name, tid in printed.items():
         checks.equal(where[name], {tid}, "threads: " + name)
         checks.expect(run.names[name] > 100, "threads: enough of " + name)
-    checks.equal(where["AsinhBackward0"], {told["aten::erf"]}, "threads: the backward")
+    checks.equal(where["AsinhBackward0"], {printed["aten::erf"]}, "threads: the backward")
 
 
 def ranges(checks, python, folder):
@@ -111,10 +111,10 @@ def remote_ranges(trace):
             yield e["name"], begins.pop(e["id"]), at, e["args"]
 
 
-def one_future(checks, case, told, found, window):
+def one_future(checks, case, printed, found, window):
     """A range is no longer than it was, and what is shorter says so."""
     name, begin, end, marks = found
-    before, began, ending, ended = told[name]
+    before, began, ending, ended = printed[name]
     # What began before the window is drawn from a little before it, outer ranges first.
     earliest = max(before, window["start_ns"]) if before > window["start_ns"] else \
         window["start_ns"] - torch_trace.MARGIN_NS
@@ -130,29 +130,29 @@ def one_future(checks, case, told, found, window):
     return bool(open_)
 
 
-def recorded_futures(checks, place, case, options, python):
-    """A run of the program, and what it told of its ranges."""
-    os.makedirs(place)
-    run = Recorded(place, options, programs.command(python, "futures.py", "2.5"))
+def recorded_futures(checks, output, case, options, python):
+    """A run of the program, and what it printed about its ranges."""
+    os.makedirs(output)
+    run = Recorded(output, options, programs.command(python, "futures.py", "2.5"))
     checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
-    told = {name: tuple(map(int, moments)) for name, *moments in
-            (line.split() for line in run.done.stdout.decode().splitlines())}
+    printed = {name: tuple(map(int, moments)) for name, *moments in
+               (line.split() for line in run.done.stdout.decode().splitlines())}
     checks.equal([e["name"] for t in run.traces for e in t["traceEvents"] if e.get("dur", 0) < 0],
                  [], case + ": negative times")
     checks.expect(run.names["aten::cos"] > 1000, case + ": what was forked")
-    return run, told
+    return run, printed
 
 
 def futures(checks, python, folder):
-    run, told = recorded_futures(checks, os.path.join(folder, "whole"), "whole", WHOLE, python)
+    run, printed = recorded_futures(checks, os.path.join(folder, "whole"), "whole", WHOLE, python)
     open_, closed = set(), set()
     for trace in run.traces:
         for found in remote_ranges(trace):
-            shorter = one_future(checks, "whole", told, found, trace["gpuprof"]["window"])
+            shorter = one_future(checks, "whole", printed, found, trace["gpuprof"]["window"])
             (open_ if shorter else closed).add(found[0])
-    never = {name for name, moments in told.items() if moments[2] == 0}
+    never = {name for name, moments in printed.items() if moments[2] == 0}
     checks.expect(len(never) >= 5 and not never & closed, "whole: ranges that never end")
-    checks.equal(closed, set(told) - never, "whole: ranges that end")
+    checks.equal(closed, set(printed) - never, "whole: ranges that end")
     checks.equal(open_, never, "whole: ranges without an end")
 
 
@@ -161,7 +161,7 @@ WINDOWS = {"apart": ["--wait", "200ms", "--active", "400ms", "--repeat", "0"],
            "adjoining": ["--active", "300ms", "--repeat", "0"]}
 
 
-def drawn_in(checks, case, told, trace):
+def drawn_in(checks, case, printed, trace):
     """Ranges of a window, each at most once and as far as it lies there; counts what the case is of."""
     window, seen = trace["gpuprof"]["window"], collections.Counter()
     start = window["start_ns"]
@@ -169,11 +169,11 @@ def drawn_in(checks, case, told, trace):
     drawn = {found[0]: found for found in remote_ranges(trace)}
     checks.equal(len(list(remote_ranges(trace))), len(drawn), case + ": each range once")
     # The program may have ended as the window began.
-    lived = start + BORDER_NS < max(max(moments) for moments in told.values())
-    for name, (before, began, ending, ended) in told.items():
+    lived = start + BORDER_NS < max(max(moments) for moments in printed.values())
+    for name, (before, began, ending, ended) in printed.items():
         outside = before > end or (ended != 0 and ended < start)
         if name not in drawn:
-            # What began while nothing was recorded is not known; nor what began at the border.
+            # What began while nothing was recorded is not known; nor what began at the boundary.
             known = lived and not outside and "ring full" not in dropped \
                 and (case == "adjoining" or before > start + BORDER_NS) \
                 and end - began > BORDER_NS and (ended == 0 or ending - start > BORDER_NS)
@@ -182,10 +182,10 @@ def drawn_in(checks, case, told, trace):
             continue
         checks.expect(not outside, "%s: %s, which lasted from %d to %d, is in window %d, from %d to %d: %s"
                       % (case, name, before, ended, window["index"], start, end, drawn[name][1:]))
-        shorter = one_future(checks, case, told, drawn[name], window)
+        shorter = one_future(checks, case, printed, drawn[name], window)
         over = began < start or ended == 0 or ending > end
         checks.expect(shorter or not over, "%s: %s is cut and says so" % (case, name))
-        checks.expect(drawn[name][2] <= end + BORDER_NS, "%s: %s is cut at the border" % (case, name))
+        checks.expect(drawn[name][2] <= end + BORDER_NS, "%s: %s is cut at the boundary" % (case, name))
         seen["began before"] += began < start
         seen["ended later"] += ended > end
         seen["whole"] += not shorter
@@ -194,10 +194,10 @@ def drawn_in(checks, case, told, trace):
 
 def future_windows(checks, python, folder):
     for case, options in WINDOWS.items():
-        run, told = recorded_futures(checks, os.path.join(folder, case), case, options, python)
+        run, printed = recorded_futures(checks, os.path.join(folder, case), case, options, python)
         seen = collections.Counter()
         for trace in run.traces:
-            seen += drawn_in(checks, case, told, trace)
+            seen += drawn_in(checks, case, printed, trace)
         checks.expect(len(run.traces) >= 3 and seen["ended later"] >= 5, "%s: %s" % (case, seen))
         if case == "adjoining":
             checks.expect(seen["began before"] >= 5, "%s: %s" % (case, seen))
@@ -218,29 +218,29 @@ def cells(checks, python, folder):
              if e["name"] == "aten::ones" and e["args"]["Concrete Inputs"][0] == "[%d]" % size]
     checks.expect(len(lines) == 2 and lines[1] == lines[0] + 1, "cells: in a quick range: %s" % lines)
     checks.equal(len(run.traces), 1, "cells: files")
-    said = json.dumps(run.summary)
-    checks.expect("12 iterations of the loop at <train-3>:6" in said,
-                  "cells: the last loop is one of its own: " + said)
+    text = json.dumps(run.summary)
+    checks.expect("12 iterations of the loop at <train-3>:6" in text,
+                  "cells: the last loop is one of its own: " + text)
 
 
 def workers(checks, python, folder):
     for how in ("fork", "spawn"):
-        place = os.path.join(folder, how)
-        os.makedirs(place)
-        run = Recorded(place, WHOLE, programs.command(python, "workers.py", how))
+        output = os.path.join(folder, how)
+        os.makedirs(output)
+        run = Recorded(output, WHOLE, programs.command(python, "workers.py", how))
         checks.equal(run.done.stdout, b"288 samples\n", how + " workers: stdout")
         checks.equal(len(run.traces), 1, how + " workers: files")
         served = [p for p in run.summary["processes"]
                   if p["role"] == "helper" and p["operators"] > 100]
         checks.equal(len(served), 2, how + " workers: counted in the summary")
-    place = os.path.join(folder, "all")
-    os.makedirs(place)
-    run = Recorded(place, [*WHOLE, "--all-processes"],
+    output = os.path.join(folder, "all")
+    os.makedirs(output)
+    run = Recorded(output, [*WHOLE, "--all-processes"],
                    programs.command(python, "workers.py", "fork"))
-    ran = [t for t in run.traces
-           if any(e["name"] == "aten::sigmoid" and e.get("cat") == "cpu_op"
-                  for e in t["traceEvents"])]
-    checks.equal(len(ran), 2, "--all-processes: files of workers")
+    active = [t for t in run.traces
+              if any(e["name"] == "aten::sigmoid" and e.get("cat") == "cpu_op"
+                     for e in t["traceEvents"])]
+    checks.equal(len(active), 2, "--all-processes: files of workers")
 
 
 def ranks(checks, python, folder):
@@ -248,9 +248,9 @@ def ranks(checks, python, folder):
             *programs.command(python, "two_ranks.py", "fork")[1:]]
     run = Recorded(folder, WHOLE, line)
     checks.equal(run.done.returncode, 0, "ranks: " + run.done.stderr.decode()[-800:])
-    told = sorted((t.get("distributedInfo", {}).get("rank"), t["distributedInfo"]["world_size"],
-                   t["distributedInfo"]["backend"]) for t in run.traces if "distributedInfo" in t)
-    checks.equal(told, [(0, 2, "gloo"), (1, 2, "gloo")], "ranks: files")
+    printed = sorted((t.get("distributedInfo", {}).get("rank"), t["distributedInfo"]["world_size"],
+                      t["distributedInfo"]["backend"]) for t in run.traces if "distributedInfo" in t)
+    checks.equal(printed, [(0, 2, "gloo"), (1, 2, "gloo")], "ranks: files")
     checks.equal(len(run.traces), 2, "ranks: no other files")
     checks.equal(run.roles()["traced"], 2, "ranks: traced")
     checks.equal(run.roles()["launcher"], 1, "ranks: launcher")
@@ -268,9 +268,9 @@ def spans(checks, python, folder):
             *programs.command(python, "two_ranks.py", "fork")[1:]]
     windows = ["--wait", "2", "--warmup", "1", "--active", "3", "--repeat", "2"]
     for case, options in {"windows": windows, "sizes": ["--span-size", "1500"]}.items():
-        place = os.path.join(folder, case)
-        os.makedirs(place)
-        run = Recorded(place, options, line)
+        output = os.path.join(folder, case)
+        os.makedirs(output)
+        run = Recorded(output, options, line)
         checks.equal(run.done.returncode, 0, case + ": " + run.done.stderr.decode()[-800:])
         of_rank = collections.defaultdict(list)  # labels of each file's steps, by time
         for trace in sorted(run.traces, key=lambda t: t["gpuprof"]["window"]["start_ns"]):
@@ -298,10 +298,10 @@ def main():
     checks = e2e.Checks()
     with e2e.Folder("torch-trace") as folder:
         for name in parser.parse_args().only.split(","):
-            place = os.path.join(folder, name)
-            os.makedirs(place)
+            output = os.path.join(folder, name)
+            os.makedirs(output)
             before = checks.failed
-            CASES[name](checks, python, place)
+            CASES[name](checks, python, output)
             print("%s: %s" % (name, "ok" if checks.failed == before else "FAILED"), flush=True)
         if checks.failed:
             sys.exit(checks.done())

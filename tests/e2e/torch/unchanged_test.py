@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch programs say and return the same with us, while windows open and close all the time.
+"""PyTorch programs say and return the same under gpuprof, while windows open and close all the time.
 
 usage: unchanged_test.py [--only NAME,…]"""
 
@@ -28,15 +28,15 @@ def main():
     with e2e.Folder("torch-unchanged") as folder:
         for name in parser.parse_args().only.split(","):
             line = programs.command(python, *CASES[name])
-            without = programs.plain(line)
-            ours = programs.under(["-f", "-o", folder, *programs.MANY_WINDOWS], line)
-            good = checks.equal(ours.returncode, without.returncode, name + ": status")
-            good &= checks.equal(ours.stdout, without.stdout, name + ": stdout")
-            good &= checks.equal(programs.said(ours.stderr), programs.said(without.stderr),
+            without = programs.run_plain(line)
+            profiled = programs.run_profiled(["-f", "-o", folder, *programs.MANY_WINDOWS], line)
+            good = checks.equal(profiled.returncode, without.returncode, name + ": status")
+            good &= checks.equal(profiled.stdout, without.stdout, name + ": stdout")
+            good &= checks.equal(programs.parse_pairs(profiled.stderr), programs.parse_pairs(without.stderr),
                                  name + ": stderr")
             print("%s: %s (status %d, %d + %d bytes)" % (
-                name, "equal" if good else "DIFFERENT", ours.returncode, len(ours.stdout),
-                len(ours.stderr)), flush=True)
+                name, "equal" if good else "DIFFERENT", profiled.returncode, len(profiled.stdout),
+                len(profiled.stderr)), flush=True)
         if checks.failed:
             sys.exit(checks.done())
     checks.done()

@@ -51,7 +51,7 @@ def records(trace):
     return [o.args for o in trace.operators if o.name == "record_param_comms"]
 
 
-def told(rows, of_lists):
+def listing(rows, of_lists):
     """Multiset of what must agree."""
     found = collections.Counter()
     for args in rows:
@@ -64,25 +64,25 @@ def check(checks, name, python, folder):
     done = start(python, PROGRAMS[name], folder)
     if not checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[-1500:])):
         return
-    ours_of = {e2e.load(path)["distributedInfo"]["rank"]: path
-               for path in e2e.traces(os.path.join(folder, "out"))}
-    checks.equal(sorted(ours_of), list(range(RANKS)), name + ": ranks")
+    trace_of_rank = {e2e.load(path)["distributedInfo"]["rank"]: path
+                     for path in e2e.traces(os.path.join(folder, "out"))}
+    checks.equal(sorted(trace_of_rank), list(range(RANKS)), name + ": ranks")
     for rank in range(RANKS):
         with open(os.path.join(folder, str(rank), "window.json"), encoding="utf-8") as file:
             ahead = json.load(file)["ahead_ns"]
-        theirs = records(torch_trace.kineto(os.path.join(folder, str(rank), "kineto.json"), ahead))
-        ours = records(torch_trace.ours([ours_of[rank]]))
-        checks.expect(NAMES[name] <= {args["Collective name"] for args in theirs},
-                      "%s: torch.profiler saw %d collectives" % (name, len(theirs)))
+        reference = records(torch_trace.read_kineto(os.path.join(folder, str(rank), "kineto.json"), ahead))
+        recorded = records(torch_trace.read_gpuprof([trace_of_rank[rank]]))
+        checks.expect(NAMES[name] <= {args["Collective name"] for args in reference},
+                      "%s: torch.profiler saw %d collectives" % (name, len(reference)))
         # Of lists of lists of tensors, sizes are not recorded.
         of_lists = {"reduce_scatter"} if name == "nccl-legacy" else set()
-        a, b = told(theirs, of_lists), told(ours, of_lists)
-        checks.expect(a == b, "%s, rank %d:\n    torch.profiler alone %s\n    ours alone %s"
+        a, b = listing(reference, of_lists), listing(recorded, of_lists)
+        checks.expect(a == b, "%s, rank %d:\n    torch.profiler alone %s\n    gpuprof alone %s"
                       % (name, rank, list((a - b).items())[:4], list((b - a).items())[:4]))
-        print("%s, rank %d: %d collectives" % (name, rank, len(theirs)), flush=True)
+        print("%s, rank %d: %d collectives" % (name, rank, len(reference)), flush=True)
         by_sequence = {(args["Process Group Name"], args["Seq"], args["Collective name"]): args
-                       for args in theirs}
-        for args in ours:
+                       for args in reference}
+        for args in recorded:
             same = by_sequence.get((args["Process Group Name"], args["Seq"], args["Collective name"]))
             if same and "Is asynchronized op" in args:
                 checks.equal(args["Is asynchronized op"], same["Is asynchronized op"],
@@ -94,16 +94,16 @@ def main():
     parser.add_argument("--only", default=",".join(PROGRAMS))
     parser.add_argument("--keep", help="leave all traces in this folder")
     wanted = parser.parse_args()
-    python = torch_runs.need()
+    python = torch_runs.require_torch()
     checks = e2e.Checks()
     with e2e.Folder("torch-collectives") as folder:
         for name in wanted.only.split(","):
             if name == "nccl-legacy" and not has_backend(python, name):
                 checks.skip("this PyTorch has one backend for NCCL")
                 continue
-            place = os.path.join(wanted.keep or folder, name)
-            os.makedirs(place, exist_ok=True)
-            check(checks, name, python, place)
+            directory = os.path.join(wanted.keep or folder, name)
+            os.makedirs(directory, exist_ok=True)
+            check(checks, name, python, directory)
         if checks.failed and not wanted.keep:
             raise SystemExit(checks.done())
     checks.done()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two traces of one run, held against each other: operators, memory, modules, owners of kernels.
 
-Every function returns sentences on what differs; none if nothing does. Three differences are ours by
+Every function returns messages on what differs; none if nothing does. Three differences are ours by
 design (docs/trace-format.md): of a list of tensors the first 512 are written, a device's addresses
 carry the device above bit 48, since viewers pair blocks by address alone, and what does not nest is
 written as "torch_crossing" (without_crossing)."""
@@ -29,22 +29,22 @@ def within(trace, begin, end):
     return trace
 
 
-def without_ranges_of_libraries(trace):
+def remove_library_ranges(trace):
     """NVTX ranges, as CUB pushes them inside operators: torch.profiler does not know them."""
     trace.operators = [o for o in trace.operators if "domain" not in o.args]
     return trace
 
 
-def without_crossing(theirs, ours):
+def remove_crossing(reference, recorded):
     """Takes what we say does not nest out of torch.profiler's operators."""
     wrong = []
-    for name, tid, start in ours.crossing:
-        same = [o for o in theirs.operators if (o.name, o.tid) == (name, tid)]
+    for name, tid, start in recorded.crossing:
+        same = [o for o in reference.operators if (o.name, o.tid) == (name, tid)]
         found = min(same, key=lambda o: abs(o.start - start), default=None)
-        inside = found and [o for o in theirs.operators if o.tid == tid and o is not found and (
+        inside = found and [o for o in reference.operators if o.tid == tid and o is not found and (
             found.start < o.start < found.end < o.end or o.start < found.start < o.end < found.end)]
         if inside:
-            theirs.operators.remove(found)
+            reference.operators.remove(found)
         else:
             wrong.append("crossing: torch.profiler has no %s that does not nest" % name)
     return wrong[:SHOWN]
@@ -52,11 +52,11 @@ def without_crossing(theirs, ours):
 
 def key(operator, lists=True):
     """What both must say. Whether the engine's range around a node repeats the node's number is
-    left to each: follows() checks it. `lists`: shapes of tensors in lists are compared."""
+    left to each: sequence_numbers() checks it. `lists`: shapes of tensors in lists are compared."""
     values = list(operator.key(FIELDS))
     if isinstance(values[4], tuple):
-        shown = [SYMBOL.sub("?", value) for value in values[4]]
-        values[4] = tuple("" if value == "?" else value for value in shown)
+        types = [SYMBOL.sub("?", value) for value in values[4]]
+        values[4] = tuple("" if value == "?" else value for value in types)
     if operator.name.startswith(PARENT):
         values[-1] = None
     if isinstance(values[2], tuple):
@@ -66,9 +66,9 @@ def key(operator, lists=True):
     return tuple(values[:2]) + tuple(v or None if v != 0 else 0 for v in values[2:])
 
 
-def told(counter, who):
+def listing(counter, source):
     rows = sorted(counter.items(), key=lambda row: -row[1])
-    return ["%s alone: %d x %s" % (who, count, str(row)[:300]) for row, count in rows[:SHOWN]]
+    return ["%s alone: %d x %s" % (source, count, str(row)[:300]) for row, count in rows[:SHOWN]]
 
 
 def record(args):
@@ -79,20 +79,20 @@ def record(args):
     return tuple(values.values())
 
 
-def operators(theirs, ours):
+def operators(reference, recorded):
     """Multisets of name, thread, shapes, types and sequence number. PyTorch 2.1's profiler writes no
     shapes of lists; we do."""
-    a = collections.Counter(key(o, theirs.exact) for o in theirs.operators)
-    b = collections.Counter(key(o, theirs.exact) for o in ours.operators)
+    a = collections.Counter(key(o, reference.exact) for o in reference.operators)
+    b = collections.Counter(key(o, reference.exact) for o in recorded.operators)
     missing, extra = a - b, b - a
     if not missing and not extra:
         return []
     return ["operators: %d missing, %d extra of %d" % (
         sum(missing.values()), sum(extra.values()), sum(a.values()))] + \
-        told(missing, "torch.profiler") + told(extra, "ours")
+        listing(missing, "torch.profiler") + listing(extra, "ours")
 
 
-def follows(trace):
+def sequence_numbers(trace):
     """The engine's ranges that number themselves have the number of the node inside."""
     wrong, open_parent = [], {}
     for o in trace.operators:
@@ -102,16 +102,16 @@ def follows(trace):
             continue
         parent = open_parent.get(o.tid)
         if parent and o.start <= parent.end and parent.name == PARENT + " " + o.name:
-            theirs = parent.args.get("Sequence number")
-            if theirs is not None and theirs != number:
-                wrong.append("%s has number %s, its parent %s" % (o.name, number, theirs))
+            reference = parent.args.get("Sequence number")
+            if reference is not None and reference != number:
+                wrong.append("%s has number %s, its parent %s" % (o.name, number, reference))
     return wrong[:SHOWN]
 
 
-def memory(theirs, ours):
+def memory(reference, recorded):
     """Every record, in order."""
-    a = [record(args) for _, args in theirs.memory]
-    b = [record(args) for _, args in ours.memory]
+    a = [record(args) for _, args in reference.memory]
+    b = [record(args) for _, args in recorded.memory]
     if a == b:
         return []
     missing, extra = collections.Counter(a) - collections.Counter(b), \
@@ -120,7 +120,7 @@ def memory(theirs, ours):
         return ["memory: the same %d records in another order" % len(a)]
     return ["memory: %d missing, %d extra of %d" % (
         sum(missing.values()), sum(extra.values()), len(a))] + \
-        told(missing, "torch.profiler") + told(extra, "ours")
+        listing(missing, "torch.profiler") + listing(extra, "ours")
 
 
 def by_thread(rows):
@@ -149,18 +149,18 @@ def chains(trace):
     return found
 
 
-def modules(theirs, ours):
+def modules(reference, recorded):
     """The chain of modules of every operator; the operators must already agree."""
     wrong, count = [], 0
-    a, b = chains(theirs), chains(ours)
+    a, b = chains(reference), chains(recorded)
     for tid in a:
-        for (mine, left), (yours, right) in zip(a[tid], b.get(tid, [])):
-            if mine.name != yours.name:
-                return ["modules: operators in another order: %s, %s" % (mine.name, yours.name)]
+        for (expected, left), (actual, right) in zip(a[tid], b.get(tid, [])):
+            if expected.name != actual.name:
+                return ["modules: operators in another order: %s, %s" % (expected.name, actual.name)]
             if left != right:
                 count += 1
                 wrong.append("modules of %s: torch.profiler %s, ours %s"
-                             % (mine.name, "/".join(left), "/".join(right)))
+                             % (expected.name, "/".join(left), "/".join(right)))
     return (["modules: %d operators differ" % count] if count else []) + wrong[:SHOWN]
 
 
@@ -174,9 +174,9 @@ def owners(trace):
     return found
 
 
-def kernels(theirs, ours):
-    """(sentences, share of torch.profiler's kernels whose operator we name as well)."""
-    a, b = owners(theirs), owners(ours)
+def kernels(reference, recorded):
+    """(messages, share of torch.profiler's kernels whose operator we name as well)."""
+    a, b = owners(reference), owners(recorded)
     wrong = [(c, a[c], b.get(c)) for c in a if a[c] != b.get(c)]
     share = 1 - len(wrong) / len(a) if a else 0.0
     sentences = ["kernel %s: torch.profiler %s, ours %s" % (c, str(left and left[1])[:200],

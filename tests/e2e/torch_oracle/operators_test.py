@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators, memory and modules of one and the same run, by torch.profiler and by us: no difference.
+"""Operators, memory and modules of one and the same run, by torch.profiler and by gpuprof: no difference.
 
 usage: operators_test.py [--only MODEL,…] [--modes shapes,stack] [--device cpu|cuda] [--python PATH]
                          [--keep FOLDER]
@@ -28,7 +28,7 @@ SHARE = 0.999  # of the kernels must have torch.profiler's operator
 
 
 def start(python, model, mode, folder, device="cpu", under=True):
-    """One run with both witnesses; returns the CompletedProcess."""
+    """One run with both sources; returns the CompletedProcess."""
     command = [python, os.path.join(HERE, "wrap.py"), folder, mode,
                os.path.join(HERE, "programs", PROGRAMS.get(model, "models.py")), model, "--device", device]
     environment = dict(os.environ, **torch_runs.environment())
@@ -43,36 +43,36 @@ def start(python, model, mode, folder, device="cpu", under=True):
     return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=600)
 
 
-def witness(folder):
+def read_reference(folder):
     """torch.profiler's trace and the moments between which it was on."""
     with open(os.path.join(folder, "window.json"), encoding="utf-8") as file:
         window = json.load(file)
-    trace = torch_trace.kineto(os.path.join(folder, "kineto.json"), window["ahead_ns"])
+    trace = torch_trace.read_kineto(os.path.join(folder, "kineto.json"), window["ahead_ns"])
     return trace, window
 
 
 def check(checks, name, mode, done, folder):
     if not checks.equal(done.returncode, 0, "%s: %s" % (name, done.stderr.decode()[-1500:])):
         return
-    theirs, window = witness(folder)
+    reference, window = read_reference(folder)
     paths = e2e.traces(os.path.join(folder, "out"))
     if not checks.equal(len(paths), 1, name + ": files"):
         return
-    ours = differences.without_ranges_of_libraries(
-        differences.within(torch_trace.ours(paths), window["begin_ns"], window["end_ns"]))
-    checks.expect(theirs.operators and theirs.memory, name + ": torch.profiler saw something")
-    results = {"crossing": differences.without_crossing(theirs, ours),
-               "operators": differences.operators(theirs, ours), "numbers": differences.follows(ours),
-               "memory": differences.memory(theirs, ours)}
+    recorded = differences.remove_library_ranges(
+        differences.within(torch_trace.read_gpuprof(paths), window["begin_ns"], window["end_ns"]))
+    checks.expect(reference.operators and reference.memory, name + ": torch.profiler saw something")
+    results = {"crossing": differences.remove_crossing(reference, recorded),
+               "operators": differences.operators(reference, recorded), "numbers": differences.sequence_numbers(recorded),
+               "memory": differences.memory(reference, recorded)}
     # Without nanoseconds (PyTorch 2.1) what encloses what cannot be told from torch.profiler's trace.
-    if mode == "stack" and not results["operators"] and theirs.exact:
-        results["modules"] = differences.modules(theirs, ours)
+    if mode == "stack" and not results["operators"] and reference.exact:
+        results["modules"] = differences.modules(reference, recorded)
     for what, wrong in results.items():
         checks.expect(not wrong, "%s, %s: %s" % (name, what, "\n    ".join(wrong)))
-    line = "%s: %d operators, %d records of memory" % (name, len(theirs.operators),
-                                                       len(theirs.memory))
-    if theirs.kernels:
-        wrong, share, count = differences.kernels(theirs, ours)
+    line = "%s: %d operators, %d records of memory" % (name, len(reference.operators),
+                                                       len(reference.memory))
+    if reference.kernels:
+        wrong, share, count = differences.kernels(reference, recorded)
         checks.expect(share >= SHARE, "%s: %.2f %% of %d kernels have the same operator\n    %s"
                       % (name, 100 * share, count, "\n    ".join(wrong)))
         line += ", %d kernels (%.2f %%)" % (count, 100 * share)
@@ -92,17 +92,17 @@ def arguments():
 
 def main():
     wanted = arguments()
-    python = (torch_runs.need(wanted.python) if wanted.device == "cuda"
+    python = (torch_runs.require_torch(wanted.python) if wanted.device == "cuda"
               else python_with_torch(wanted.python))
     checks = e2e.Checks()
     with e2e.Folder("torch-oracle") as folder:
         for model in wanted.only.split(","):
             for mode in wanted.modes.split(","):
                 name = "%s-%s-%s" % (model, mode, wanted.device)
-                place = os.path.join(wanted.keep or folder, name)
-                os.makedirs(place, exist_ok=True)
-                done = start(python, model, mode, place, wanted.device)
-                check(checks, name, mode, done, place)
+                directory = os.path.join(wanted.keep or folder, name)
+                os.makedirs(directory, exist_ok=True)
+                done = start(python, model, mode, directory, wanted.device)
+                check(checks, name, mode, done, directory)
         if checks.failed and not wanted.keep:
             raise SystemExit(checks.done())
     checks.done()

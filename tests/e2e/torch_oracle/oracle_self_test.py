@@ -13,7 +13,7 @@ import operators_test
 from torch_trace import Operator, Trace
 
 
-def made_up():
+def synthetic():
     trace = Trace()
 
     def add(name, begin, end, dims=None, kind=None, number=None, identity=None, rows=None):
@@ -67,18 +67,18 @@ def lies(name):
     }
 
 
-def everything(theirs, ours):
-    return (differences.without_crossing(theirs, ours) + differences.operators(theirs, ours)
-            + differences.follows(ours) + differences.memory(theirs, ours)
-            + differences.modules(theirs, ours) + differences.kernels(theirs, ours)[0])
+def all_differences(reference, recorded):
+    return (differences.remove_crossing(reference, recorded) + differences.operators(reference, recorded)
+            + differences.sequence_numbers(recorded) + differences.memory(reference, recorded)
+            + differences.modules(reference, recorded) + differences.kernels(reference, recorded)[0])
 
 
-def tell(checks, trace, name, more):
-    checks.equal(everything(trace, copy.deepcopy(trace)), [], "equal traces")
+def check_lies(checks, trace, name, more):
+    checks.equal(all_differences(trace, copy.deepcopy(trace)), [], "equal traces")
     for lie, change in {**lies(name), **more}.items():
-        told = copy.deepcopy(trace)
-        change(told)
-        checks.expect(everything(trace, told), "not found: " + lie)
+        altered = copy.deepcopy(trace)
+        change(altered)
+        checks.expect(all_differences(trace, altered), "not found: " + lie)
 
 
 OTHERS = {
@@ -107,16 +107,16 @@ OF_KERNELS = {
 
 def main():
     checks = e2e.Checks()
-    tell(checks, made_up(), "aten::addmm", {**OTHERS, **OF_KERNELS})
-    without = made_up()
+    check_lies(checks, synthetic(), "aten::addmm", {**OTHERS, **OF_KERNELS})
+    without = synthetic()
     pick(without, differences.PARENT + " AddmmBackward0").args.pop("Sequence number")
-    checks.equal(everything(made_up(), without), [], "a parent may leave the number to the node")
+    checks.equal(all_differences(synthetic(), without), [], "a parent may leave the number to the node")
     if "--torch" in sys.argv[1:]:
         python = operators_test.python_with_torch()
         with e2e.Folder("oracle-self") as folder:
             operators_test.start(python, "mlp", "stack", folder, under=False)
-            trace, _ = operators_test.witness(folder)
-            tell(checks, trace, "aten::addmm", OTHERS)
+            trace, _ = operators_test.read_reference(folder)
+            check_lies(checks, trace, "aten::addmm", OTHERS)
             checks.expect(os.path.getsize(os.path.join(folder, "kineto.json")) > 10000, "a trace")
     checks.done()
 

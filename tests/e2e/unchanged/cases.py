@@ -131,7 +131,7 @@ def python_cases(python, tag):
     yield tag + "-faulthandler-crash", run(PY_FAULTHANDLER), {"mask": True}
 
 
-def everyone_reaches(path):
+def is_world_accessible(path):
     """Whether users other than the owner may enter every folder above `path`."""
     folder = os.path.dirname(os.path.realpath(path))
     while os.stat(folder).st_mode & 0o001:
@@ -239,7 +239,7 @@ def cases(scratch):
         yield "give-up-root", [program("give_up_root")], {"armed": True}
         yield "give-up-capabilities", [program("give_up_root"), "capabilities"], {"armed": True}
         # The loader says so where the new user cannot read the library.
-        if everyone_reaches(e2e.LIBRARY):
+        if is_world_accessible(e2e.LIBRARY):
             yield "drop-privileges-exec", ["setpriv", "--reuid", "65534", "--clear-groups", "id"], {
                 "needs": "/usr/bin/setpriv"}
     yield "user-namespace", ["unshare", "-Ur", "id", "-u"], {"needs": "/usr/bin/unshare"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that fork at the same time: no fork waits in vain for the worker thread to stand still, which it would for 200 ms
-each, and the program is what it is without us. With a Python that counts threads after a fork, too.
+each, and the program is what it is without gpuprof. With a Python that counts threads after a fork, too.
 
 usage: fork_threads_test.py"""
 

@@ -133,8 +133,8 @@ def torch_python():
     """An interpreter whose PyTorch the fakes were built for, or None."""
     found = os.environ.get("GPUPROF_TORCH_PYTHON") or os.path.join(
         e2e.SOURCE, ".venvs", "torch", "bin", "python")
-    stand_in = os.path.join(e2e.BUILD, "simgpu", "lib", "gpusim_cudnn.so")
-    return found if os.path.exists(found) and os.path.exists(stand_in) else None
+    fake = os.path.join(e2e.BUILD, "simgpu", "lib", "gpusim_cudnn.so")
+    return found if os.path.exists(found) and os.path.exists(fake) else None
 
 
 if __name__ == "__main__":

@@ -29,16 +29,16 @@ def run(argv, options, prefix=(), env_extra=None):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
 
 
-def same(a, b, ours):
+def same(a, b, profiled):
     """Equal, where only what already differs between two plain runs may differ: addresses, ids."""
-    if ours == b:
+    if profiled == b:
         return True
     if a == b:
         return False
     for pattern in (HEX, NUMBER):
-        a, b, ours = (pattern.sub(b"#", text) for text in (a, b, ours))
+        a, b, profiled = (pattern.sub(b"#", text) for text in (a, b, profiled))
         if a == b:
-            return ours == a
+            return profiled == a
     return False
 
 
@@ -55,29 +55,29 @@ def check(checks, name, argv, options, folder, rate):
 
 
 class Plain:
-    """What the program does without gpuprof. Most differ between two runs in nothing: the second is made where asked for."""
+    """What the program does without gpuprof. Most differ between two runs in nothing: the second is made where requested."""
 
     def __init__(self, argv, options):
         self.again = lambda: run(argv, options)
         self.first = self.again()
         self.second = None
 
-    def said(self, stream):
+    def output(self, stream):
         if self.second is None:
             self.second = self.again()
         return getattr(self.first, stream), getattr(self.second, stream)
 
 
-def compare(checks, name, plain, ours):
+def compare(checks, name, plain, profiled):
     good = True
-    if ours.returncode != plain.first.returncode:
+    if profiled.returncode != plain.first.returncode:
         good = False
-        print("  status %d, without gpuprof %d" % (ours.returncode, plain.first.returncode))
+        print("  status %d, without gpuprof %d" % (profiled.returncode, plain.first.returncode))
     for stream in ("stdout", "stderr"):
-        a, c = getattr(plain.first, stream), getattr(ours, stream)
-        if a != c and not same(*plain.said(stream), c):
+        plain_text, c = getattr(plain.first, stream), getattr(profiled, stream)
+        if plain_text != c and not same(*plain.output(stream), c):
             good = False
-            print("  %s\n   with:    %r\n   without: %r" % (stream, c[-600:], a[-600:]))
+            print("  %s\n   with:    %r\n   without: %r" % (stream, c[-600:], plain_text[-600:]))
     checks.expect(good, name)
     if good:
         print("ok: " + name)

@@ -44,7 +44,7 @@ QUERIES = {
 }
 
 
-class Told:
+class Expected:
     """What a TensorBoard file says."""
 
     def __init__(self, path):
@@ -68,100 +68,100 @@ class Told:
         return self.complete["kernel"] - self.graphs
 
 
-def check_perfetto(checks, what, path, told):
+def check_perfetto(checks, what, path, expected):
     found = viewers.perfetto(path, **QUERIES)
     if found is None:
         return checks.skip("Perfetto's reader is not installed: it needs scripts/setup --viewers and Node")
     checks.equal(found["losses"], [], what + ": could not be imported")
     slices = {row["category"]: row for row in found["slices"]}
     for category in GPU:
-        wanted = told.kernels if category == "kernel" else told.complete[category]
+        wanted = expected.kernels if category == "kernel" else expected.complete[category]
         row = slices.get(category, {"n": 0, "ns": 0})
         checks.equal(row["n"], wanted, "%s: %s" % (what, category))
-        if not told.graphs:
-            checks.equal(row["ns"] or 0, told.ns[category], "%s: ns of %s" % (what, category))
+        if not expected.graphs:
+            checks.equal(row["ns"] or 0, expected.ns[category], "%s: ns of %s" % (what, category))
     checks.equal(sum(row["broken"] for row in slices.values()), 0, what + ": slices without an end")
     calls = sum(slices.get(name, {"n": 0})["n"] for name in ("cuda_runtime", "cuda_driver", "inner_call"))
-    checks.equal(calls, told.counted["API calls"], what + ": calls")
+    checks.equal(calls, expected.counted["API calls"], what + ": calls")
     arrows = {row["category"]: row["n"] for row in found["arrows"]}
     on_gpu = sum(arrows.get(name, 0) for name in (*GPU, "cuda_graph"))
-    checks.equal(on_gpu, told.arrows, what + ": arrows to the GPU")
-    checks.equal(sum(arrows.values()) - on_gpu, told.backward, what + ": arrows to the backward pass")
+    checks.equal(on_gpu, expected.arrows, what + ": arrows to the GPU")
+    checks.equal(sum(arrows.values()) - on_gpu, expected.backward, what + ": arrows to the backward pass")
     checks.equal(found["flow_times"], [{"n": 0}], what + ": arrows that go back in time")
     counters = {row["name"]: row for row in found["counters"]}
     allocated = sum(row["n"] for name, row in counters.items() if name.startswith("memory allocated"))
-    checks.equal(allocated, told.memory, what + ": memory records")
+    checks.equal(allocated, expected.memory, what + ": memory records")
     for name, row in counters.items():
         if name.startswith("work in flight"):
             checks.expect(row["least"] == 0 and row["most"] >= 1, "%s: %s" % (what, row))
-    checks.equal(slices.get("step", {"n": 0})["n"], told.counted["steps"], what + ": steps")
+    checks.equal(slices.get("step", {"n": 0})["n"], expected.counted["steps"], what + ": steps")
     begins = found["begins"][0]["ns"]
-    checks.expect(abs(begins - told.begins_ns) < 2_000_000, "%s: wall time %d, should be %d"
-                  % (what, begins, told.begins_ns))
+    checks.expect(abs(begins - expected.begins_ns) < 2_000_000, "%s: wall time %d, should be %d"
+                  % (what, begins, expected.begins_ns))
     return found
 
 
-def check_sqlite(checks, what, path, told):
+def check_sqlite(checks, what, path, expected):
     file = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
 
     def one(sql):
         return file.execute(sql).fetchone()
     checks.equal(one("pragma integrity_check"), ("ok",), what + ": integrity")
     for category, (table, _) in GPU.items():
-        wanted = told.kernels if category == "kernel" else told.complete[category]
+        wanted = expected.kernels if category == "kernel" else expected.complete[category]
         count, ns = one("select count(*), ifnull(sum(end - start), 0) from " + table)
         checks.equal(count, wanted, "%s: %s" % (what, table))
-        if not told.graphs:
-            checks.equal(ns, told.ns[category], "%s: ns of %s" % (what, table))
+        if not expected.graphs:
+            checks.equal(ns, expected.ns[category], "%s: ns of %s" % (what, table))
     for table, kind in (("CUPTI_ACTIVITY_KIND_RUNTIME", "API calls"), ("OPERATORS", "operators"),
                         ("SAMPLES", "samples"), ("STEPS", "steps"), ("ALLOCATIONS", "memory records")):
-        checks.equal(one("select count(*) from " + table)[0], told.counted[kind], "%s: %s" % (what, table))
+        checks.equal(one("select count(*) from " + table)[0], expected.counted[kind], "%s: %s" % (what, table))
     joined = one("select count(*) from CUPTI_ACTIVITY_KIND_KERNEL k where exists (select 1 from "
                  "CUPTI_ACTIVITY_KIND_RUNTIME r where r.correlationId = k.correlationId)")[0]
-    if told.kernels:
+    if expected.kernels:
         checks.expect(joined > 0, what + ": kernels with their call: %d" % joined)
-    sentences = [row[0] for row in file.execute("select sentence from MISSING")]
-    checks.equal(sentences, told.head["missing"], what + ": what is missing")
+    messages = [row[0] for row in file.execute("select sentence from MISSING")]
+    checks.equal(messages, expected.head["missing"], what + ": what is missing")
     file.close()
 
 
-def check_csv(checks, what, path, told):
+def check_csv(checks, what, path, expected):
     with open(path, newline="", encoding="utf-8") as file:
         kinds = collections.Counter(row["kind"] for row in csv.DictReader(file, strict=True))
     for category, (_, kind) in GPU.items():
-        checks.equal(kinds[kind], told.kernels if category == "kernel" else told.complete[category],
+        checks.equal(kinds[kind], expected.kernels if category == "kernel" else expected.complete[category],
                      "%s: %s" % (what, kind))
-    checks.equal(kinds["runtime_call"] + kinds["driver_call"], told.counted["API calls"], what + ": calls")
-    checks.equal(kinds["sample"] + kinds["sample_blocked"], told.counted["samples"], what + ": samples")
-    checks.equal(kinds["operator"], told.counted["operators"], what + ": operators")
+    checks.equal(kinds["runtime_call"] + kinds["driver_call"], expected.counted["API calls"], what + ": calls")
+    checks.equal(kinds["sample"] + kinds["sample_blocked"], expected.counted["samples"], what + ": samples")
+    checks.equal(kinds["operator"], expected.counted["operators"], what + ": operators")
 
 
-def gpu_ns(told):
-    return sum(told.ns[category] for category in GPU)
+def gpu_ns(expected):
+    return sum(expected.ns[category] for category in GPU)
 
 
-def check_stacks(checks, what, paths, told):
+def check_stacks(checks, what, paths, expected):
     """pprof, speedscope and folded stacks hold the same times."""
-    running = sum(thread["running_samples"] for thread in told.head["threads"])
+    running = sum(thread["running_samples"] for thread in expected.head["threads"])
     sums = collections.Counter()
     with open(paths["folded"], encoding="utf-8") as file:
         for line in file:
             stack, _, ns = line.rpartition(" ")
             sums[stack.split(";")[0]] += int(ns)
-    checks.equal(sums["GPU"], gpu_ns(told), what + ": folded GPU time")
+    checks.equal(sums["GPU"], gpu_ns(expected), what + ": folded GPU time")
     profile = viewers.pprof(paths["pprof"])
     if profile is None:
         return checks.skip("the readers of the other formats are not installed")
     totals = profile["totals"]
-    checks.equal(totals.get("kernels", 0), told.kernels, what + ": kernels of the profile")
-    checks.equal(totals.get("gpu", 0), gpu_ns(told), what + ": GPU time of the profile")
-    checks.equal(totals.get("samples", 0), told.counted["samples"], what + ": samples of the profile")
+    checks.equal(totals.get("kernels", 0), expected.kernels, what + ": kernels of the profile")
+    checks.equal(totals.get("gpu", 0), gpu_ns(expected), what + ": GPU time of the profile")
+    checks.equal(totals.get("samples", 0), expected.counted["samples"], what + ": samples of the profile")
     checks.equal(totals.get("cpu", 0), sums["CPU"], what + ": CPU time of profile and folded stacks")
     checks.expect(running == 0 or totals["cpu"] > 0, what + ": CPU time")
-    shown = viewers.speedscope(paths["speedscope"])["profiles"]
+    profiles = viewers.speedscope(paths["speedscope"])["profiles"]
     for kind, total in (("CPU, ", sums["CPU"]), ("blocked, ", sums["blocked"]), ("GPU ", sums["GPU"]),
                         ("operators, ", sums["operators"])):
-        weight = sum(one["weight"] for name, one in shown.items() if name.startswith(kind))
+        weight = sum(one["weight"] for name, one in profiles.items() if name.startswith(kind))
         checks.equal(weight, total, "%s: speedscope: %s" % (what, kind))
     return profile
 
@@ -174,11 +174,11 @@ def check(checks, what, output):
         if not checks.equal(len(found), 1, "%s: files of %s" % (what, name)):
             return None
         paths[name] = found[0]
-    told = Told(e2e.traces(output)[0])
-    found = {"told": told, "paths": paths, "perfetto": check_perfetto(checks, what, paths["perfetto"], told)}
-    check_sqlite(checks, what, paths["sqlite"], told)
-    check_csv(checks, what, paths["csv"], told)
-    found["pprof"] = check_stacks(checks, what, paths, told)
+    expected = Expected(e2e.traces(output)[0])
+    found = {"told": expected, "paths": paths, "perfetto": check_perfetto(checks, what, paths["perfetto"], expected)}
+    check_sqlite(checks, what, paths["sqlite"], expected)
+    check_csv(checks, what, paths["csv"], expected)
+    found["pprof"] = check_stacks(checks, what, paths, expected)
     return found
 
 
@@ -208,14 +208,14 @@ def python(checks, folder):
 
 
 def trainer(checks, folder):
-    sim.need()
+    sim.require_build()
     output = record(checks, folder, "trainer", sim.simulated(["--steps", "8", "--kernels", "12"]),
                     ["--step", "nvtx:step"], dict(os.environ, GPUSIM_QUIET="1"))
     found = check(checks, "trainer", output)
     checks.expect(found["told"].kernels >= 96, "trainer: kernels %d" % found["told"].kernels)
-    shown = viewers.plugin(folder)
-    if shown is not None:  # the plugin sees its own file alone
-        workers = [name for run in shown.values() for name in run]
+    profiles = viewers.plugin(folder)
+    if profiles is not None:  # the plugin sees its own file alone
+        workers = [name for run in profiles.values() for name in run]
         checks.equal(len(workers), 1, "trainer: workers the plugin lists: %s" % workers)
 
 
@@ -240,15 +240,15 @@ def torch(checks, folder, device="cpu"):
     environment = dict(os.environ, **torch_runs.environment())
     command = [interpreter, os.path.join(HERE, "programs", "views.py"), "--device", device, "--steps", "6"]
     if device == "cuda":
-        torch_runs.need()
+        torch_runs.require_torch()
         command = [sim.GPUSIM_RUN, "--quiet", "--model", "a100", "--", *command]
     else:
         environment["CUDA_VISIBLE_DEVICES"] = ""
     found = check(checks, device, record(checks, folder, device, command, env=environment))
-    told = found["told"]
-    checks.expect(told.backward > 0 and told.memory > 0, "%s: arrows %d, memory %d"
-                  % (device, told.backward, told.memory))
-    checks.expect(device == "cpu" or told.kernels > 0, "%s: kernels %d" % (device, told.kernels))
+    expected = found["told"]
+    checks.expect(expected.backward > 0 and expected.memory > 0, "%s: arrows %d, memory %d"
+                  % (device, expected.backward, expected.memory))
+    checks.expect(device == "cpu" or expected.kernels > 0, "%s: kernels %d" % (device, expected.kernels))
 
 
 CASES = {"python": python, "trainer": trainer, "scripted": scripted, "torch": torch,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a trace into Perfetto's real trace processor and prints what SQL says of it, as JSON.
+"""Loads a trace into Perfetto's real trace processor and prints what SQL states about it, as JSON.
 
 usage: perfetto_views.py TRACE NAME=SQL...    (with the Python of .venvs/formats)
 
@@ -44,13 +44,13 @@ class Engine:
             raise RuntimeError("the trace processor ended with status %s" % self.child.wait(60))
         return data
 
-    def answers(self):
+    def read_responses(self):
         (size,) = struct.unpack("<I", self.read(4))
         stream = self.protos.TraceProcessorRpcStream()
         stream.ParseFromString(self.read(size))
         return stream.msg
 
-    def ask(self, method, fill=lambda message: None):
+    def send_request(self, method, fill=lambda message: None):
         stream = self.protos.TraceProcessorRpcStream()
         message = stream.msg.add()
         message.seq = self.sent
@@ -68,23 +68,23 @@ class Engine:
             return fill
         with open(path, "rb") as file:
             for data in iter(lambda: file.read(PIECE_BYTES), b""):
-                self.ask(self.rpc.TPM_APPEND_TRACE_DATA, piece_of(data))
-                for answer in self.answers():
-                    if answer.append_result.error:
-                        raise RuntimeError(answer.append_result.error)
-        self.ask(self.rpc.TPM_FINALIZE_TRACE_DATA)
-        self.answers()
+                self.send_request(self.rpc.TPM_APPEND_TRACE_DATA, piece_of(data))
+                for response in self.read_responses():
+                    if response.append_result.error:
+                        raise RuntimeError(response.append_result.error)
+        self.send_request(self.rpc.TPM_FINALIZE_TRACE_DATA)
+        self.read_responses()
 
     def rows(self, sql):
         from perfetto.common.query_result_iterator import QueryResultIterator
 
         def fill(message):
             message.query_args.sql_query = sql
-        self.ask(self.rpc.TPM_QUERY_STREAMING, fill)
+        self.send_request(self.rpc.TPM_QUERY_STREAMING, fill)
         columns, batches = [], []
         while True:
-            for answer in self.answers():
-                result = answer.query_result
+            for response in self.read_responses():
+                result = response.query_result
                 if result.error:
                     raise RuntimeError("%s\n%s" % (sql, result.error))
                 columns = columns or list(result.column_names)
@@ -103,8 +103,8 @@ def main():
     engine = Engine()
     try:
         engine.load(sys.argv[1])
-        asked = dict(pair.split("=", 1) for pair in sys.argv[2:])
-        json.dump({name: engine.rows(sql) for name, sql in {**asked, "losses": LOSSES}.items()}, sys.stdout)
+        queries = dict(pair.split("=", 1) for pair in sys.argv[2:])
+        json.dump({name: engine.rows(sql) for name, sql in {**queries, "losses": LOSSES}.items()}, sys.stdout)
     finally:
         engine.close()
 

@@ -23,12 +23,12 @@ class Plugin:
         self.routes = {name: Client(app) for name, app in plugin.get_plugin_apps().items()}
 
     def get(self, route, **query):
-        answer = self.routes[route].get(route, query_string=query)
-        if answer.status_code != 200:
-            raise RuntimeError("%s %s: status %d: %r" % (route, query, answer.status_code,
-                                                         answer.get_data()[:300]))
-        body = answer.get_data()
-        if answer.headers.get("Content-Encoding") == "gzip":
+        response = self.routes[route].get(route, query_string=query)
+        if response.status_code != 200:
+            raise RuntimeError("%s %s: status %d: %r" % (route, query, response.status_code,
+                                                         response.get_data()[:300]))
+        body = response.get_data()
+        if response.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
         return json.loads(body, parse_constant=not_json)
 
@@ -55,13 +55,13 @@ def rows(table):
 
 
 def overview(plugin, key):
-    answer = plugin.get("/overview", **key)
+    response = plugin.get("/overview", **key)
     return {
-        "steps": [{k: v for k, v in row.items() if k} for row in rows(answer["steps"])],
-        "average_step": answer["performance"][0]["value"],
+        "steps": [{k: v for k, v in row.items() if k} for row in rows(response["steps"])],
+        "average_step": response["performance"][0]["value"],
         "gpus": [[g["title"], g["value"]]
-                 for g in (answer.get("gpu_metrics") or {"data": []})["data"]],
-        "advice": answer["recommendations"],
+                 for g in (response.get("gpu_metrics") or {"data": []})["data"]],
+        "advice": response["recommendations"],
     }
 
 
@@ -71,7 +71,7 @@ def modules_of(rows):
 
 
 def distributed(plugin, run):
-    """What the Distributed view says of each span of a run."""
+    """What the Distributed view states about each span of a run."""
     found = {}
     for worker in plugin.get("/workers", run=run, view="Distributed"):
         for span in plugin.get("/spans", run=run, worker=worker):
@@ -118,17 +118,17 @@ def main():
             for span in plugin.get("/spans", run=run, worker=worker):
                 workers["%s/%s" % (worker, span)] = worker_views(plugin, run, worker, span)
         if any("Distributed" in worker["views"] for worker in workers.values()):
-            told = distributed(plugin, run)
+            distributed_info = distributed(plugin, run)
             for worker in workers.values():
-                worker["distributed"] = told
+                worker["distributed"] = distributed_info
     return result
 
 
-def print_alone(answer):
+def print_alone(response):
     """Prints what answer() returns as JSON; ends the process with the plugin's scanning threads, which
     never end."""
     try:
-        json.dump(answer(), sys.stdout)
+        json.dump(response(), sys.stdout)
         sys.stdout.flush()
         os._exit(0)
     except BaseException:

@@ -45,9 +45,9 @@ def same(checks, what, got, wanted):
     checks.equal(got, wanted, what)
 
 
-def check_plugin(checks, shown):
-    same(checks, "one run", len(shown), 1)
-    workers = list(shown.values())[0]
+def check_plugin(checks, plugin_views):
+    same(checks, "one run", len(plugin_views), 1)
+    workers = list(plugin_views.values())[0]
     same(checks, "both ranks", sorted(workers), ["nodeA_4000/1", "nodeA_4100/1"])
     for name, worker in workers.items():
         same(checks, name + ": views", sorted(worker["views"]),
@@ -101,16 +101,16 @@ def check_kineto(checks, found):
 
 
 def main():
-    viewers.need("view", "hta")
+    viewers.require_viewer("view", "hta")
     checks = e2e.Checks()
     with e2e.Folder("viewers") as folder:
         output, kineto = os.path.join(folder, "run"), os.path.join(folder, "hta")
         for arguments in ([output], [kineto, "kineto"]):
             subprocess.run([os.path.join(e2e.BUILD, "bin", "write_scripted"), *arguments], check=True,
                            stdout=subprocess.DEVNULL, timeout=600)
-        shown, found = viewers.plugin(output), viewers.hta(output)
-        if shown is not None:
-            check_plugin(checks, shown)
+        plugin_views, found = viewers.plugin(output), viewers.hta(output)
+        if plugin_views is not None:
+            check_plugin(checks, plugin_views)
         else:
             checks.skip("the TensorBoard plugin is not installed")
         if found is not None:

@@ -22,13 +22,13 @@ def in_order(lengths):
 def plugin(folder):
     """The Overview's table: what its columns say of a step adds up to it."""
     import plugin_views
-    shown = plugin_views.Plugin(folder)
+    viewer_plugin = plugin_views.Plugin(folder)
     found = {}
-    for run in shown.wait(500):
-        for worker in shown.get("/workers", run=run, view="Overview"):
-            for span in shown.get("/spans", run=run, worker=worker):
-                answer = shown.get("/overview", run=run, worker=worker, span=span)
-                for row in plugin_views.rows(answer["steps"]):
+    for run in viewer_plugin.wait(500):
+        for worker in viewer_plugin.get("/workers", run=run, view="Overview"):
+            for span in viewer_plugin.get("/spans", run=run, worker=worker):
+                response = viewer_plugin.get("/overview", run=run, worker=worker, span=span)
+                for row in plugin_views.rows(response["steps"]):
                     found[row["Step"]] = sum(value for name, value in row.items() if name and name != "Step")
     return in_order(found)
 
@@ -61,8 +61,8 @@ def xprof(folder):
     found = {}
     for run in plugin.get("/runs"):
         for host in plugin.get("/hosts", run=run, tag="overview_page"):
-            answer = plugin.get("/data", run=run, tag="overview_page", host=host["hostname"])
-            found.update((step, 1000 * ms) for step, ms in xprof_views.overview(answer)["steps"].items())
+            response = plugin.get("/data", run=run, tag="overview_page", host=host["hostname"])
+            found.update((step, 1000 * ms) for step, ms in xprof_views.overview(response)["steps"].items())
     return in_order(found)
 
 

@@ -42,7 +42,7 @@ class Bench:
         command = torch_runs.script(self.python, folder, program, arguments, ranks, wrapped=False)
         environment = dict(os.environ, **torch_runs.environment())
         if "cuda" in arguments or program not in (PROGRAM, DEEP):
-            torch_runs.need()
+            torch_runs.require_torch()
             # Of newer ones the plugin does not know the kernels of matrix units.
             command = [sim.GPUSIM_RUN, "--quiet", "--model", "a100", "--devices",
                        str(max(devices, ranks)), "--", *command]
@@ -108,9 +108,9 @@ def deep(bench):
     bench.checks.expect(spans["torch_deep"] >= 300, "deep: ranges drawn as spans: %s" % spans)
     if "nvtx 0" in worker["operators"]:  # a PyTorch without CUDA has none
         bench.checks.expect(spans["nvtx_deep"] >= 900, "deep: NVTX drawn as spans: %s" % spans)
-    said = str(file["gpuprof"])
-    for words in ("nested deeper than 100", "modules nested deeper than 40"):
-        bench.checks.expect(words in said, "deep: the file does not say %r" % words)
+    metadata = str(file["gpuprof"])
+    for words in ("nested deeper than 100", "nn.Module calls nested deeper than 40"):
+        bench.checks.expect(words in metadata, "deep: the file does not say %r" % words)
 
 
 def ranks(bench):
@@ -119,8 +119,8 @@ def ranks(bench):
         bench.views("ranks", worker, ["Overview", "Operator", "Trace", "Distributed"])
         # On a busy machine gloo's threads end their ranges late: these fill whole steps.
         bench.columns("ranks", worker, ["CPU Exec"], most=True)
-    told = next(iter(found[0].get("distributed", {}).values()), {})
-    bench.checks.expect(told.get("commops"), "ranks: communication operators: %s" % str(told)[:300])
+    distributed_info = next(iter(found[0].get("distributed", {}).values()), {})
+    bench.checks.expect(distributed_info.get("commops"), "ranks: communication operators: %s" % str(distributed_info)[:300])
 
 
 def gpu(bench):
@@ -157,12 +157,12 @@ def advice(bench):
         "host": (["--host-work"], [IDLE], [LOADING], "CPU Exec"),
         "fill": (["--fill"], [FULL], [], None),
     }
-    for name, (arguments, said, unsaid, most) in cases.items():
+    for name, (arguments, present, absent, most) in cases.items():
         worker, = bench.workers(bench.record("advice-" + name, ["--device", "cuda", *arguments]))
         text = worker["overview"]["advice"]
-        for part in said:
+        for part in present:
             bench.checks.expect(part in text, "advice, %s: nothing of %r: %s" % (name, part, text))
-        for part in unsaid:
+        for part in absent:
             bench.checks.expect(part not in text, "advice, %s: %r: %s" % (name, part, text))
         if most:
             # A fake's copies keep the host busy, which the real ones would not.
@@ -171,7 +171,7 @@ def advice(bench):
 
 
 def parallel(bench):
-    """What the plugin says of two devices of one process."""
+    """What the plugin states about two devices of one process."""
     folder = bench.record("data-parallel", [], devices=2,
                           program=os.path.join(torch_runs.ZOO, "data_parallel.py"))
     worker, = bench.workers(folder)
@@ -188,9 +188,9 @@ def sharded(bench):
     for worker in found:
         bench.views("sharded", worker, ["Overview", "Operator", "Kernel", "Distributed"])
         bench.columns("sharded", worker, ["Communication"], most=True)
-    told = next(iter(found[0].get("distributed", {}).values()), {})
-    bench.checks.equal(len(told.get("commops", {}).get("data", {})), ranks_, "sharded: ranks told of")
-    for rank, table in told.get("commops", {}).get("data", {}).items():
+    distributed_info = next(iter(found[0].get("distributed", {}).values()), {})
+    bench.checks.equal(len(distributed_info.get("commops", {}).get("data", {})), ranks_, "sharded: ranks told of")
+    for rank, table in distributed_info.get("commops", {}).get("data", {}).items():
         rows = {row[0]: row[1:4] for row in table["rows"]}  # calls, bytes, bytes of each
         shard = 4 * elements // ranks_
         # Gathered for the forward and for the backward pass.
@@ -204,8 +204,8 @@ def straggler(bench):
     found = bench.workers(bench.record("straggler", ["--steps", "20"], ranks=4, program=program), 4)
     bench.checks.expect(any(TALK in worker["overview"]["advice"] for worker in found),
                         "straggler: %s" % [worker["overview"]["advice"] for worker in found])
-    told = next(iter(found[0].get("distributed", {}).values()), {})
-    steps = told.get("waittime", {}).get("data", {})
+    distributed_info = next(iter(found[0].get("distributed", {}).values()), {})
+    steps = distributed_info.get("waittime", {}).get("data", {})
     bench.checks.expect(len(steps) > 10, "straggler: steps of the Distributed view: %s" % list(steps))
     ranks_of = {}
     for path in e2e.traces(os.path.join(bench.base, "straggler", "run")):
@@ -259,7 +259,7 @@ def main():
     parser.add_argument("--only", default=",".join(CASES))
     parser.add_argument("--keep")
     wanted = parser.parse_args()
-    viewers.need("view")
+    viewers.require_viewer("view")
     checks = e2e.Checks()
     with e2e.Folder("torch-views") as folder:
         bench = Bench(checks, wanted.keep or folder)

@@ -12,8 +12,8 @@ STEPS, KERNELS = 8, 12
 ARGS = ["--steps", str(STEPS), "--kernels", str(KERNELS)]
 
 
-def check_plugin(checks, shown, facts):
-    for run, workers in shown.items():
+def check_plugin(checks, plugin_views, facts):
+    for run, workers in plugin_views.items():
         for name, worker in workers.items():
             checks.expect("Kernel" in worker["views"], "%s: the kernel view is there" % name)
             calls = sum(row["Calls"] for row in worker.get("kernels", []))
@@ -28,7 +28,7 @@ def check_plugin(checks, shown, facts):
             for row in overview["steps"]:
                 checks.expect(row["Runtime"] > 0, "%s: step %s has runtime calls"
                               % (name, row["Step"]))
-    checks.equal(len(shown), 1, "one run")
+    checks.equal(len(plugin_views), 1, "one run")
 
 
 def count(traces):
@@ -37,8 +37,8 @@ def count(traces):
 
 
 def main():
-    viewers.need("view", "hta")
-    sim.need()
+    viewers.require_viewer("view", "hta")
+    sim.require_build()
     checks = e2e.Checks()
     with e2e.Folder("viewers-trainer") as folder:
         output = os.path.join(folder, "run")
@@ -47,11 +47,11 @@ def main():
         files = e2e.traces(output)
         checks.equal(len(files), 1, "files: %s" % json.dumps(files))
         facts = count([e2e.load(path) for path in files])
-        shown, found = viewers.plugin(output), viewers.hta(output)
-        if shown is None:
+        plugin_views, found = viewers.plugin(output), viewers.hta(output)
+        if plugin_views is None:
             checks.skip("the TensorBoard plugin is not installed")
         else:
-            check_plugin(checks, shown, facts)
+            check_plugin(checks, plugin_views, facts)
         if found is None:
             checks.skip("HTA is not installed")
         else:

@@ -18,7 +18,7 @@ def python_of(name):
     return path if os.path.exists(path) else None
 
 
-def ask(venv, script, folder, *more):
+def run_view(venv, script, folder, *more):
     """The script's JSON, or None where its environment is not installed."""
     python = python_of(venv)
     if python is None:
@@ -36,26 +36,26 @@ def ask(venv, script, folder, *more):
 
 
 def plugin(folder):
-    return ask("view", "plugin_views.py", folder)
+    return run_view("view", "plugin_views.py", folder)
 
 
 def diff(folder):
     """The plugin's comparison of a folder's two runs."""
-    return ask("view", "plugin_diff.py", folder)
+    return run_view("view", "plugin_diff.py", folder)
 
 
 def hta(folder, *more):
-    return ask("hta", "hta_views.py", folder, *more)
+    return run_view("hta", "hta_views.py", folder, *more)
 
 
 def xprof(folder, *more):
     """What xprof's tools say of a folder's profiles, and the curves in it."""
-    return ask("xprof", "xprof_views.py", folder, *more)
+    return run_view("xprof", "xprof_views.py", folder, *more)
 
 
 def step_lengths(viewer, folder):
     """Of "plugin", "hta" or "xprof": how long its tables say each step is, in microseconds."""
-    return ask("view" if viewer == "plugin" else viewer, "step_lengths.py", folder, viewer)
+    return run_view("view" if viewer == "plugin" else viewer, "step_lengths.py", folder, viewer)
 
 
 def perfetto(trace, **queries):
@@ -64,18 +64,18 @@ def perfetto(trace, **queries):
     recent = "process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)"
     if node is None or subprocess.run([node, "-e", recent]).returncode != 0:
         return None
-    return ask("formats", "perfetto_views.py", trace, *("%s=%s" % pair for pair in queries.items()))
+    return run_view("formats", "perfetto_views.py", trace, *("%s=%s" % pair for pair in queries.items()))
 
 
 def pprof(path):
-    return ask("formats", "pprof_views.py", path)
+    return run_view("formats", "pprof_views.py", path)
 
 
 def speedscope(path):
-    return ask("formats", "speedscope_views.py", path)
+    return run_view("formats", "speedscope_views.py", path)
 
 
-def need(*names):
+def require_viewer(*names):
     """Skips the test unless one of the environments is there."""
     if not any(python_of(name) for name in names):
         e2e.skip("no viewer is installed under %s: run scripts/setup --viewers" % VENVS)

@@ -31,19 +31,19 @@ class Plugin:
         self.routes = {name: Client(app) for name, app in plugin.get_plugin_apps().items()}
 
     def get(self, route, **query):
-        answer = self.routes[route].get(route, query_string=query)
-        body = answer.get_data()
-        if answer.status_code != 200:
-            raise RuntimeError("%s %s: status %d: %r" % (route, query, answer.status_code, body[:300]))
+        response = self.routes[route].get(route, query_string=query)
+        body = response.get_data()
+        if response.status_code != 200:
+            raise RuntimeError("%s %s: status %d: %r" % (route, query, response.status_code, body[:300]))
         if body[:2] == b"\x1f\x8b":
             body = gzip.decompress(body)
         return json.loads(body)
 
 
-def tables(answer):
+def tables(response):
     """Of each table its properties and its rows by the columns' ids."""
     found = []
-    for table in answer if isinstance(answer, list) else [answer]:
+    for table in response if isinstance(response, list) else [response]:
         if not isinstance(table, dict) or "cols" not in table:
             continue
         ids = [column["id"] for column in table["cols"]]
@@ -52,13 +52,13 @@ def tables(answer):
     return found
 
 
-def rows_with(answer, column):
-    return next((rows for _, rows in tables(answer) if rows and column in rows[0]), [])
+def rows_with(response, column):
+    return next((rows for _, rows in tables(response) if rows and column in rows[0]), [])
 
 
-def timeline(answer):
+def timeline(response):
     names, spans = {}, collections.defaultdict(list)
-    for event in answer["traceEvents"]:
+    for event in response["traceEvents"]:
         if event.get("ph") == "M" and event.get("name") == "thread_name":
             names[event["pid"], event["tid"]] = event["args"]["name"]
         elif event.get("ph") == "X":
@@ -83,36 +83,36 @@ def timeline(answer):
     }
 
 
-def overview(answer):
+def overview(response):
     properties = {}
-    for found, _ in tables(answer):
+    for found, _ in tables(response):
         properties.update(found)
     return {
-        "steps": {row["stepnum"]: row["stepTimeMs"] for row in rows_with(answer, "stepnum")},
+        "steps": {row["stepnum"]: row["stepTimeMs"] for row in rows_with(response, "stepnum")},
         "device_type": properties.get("device_type"), "gpus": properties.get("device_core_count"),
-        "messages": [row["message"] for row in rows_with(answer, "severity")],
+        "messages": [row["message"] for row in rows_with(response, "severity")],
     }
 
 
-def operators(answer):
+def operators(response):
     keys = ("host_or_device", "type", "operation", "occurrences", "total_self_time",
             "device_total_self_time_percent")
-    every = next((rows for _, rows in tables(answer) if rows and "host_or_device" in rows[0]), [])
+    every = next((rows for _, rows in tables(response) if rows and "host_or_device" in rows[0]), [])
     return [{key: row[key] for key in keys} for row in every]
 
 
-def kernels(answer):
+def kernels(response):
     keys = ("kernel_name", "op_name", "occurrences", "total_duration_us", "is_kernel_using_tensor_core",
             "is_op_tensor_core_eligible")
-    return [{key: row[key] for key in keys} for row in rows_with(answer, "kernel_name")]
+    return [{key: row[key] for key in keys} for row in rows_with(response, "kernel_name")]
 
 
-def memory(answer):
+def memory(response):
     return {name: {"peak": int(one["profileSummary"]["peakBytesUsageLifetime"]),
                    "snapshots": len(one.get("memoryProfileSnapshots", [])),
                    "operators": sorted({shot["activityMetadata"].get("tfOpName", "")
                                         for shot in one.get("memoryProfileSnapshots", [])})}
-            for name, one in answer.get("memoryProfilePerAllocator", {}).items()}
+            for name, one in response.get("memoryProfilePerAllocator", {}).items()}
 
 
 READERS = {"trace_viewer@": timeline, "overview_page": overview, "framework_op_stats": operators,
@@ -129,10 +129,10 @@ def profiles(folder):
         found[run] = {"tools": tools, "hosts": {}}
         for path in sorted(glob.glob(os.path.join(folder, "plugins", "profile", run, "*.xplane.pb"))):
             host = os.path.basename(path)[:-len(".xplane.pb")]
-            answers = found[run]["hosts"][host] = {}
+            views = found[run]["hosts"][host] = {}
             for tool in tools:
-                answer = plugin.get("/data", run=run, tag=tool, host=host)
-                answers[tool] = READERS.get(tool, lambda _: "read")(answer)
+                response = plugin.get("/data", run=run, tag=tool, host=host)
+                views[tool] = READERS.get(tool, lambda _: "read")(response)
     return {"active": plugin.active, "runs": found}
 
 

@@ -8,7 +8,7 @@ import time
 
 import processes
 import traces
-from part import Part, judged, told
+from part import Part, checked_row, info_row
 from parts.machine import text_of
 
 SECONDS = 0.3
@@ -22,17 +22,17 @@ def one_window(context, command, pid, number):
         out = context.path("traces", command, "%d-%d" % (number, turn), "files")
         done = context.cli(command, pid, "-d", "%gs" % (SECONDS * 4 ** turn), "-o", out, limit_s=20)
         seen = traces.read(traces.paths(out))
-        wrong = wanting(number, seen, done)
+        wrong = problems_of_window(number, seen, done)
         if not wrong:
             break
     return seen, traces.paths(out), wrong
 
 
-def wanting(number, seen, done):
+def problems_of_window(number, seen, done):
     """What is wrong with one window; "" if nothing is."""
     amid = traces.linked(seen)[2]
     if done.status or not seen.of("kernel"):
-        return "window %d: status %s, %d kernels: %s" % (number, done.status, len(seen.of("kernel")), done.words())
+        return "window %d: status %s, %d kernels: %s" % (number, done.status, len(seen.of("kernel")), done.last_lines())
     if not seen.calls:
         return "window %d: no API record" % number
     return "window %d: %d without a call" % (number, amid) if amid else ""
@@ -62,8 +62,8 @@ def windows(context, command, program):
             len(early), sorted({one[0] for one in early}), by_ns, name[:60], number))
     text = "%d windows of %g s, %d kernels, linked %d of %d (%.2f %%), longest command %.1f s" % (
         number, SECONDS, kernels, linked, work, 100 * linked / max(1, work), longest)
-    yield judged("%d times %s" % (context.times, command), not bad, text, EXPECTED, "; ".join(bad[:4]), linked=linked,
-                 work=work, kernels=kernels)
+    yield checked_row("%d times %s" % (context.times, command), not bad, text, EXPECTED, "; ".join(bad[:4]), linked=linked,
+                      work=work, kernels=kernels)
 
 
 def target_of(path):
@@ -80,7 +80,7 @@ def state(pid):
             collections.Counter(target_of(os.path.join(descriptors, fd)) for fd in os.listdir(descriptors)))
 
 
-def left(before, after):
+def check_leftovers(before, after):
     """"34, then 36 (2 cuda-EvtHandlr)"."""
     words = ["%d %s" % (count, name) for name, count in sorted((after - before).items())]
     return "%d, then %d%s" % (sum(before.values()), sum(after.values()), " (%s)" % ", ".join(words) if words else "")
@@ -92,9 +92,9 @@ def run_attach(context):
         before = state(program.pid) if program.alive() else (collections.Counter(), collections.Counter())
         yield from windows(context, "attach", program)
         if program.alive():
-            threads, descriptors = map(left, before, state(program.pid))
-            yield told("what is left", "threads %s; descriptors %s" % (threads, descriptors))
-        yield how_it_ended(context, program)
+            threads, descriptors = map(check_leftovers, before, state(program.pid))
+            yield info_row("what is left", "threads %s; descriptors %s" % (threads, descriptors))
+        yield check_end(context, program)
 
 
 def run_capture(context):
@@ -103,14 +103,14 @@ def run_capture(context):
         settle(context)
         yield from windows(context, "capture", program)
         yield mapped(program)
-        yield how_it_ended(context, program)
+        yield check_end(context, program)
 
 
 def mapped(program):
     """Preloaded and named to the driver as well, the library is there once."""
     with open("/proc/%d/maps" % program.pid, encoding="utf-8") as file:
         copies = {line.split()[4] for line in file if line.rstrip().endswith("libgpuprof_inject.so")}
-    return judged("copies of the library", len(copies) == 1, "%d mapped" % len(copies), "1")
+    return checked_row("copies of the library", len(copies) == 1, "%d mapped" % len(copies), "1")
 
 
 def settle(context):
@@ -118,11 +118,11 @@ def settle(context):
     time.sleep(1.0 if not context.simulated else 0.5)
 
 
-def how_it_ended(context, program):
+def check_end(context, program):
     status, _ = program.end(20 * context.patience)
     # The trainer of the simulated GPU has no end of its own.
     wanted = {0} if not context.simulated else {0, -15, 143}
-    return judged("the program's end", status in wanted, "exit status %s" % status, "its own, after SIGTERM")
+    return checked_row("the program's end", status in wanted, "exit status %s" % status, "its own, after SIGTERM")
 
 
 ATTACH = Part("attach", "gpuprof attach to a training, again and again", 60, ("attach",), run_attach)

@@ -9,8 +9,8 @@ import sys
 import time
 
 import processes
-from context import ROOT, lost_of, told_in
-from part import OK, Part, Row, judged, told
+from context import ROOT, lost_of, load_summary
+from part import OK, Part, Row, checked_row, info_row
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "bench", "cost"))
 import figures  # noqa: E402
@@ -40,16 +40,16 @@ class Turns:
         time.sleep(WINDOW_S)
         self.quiet.append((self.since, time.monotonic_ns()))
 
-    def ours(self, mode):
+    def profiled_window(self, mode):
         self.rest()
         summary = self.context.path("cost", "summary.json")
         done = self.context.cli("capture", self.program.pid, "-q", "-f", "-o", self.context.path("cost", "traces", ""),
                                 "--summary-json", summary, "-d", "%dms" % (WINDOW_S * 1e3), "--max-overhead", "off", *MODES[mode])
-        said = told_in(summary)
-        for window in said.get("windows", [])[:1]:
-            self.turns.append(((mode, "gpuprof"), (window["start_ns"], window["end_ns"]), lost_of(said)))
-        self.trouble = self.trouble or (done.words() if done.status else "")
-        self.over(bool(said.get("windows")))
+        results = load_summary(summary)
+        for window in results.get("windows", [])[:1]:
+            self.turns.append(((mode, "gpuprof"), (window["start_ns"], window["end_ns"]), lost_of(results)))
+        self.trouble = self.trouble or (done.last_lines() if done.status else "")
+        self.over(bool(results.get("windows")))
 
     def peer(self, mode):
         self.rest()
@@ -84,17 +84,17 @@ def spread(ratios):
 
 
 def row(mode, ratios, simulated):
-    ours, peer = ratios.get((mode, "gpuprof"), []), ratios.get((mode, PEER), [])
-    text = spread(ours) + ("; torch.profiler %s" % spread(peer) if peer else "")
+    own_ratios, peer = ratios.get((mode, "gpuprof"), []), ratios.get((mode, PEER), [])
+    text = spread(own_ratios) + ("; torch.profiler %s" % spread(peer) if peer else "")
     if simulated:
-        return Row(CALLED[mode], "recorded: %d; times are not measured" % len(ours), "not judged", OK)
-    if not ours:
-        return judged(CALLED[mode], False, text, "steps in a window and around it")
+        return Row(CALLED[mode], "recorded: %d; times are not measured" % len(own_ratios), "not judged", OK)
+    if not own_ratios:
+        return checked_row(CALLED[mode], False, text, "steps in a window and around it")
     if not peer:
-        return told(CALLED[mode], text, ratio=statistics.median(ours))
-    middle, other = statistics.median(ours), statistics.median(peer)
-    return judged(CALLED[mode], middle <= other + NOISE, text, "no more than torch.profiler and %g" % NOISE, ratio=middle,
-                  peer=other)
+        return info_row(CALLED[mode], text, ratio=statistics.median(own_ratios))
+    middle, other = statistics.median(own_ratios), statistics.median(peer)
+    return checked_row(CALLED[mode], middle <= other + NOISE, text, "no more than torch.profiler and %g" % NOISE, ratio=middle,
+                       peer=other)
 
 
 def take_turns(context, turns):
@@ -103,7 +103,7 @@ def take_turns(context, turns):
         if time.monotonic() > end:
             break
         for mode in MODES:
-            turns.ours(mode)
+            turns.profiled_window(mode)
             if turns.torch:
                 turns.peer(mode)
             if not turns.program.alive():
@@ -117,22 +117,22 @@ def run(context):
     with turns.program as program:
         take_turns(context, turns)
         program.end(20 * context.patience)
-    written = told_in(turns.file)
+    written = load_summary(turns.file)
     if not written or turns.trouble:
-        yield judged("one process", False, "no times" if not written else "a capture failed", "times of its steps", turns.trouble)
+        yield checked_row("one process", False, "no times" if not written else "a capture failed", "times of its steps", turns.trouble)
         return
     ratios, steps = turns.ratios(written)
     if not context.simulated:
         lengths = [end - start for start, end in zip(steps.began, steps.began[1:])]
-        yield told("a step alone", "%.3f ms in the middle of %d; %s" % (
+        yield info_row("a step alone", "%.3f ms in the middle of %d; %s" % (
             statistics.median(lengths) / 1e6, len(lengths), "PyTorch" if torch else "100 launches of the driver API"))
     for mode in MODES if torch or context.simulated else ("kernels", "everything"):
         yield row(mode, ratios, context.simulated)
     lost = [drops for _, _, drops in turns.turns if drops]
-    yield judged("drops in these windows", not lost or context.simulated, "; ".join(lost) or "none",
-                 "none" if not context.simulated else "not judged")
+    yield checked_row("drops in these windows", not lost or context.simulated, "; ".join(lost) or "none",
+                      "none" if not context.simulated else "not judged")
     if written["stop_ns"]:
-        yield told("torch.profiler's stops", "%.2f s in the middle" % (statistics.median(written["stop_ns"]) / 1e9))
+        yield info_row("torch.profiler's stops", "%.2f s in the middle" % (statistics.median(written["stop_ns"]) / 1e9))
 
 
 PART = Part("cost", "a step recorded and not recorded, in turn, in one process", 75, (), run)

@@ -6,16 +6,16 @@ import os
 
 import traces
 from context import ROOT, last_json
-from part import Part, judged, not_asked
+from part import Part, checked_row, not_asked
 from parts.witness import EXPECTED, against_program, totals
 
 LAYOUTS = ("11.8", "12.4", "13.0")
 
 
 def row(name, recording, wanted=None):
-    seen = recording.seen()
+    seen = recording.trace()
     counts = last_json(recording.done.out).get("counts", {})
-    bad = against_program(seen, counts) if counts else ["the program told nothing: " + recording.done.words()]
+    bad = against_program(seen, counts) if counts else ["the program told nothing: " + recording.done.last_lines()]
     there, work, amid = traces.linked(seen)
     if amid:
         bad.append("%d without a call" % amid)
@@ -23,7 +23,7 @@ def row(name, recording, wanted=None):
     if wanted and os.path.realpath(path) != os.path.realpath(wanted):
         bad.append("taken was %s" % (path or "none"))
     text = "%s, API %s, linked %d of %d" % (totals(seen), seen.fact("cupti_version") or "unknown", there, work)
-    return judged(name, not bad, text, EXPECTED.split(", 0 before")[0], "; ".join(bad))
+    return checked_row(name, not bad, text, EXPECTED.split(", 0 before")[0], "; ".join(bad))
 
 
 def copies():

@@ -3,7 +3,7 @@
 
 import json
 
-from part import Part, judged, told
+from part import Part, checked_row, info_row
 
 TRIED = "try"
 WANTED = ("driver", "CUPTI")  # without either nothing of a GPU is recorded
@@ -15,21 +15,21 @@ def run(context):
         findings = json.loads(done.out)["findings"]
     except (ValueError, KeyError):
         findings = []
-    yield judged("runs can be recorded", done.status == 0, "exit status %s" % done.status, "0", done.words())
+    yield checked_row("runs can be recorded", done.status == 0, "exit status %s" % done.status, "0", done.last_lines())
     for topic in WANTED:
-        said = [one for one in findings if one["topic"] == topic]
-        good = any(one["health"] == "ok" for one in said)
+        matching = [one for one in findings if one["topic"] == topic]
+        good = any(one["health"] == "ok" for one in matching)
         # The first is the copy that would be taken.
-        sentence = said[0]["sentence"] if said else "nothing said"
+        sentence = matching[0]["sentence"] if matching else "nothing said"
         if topic == "CUPTI" and context.lacks("torch") is None:
-            yield told(topic, sentence)  # a framework brings its own, of which doctor knows nothing
+            yield info_row(topic, sentence)  # a framework brings its own, of which doctor knows nothing
         else:
-            yield judged(topic, good, sentence, "ok", "doctor: %s" % said)
+            yield checked_row(topic, good, sentence, "ok", "doctor: %s" % matching)
     for one in findings:
         if one["topic"].startswith(TRIED):
-            yield judged(one["topic"], one["health"] in ("ok", "limited"), one["sentence"], "seen to work", one["health"])
+            yield checked_row(one["topic"], one["health"] in ("ok", "limited"), one["sentence"], "seen to work", one["health"])
         elif one["health"] != "ok" and one["topic"] not in WANTED:
-            yield told(one["topic"], "%s: %s" % (one["health"], one["sentence"]))
+            yield info_row(one["topic"], "%s: %s" % (one["health"], one["sentence"]))
 
 
 PART = Part("doctor", "what gpuprof doctor says", 40, (), run)

@@ -6,7 +6,7 @@ import os
 import processes
 import traces
 from context import ZOO, last_json
-from part import Part, judged, not_asked, told
+from part import Part, checked_row, not_asked, info_row
 
 REPLAYS, NODES, STEPS = 40, 50, 20
 
@@ -18,21 +18,21 @@ def nodes_of(seen):
 def by_nodes(context):
     recording = context.record("graphs-node", context.driver("graph", "--steps", REPLAYS, "--nodes", NODES), "--cuda-graph",
                                "node", keep=True)
-    seen = recording.seen()
-    said = last_json(recording.done.out).get("counts", {}).get("gpu_check_empty", 0)
+    seen = recording.trace()
+    printed = last_json(recording.done.out).get("counts", {}).get("gpu_check_empty", 0)
     found, (there, work, _) = len(nodes_of(seen)), traces.linked(seen)
-    return judged("--cuda-graph node", found == said > 0 and there == work, "%d nodes, linked %d of %d" % (found, there, work),
-                 "%d nodes, the program's count" % (REPLAYS * NODES), recording.done.words(), nodes=found)
+    return checked_row("--cuda-graph node", found == printed > 0 and there == work, "%d nodes, linked %d of %d" % (found, there, work),
+                 "%d nodes, the program's count" % (REPLAYS * NODES), recording.done.last_lines(), nodes=found)
 
 
 def as_wholes(context):
     recording = context.record("graphs-graph", context.driver("graph", "--steps", REPLAYS, "--nodes", NODES), "--cuda-graph",
                                "graph")
-    seen = recording.seen()
+    seen = recording.trace()
     wholes, (there, work, _) = len(seen.of("kernel")), traces.linked(seen)
-    return judged("--cuda-graph graph", wholes == REPLAYS and not nodes_of(seen) and there == work,
+    return checked_row("--cuda-graph graph", wholes == REPLAYS and not nodes_of(seen) and there == work,
                  "%d wholes, %d nodes, linked %d of %d" % (wholes, len(nodes_of(seen)), there, work),
-                 "%d wholes, 0 nodes" % REPLAYS, recording.done.words(), wholes=wholes)
+                 "%d wholes, 0 nodes" % REPLAYS, recording.done.last_lines(), wholes=wholes)
 
 
 def made_before(context):
@@ -47,7 +47,7 @@ def made_before(context):
     nameless, shapeless = sum(not one.name for one in kernels), sum(not one.args.get("grid") for one in kernels)
     text = "%d kernels, %d of them nodes, %d without a name, %d without a shape, linked %d of %d" % (
         len(kernels), len(nodes_of(seen)), nameless, shapeless, there, work)
-    return told("made before the window", text + ("" if work else ": " + done.words()), kernels=len(kernels))
+    return info_row("made before the window", text + ("" if work else ": " + done.last_lines()), kernels=len(kernels))
 
 
 def steps(context):
@@ -56,15 +56,15 @@ def steps(context):
         return not_asked("steps of a captured training", lacks)
     script = [context.python, os.path.join(ZOO, "cuda_graph.py"), "--steps", str(STEPS)]
     recording = context.record("graphs-training", script, keep=True)
-    seen = recording.seen()
+    seen = recording.trace()
     # The first or the last replay may be seen in part only.
     good = STEPS - 2 <= len(seen.steps) <= STEPS and bool(nodes_of(seen))
-    return judged("steps of a captured training", good, "%d steps, %d nodes" % (len(seen.steps), len(nodes_of(seen))),
-                 "%d replays, nodes" % STEPS, recording.done.words(), steps=len(seen.steps))
+    return checked_row("steps of a captured training", good, "%d steps, %d nodes" % (len(seen.steps), len(nodes_of(seen))),
+                 "%d replays, nodes" % STEPS, recording.done.last_lines(), steps=len(seen.steps))
 
 
 def run(context):
-    yield from context.each(lambda ask: ask(context), (by_nodes, as_wholes, made_before, steps))
+    yield from context.each(lambda question: question(context), (by_nodes, as_wholes, made_before, steps))
 
 
 PART = Part("graphs", "CUDA graphs in both modes", 50, (), run)

@@ -4,20 +4,20 @@
 import re
 
 from context import last_json
-from part import Part, judged, told
+from part import Part, checked_row, info_row
 
 NODES, MOST = 1000, 5_000_000
 SECONDS = 15
-STOPPED = re.compile(r"After (\d+) records of CUDA graph nodes")
+STOPPED = re.compile(r"after (\d+) records of CUDA graph nodes")
 
 
 def mib(count):
     return count / 2 ** 20
 
 
-def taken(said):
+def taken(printed):
     """Device memory that went between the first replay and the least that was left, in MiB."""
-    free = said.get("free_bytes") or [0]
+    free = printed.get("free_bytes") or [0]
     return mib(free[0] - min(free))
 
 
@@ -26,17 +26,17 @@ def run(context):
     command = context.driver("replays", "--nodes", NODES, "--steps", replays, "--seconds", SECONDS)
     plain = last_json(context.run(command, SECONDS + 20).out)
     recording = context.record("memory", command, "--cuda-graph", "node", limit_s=SECONDS + 35)
-    said, nodes = last_json(recording.done.out), recording.summary.get("events_by_kind", {}).get("kernels", 0)
-    launched = said.get("counts", {}).get("gpu_check_empty", 0)
+    printed, nodes = last_json(recording.done.out), recording.summary.get("events_by_kind", {}).get("kernels", 0)
+    launched = printed.get("counts", {}).get("gpu_check_empty", 0)
     stopped = STOPPED.search(recording.done.err)
     whole = nodes == launched or nodes > 0 and (stopped or recording.lost() != "none")
-    yield judged("nodes recorded", bool(launched and whole), "%d of %d; drops: %s%s" % (
+    yield checked_row("nodes recorded", bool(launched and whole), "%d of %d; drops: %s%s" % (
         nodes, launched, recording.lost(), "; " + stopped[0] if stopped else ""), "all, or dropped and stopped ones told",
-                 recording.done.words(), nodes=nodes, launched=launched)
-    yield told("device memory that went", "%.0f MiB with us, %.0f MiB without, over %d replays" % (
-        taken(said), taken(plain), said.get("graph_launches", 0)))
+                      recording.done.last_lines(), nodes=nodes, launched=launched)
+    yield info_row("device memory that went", "%.0f MiB with us, %.0f MiB without, over %d replays" % (
+        taken(printed), taken(plain), printed.get("graph_launches", 0)))
     overhead = recording.summary.get("overhead", {})
-    yield told("the daemon's memory", "%.0f MiB at most" % mib(overhead.get("daemon_peak_bytes", 0)))
+    yield info_row("the daemon's memory", "%.0f MiB at most" % mib(overhead.get("daemon_peak_bytes", 0)))
 
 
 PART = Part("memory", "device memory and records over millions of graph nodes", 80, (), run)

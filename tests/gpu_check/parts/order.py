@@ -7,7 +7,7 @@ import os
 import time
 
 import traces
-from part import Part, judged, not_asked
+from part import Part, checked_row, not_asked
 
 MOST_BYTES = 4 << 20  # a trace of a storm takes longer to read than it is worth
 OF_A_PART = 3  # of many windows
@@ -15,7 +15,7 @@ SECONDS = 25
 WHAT = ("before their launch", "overlaps", "calls with an id of another", "that end before they start")
 
 
-def looked_at(path):
+def inspect(path):
     """How often each of WHAT, and how much GPU work there is."""
     seen = traces.read([path])
     counts = (len(traces.before_launch(seen)), len(traces.overlaps(seen)), seen.repeated,
@@ -38,14 +38,14 @@ def run(context):
     for part, path in files:
         if time.monotonic() > end:
             break
-        counts, there = looked_at(path)
+        counts, there = inspect(path)
         total.update(dict(zip(WHAT, counts)))
         wrong += ["%s: %d %s" % (part, count, what) for what, count in zip(WHAT, counts) if count]
         work, read = work + there, read + 1
     if not files:
         yield not_asked("all traces", "no other part left a trace")
         return
-    yield judged("all traces", not wrong, "%d of %d traces, %d pieces of GPU work; %s" % (
+    yield checked_row("all traces", not wrong, "%d of %d traces, %d pieces of GPU work; %s" % (
         read, len(files), work, ", ".join("%d %s" % (total[what], what) for what in WHAT)), "0 of each", "; ".join(wrong[:5]))
 
 

@@ -9,21 +9,21 @@ import re
 import processes
 import traces
 from context import ROOT
-from part import Part, judged, not_asked
+from part import Part, checked_row, not_asked
 
 SCRIPT = os.path.join(ROOT, "tests", "e2e", "simgpu", "conflict", "own_profiler.py")
 # Our window begins when the first session is over and ends in the last training.
 PLAN, WINDOW = "profile:1,train:2,profile:1,train:4,profile:1", "6s"
 BEFORE, DURING, AFTER = 0, 2, 4  # sessions by their phase
 NAME = "gpu-check-own-profiler"
-SENTENCE = "The program started its own CUPTI profiler"
+SENTENCE = "the program's own CUPTI profiler"
 BACK_NS = 2_500_000_000  # two seconds after its last call we take up again, where it does not flush
 
 
 def session(folder, number):
     """(kernels, steps) of its own trace; each step has two linear layers, aten::addmm."""
     files = glob.glob(os.path.join(folder, "session.%d.json" % number))
-    seen = traces.read_kineto(files[0]) if files else traces.Seen()
+    seen = traces.read_kineto(files[0]) if files else traces.GpuTrace()
     return len(seen.of("kernel")), seen.passes // 2
 
 
@@ -41,35 +41,35 @@ def its_sessions(folder):
     for name, number in (("before", BEFORE), ("during", DURING), ("after", AFTER)):
         has = session(folder, number)
         good = steps > 0 and has[1] > 0 and has[0] * steps == kernels * has[1] > 0
-        yield judged("its session %s ours" % name, good, "%d kernels in %d steps" % has,
-                     "%g kernels a step, as before ours" % (kernels / max(1, steps)))
+        yield checked_row("its session %s ours" % name, good, "%d kernels in %d steps" % has,
+                          "%g kernels a step, as before ours" % (kernels / max(1, steps)))
 
 
 def of_torch(context):
     folder, out = context.path("own_profiler", ""), context.path("traces", "own_profiler", "files")
     command = [context.gpuprof, "run", "--armed", "--name", NAME, "--", context.python, SCRIPT, folder, PLAN]
-    with processes.Program(command) as program:  # it has told that its first session is over
+    with processes.Program(command) as program:  # it has printed that its first session is over
         done = context.cli("capture", NAME, "-d", WINDOW, "--span-size", "100000000", "-o", out)
         status, _ = program.end(30 * context.patience)
     context.keep(*traces.paths(out))
     yield from its_sessions(folder)
     seen, times = traces.read(traces.paths(out)), phases(folder)
     if status or len(times) != 5:
-        yield judged("the program", False, "status %s, %d phases" % (status, len(times)), "status 0, 5 phases", done.words())
+        yield checked_row("the program", False, "status %s, %d phases" % (status, len(times)), "status 0, 5 phases", done.last_lines())
         return
     before, after = (traces.within(seen, times[i]["begin_ns"], times[i]["end_ns"]) for i in (1, 3))
     late = traces.within(seen, times[3]["begin_ns"] + BACK_NS, times[3]["end_ns"])
-    yield judged("ours before and after", before > 0 and late > 0, "%d before, %d after (%d of them 2.5 s after its end)" % (
-        before, after, late), "GPU work in both", done.words())
-    yield said(seen, done)
-    yield judged("ours, in order", not traces.before_launch(seen) and not traces.overlaps(seen),
-                 "%d before their launch, %d overlaps" % (len(traces.before_launch(seen)), len(traces.overlaps(seen))), "0, 0")
+    yield checked_row("ours before and after", before > 0 and late > 0, "%d before, %d after (%d of them 2.5 s after its end)" % (
+        before, after, late), "GPU work in both", done.last_lines())
+    yield messages(seen, done)
+    yield checked_row("ours, in order", not traces.before_launch(seen) and not traces.overlaps(seen),
+                      "%d before their launch, %d overlaps" % (len(traces.before_launch(seen)), len(traces.overlaps(seen))), "0, 0")
 
 
-def said(seen, done):
-    sentences = [text for text in seen.told() if SENTENCE in text]
-    return judged("said", bool(sentences), sentences[0][:160] if sentences else "nothing", "a sentence with its length",
-                  done.words())
+def messages(seen, done):
+    sentences = [text for text in seen.messages() if SENTENCE in text]
+    return checked_row("said", bool(sentences), sentences[0][:160] if sentences else "nothing", "a sentence with its length",
+                       done.last_lines())
 
 
 def of_trainer(context):
@@ -80,13 +80,13 @@ def of_trainer(context):
     out = recording.done.out
     own = int((re.findall(r"^result own_profiler_kernels (\d+)", out, re.MULTILINE) or [0])[0])
     a_step = int((re.findall(r"^result kernels_per_step (\d+)", out, re.MULTILINE) or [0])[0])
-    yield judged("its session during ours", own == 20 * a_step > 0, "%d kernels in 20 steps" % own, "%d" % (20 * a_step),
-                 recording.done.words())
-    seen = recording.seen()
-    ours, rest = len(seen.of("kernel")), 100 * a_step
-    yield judged("ours before and after", 0 < ours <= rest, "%d kernels of the other 100 steps" % ours, "up to %d" % rest,
-                 recording.done.words())
-    yield said(seen, recording.done)
+    yield checked_row("its session during ours", own == 20 * a_step > 0, "%d kernels in 20 steps" % own, "%d" % (20 * a_step),
+                      recording.done.last_lines())
+    seen = recording.trace()
+    kernel_count, rest = len(seen.of("kernel")), 100 * a_step
+    yield checked_row("ours before and after", 0 < kernel_count <= rest, "%d kernels of the other 100 steps" % kernel_count, "up to %d" % rest,
+                      recording.done.last_lines())
+    yield messages(seen, recording.done)
 
 
 def run(context):

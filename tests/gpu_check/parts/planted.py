@@ -3,19 +3,19 @@
 
 import time
 
-from part import Part, told
+from part import Part, info_row
 from parts import witness
 
 
 def hangs(context):
-    yield told("before it hangs", "answers")
+    yield info_row("before it hangs", "answers")
     context.run(["sleep", "86413"], 86413)
     while True:
         time.sleep(1)
 
 
 def breaks(_):
-    yield told("before it breaks", "answers")
+    yield info_row("before it breaks", "answers")
     raise RuntimeError("planted")
 
 

@@ -3,16 +3,16 @@
 dropped."""
 
 from context import last_json
-from part import Part, judged, told
+from part import Part, checked_row, info_row
 
 LAUNCHES, SIMULATED = 200_000, 20_000
 THREADS = 64
 
 
 def rate(done):
-    said = last_json(done.out)
-    launches = said.get("counts", {}).get("gpu_check_empty", 0)
-    return launches, launches / said["ns"] * 1e9 if said.get("ns") else 0
+    printed = last_json(done.out)
+    launches = printed.get("counts", {}).get("gpu_check_empty", 0)
+    return launches, launches / printed["ns"] * 1e9 if printed.get("ns") else 0
 
 
 def kept_or_dropped(name, recording):
@@ -21,12 +21,12 @@ def kept_or_dropped(name, recording):
         recording.summary.get("drops_by_reason", {}).get("dropped by CUPTI", 0)
     # What finds no buffer is counted by buffers.
     good = kept + dropped == launched or kept > 0 and "no CUPTI buffer left" in recording.lost()
-    return judged(name, bool(launched and good), "%d kept + %d dropped of %d" % (kept, dropped, launched),
-                  "kept + dropped = launched, or lost buffers told", recording.done.words(), kept=kept, dropped=dropped)
+    return checked_row(name, bool(launched and good), "%d kept + %d dropped of %d" % (kept, dropped, launched),
+                       "kept + dropped = launched, or lost buffers told", recording.done.last_lines(), kept=kept, dropped=dropped)
 
 
 def drops(name, recording, simulated):
-    return judged(name, recording.lost() == "none" or simulated, recording.lost(), "none" if not simulated else "not judged")
+    return checked_row(name, recording.lost() == "none" or simulated, recording.lost(), "none" if not simulated else "not judged")
 
 
 def run(context):
@@ -36,8 +36,8 @@ def run(context):
     recording = context.record("storm", command, "--span-size", "100000000", limit_s=40)
     yield kept_or_dropped("four streams", recording)
     yield drops("four streams, drops", recording, context.simulated)
-    yield told("launches a second", "%.0f with us, %.0f without" % (rate(recording.done)[1], rate(plain)[1])
-               if not context.simulated else "not measured")
+    yield info_row("launches a second", "%.0f with us, %.0f without" % (rate(recording.done)[1], rate(plain)[1])
+                   if not context.simulated else "not measured")
     command = context.driver("threads", "--threads", THREADS, "--launches", launches // 4)
     recording = context.record("storm-threads", command, "--span-size", "100000000", limit_s=30)
     yield kept_or_dropped("%d threads" % THREADS, recording)

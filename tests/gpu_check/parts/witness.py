@@ -8,7 +8,7 @@ import re
 
 import traces
 from context import PROGRAMS, ROOT, ZOO, last_json
-from part import Part, judged, not_asked
+from part import Part, checked_row, not_asked
 
 # What they do of themselves is no count of kernels: their steps are. The first trains twice.
 STEPS = 20
@@ -31,9 +31,9 @@ def seen_counts(seen):
 
 def against_program(seen, counts):
     """Sentences: where we differ from what the program says."""
-    ours = seen_counts(seen)
-    return ["%s: %d, the program says %d" % (name, ours[name], count)
-            for name, count in counts.items() if ours[name] != count]
+    recorded = seen_counts(seen)
+    return ["%s: %d, the program says %d" % (name, recorded[name], count)
+            for name, count in counts.items() if recorded[name] != count]
 
 
 def totals(seen):
@@ -47,7 +47,7 @@ def taken(seen):
 
 def row(name, recording, counts, profiled=None):
     """The verdict over one program. `counts`: {} where it tells none."""
-    seen = recording.seen()
+    seen = recording.trace()
     missing, extra, first = traces.difference(profiled, seen) if profiled else (0, 0, "")
     there, work, amid = traces.linked(seen)
     early, overlaps = traces.before_launch(seen), traces.overlaps(seen)
@@ -64,13 +64,13 @@ def row(name, recording, counts, profiled=None):
         one, other = overlaps[0]
         bad.append("%d overlaps (%s and %s, %d ns)" % (len(overlaps), one.name, other.name, one.end - other.start))
     if recording.done.status or not work:
-        bad.append("status %s, %s" % (recording.done.status, recording.done.words()))
+        bad.append("status %s, %s" % (recording.done.status, recording.done.last_lines()))
     witnesses = ["the program"] * bool(counts) + ["torch.profiler"] * bool(profiled) + ["gpuprof"]
     text = "%s (%s); missing %d, extra %d, linked %.1f %%, %d before their launch, %d overlaps, drops: %s" % (
         totals(seen), " = ".join(witnesses) if not bad else "gpuprof", missing, extra, 100 * there / max(1, work),
         len(early), len(overlaps), recording.lost())
-    return judged(name, not bad, text, EXPECTED, "; ".join(bad), kernels=seen.counts()[0], work=work, linked=there,
-                  missing=missing, extra=extra, early=len(early), overlaps=len(overlaps), cupti=taken(seen))
+    return checked_row(name, not bad, text, EXPECTED, "; ".join(bad), kernels=seen.counts()[0], work=work, linked=there,
+                       missing=missing, extra=extra, early=len(early), overlaps=len(overlaps), cupti=taken(seen))
 
 
 def profiled_run(context, name, script, arguments):
@@ -85,20 +85,20 @@ def of_torch(context, name, script, arguments, profiled=True, steps=None):
     """Its rows."""
     seen, done = profiled_run(context, name, script, arguments) if profiled else (None, None)
     if profiled and seen is None:
-        return [judged(name, False, "torch.profiler's run gave status %s" % done.status, EXPECTED, done.words())]
+        return [checked_row(name, False, "torch.profiler's run gave status %s" % done.status, EXPECTED, done.last_lines())]
     recording = context.record("witness-" + name.replace(" ", "_"), context.on_gpu([context.python, script, *arguments]), *WHOLE,
                                keep=True)
-    said = last_json(recording.done.out)
-    if "skip" in said:
-        return [not_asked(name, said["skip"])]
-    found = [row(name, recording, said.get("counts", {}), seen)]
+    printed = last_json(recording.done.out)
+    if "skip" in printed:
+        return [not_asked(name, printed["skip"])]
+    found = [row(name, recording, printed.get("counts", {}), seen)]
     if steps:
-        ours = len(recording.seen().steps)
-        found.append(judged(name + ", steps", ours == steps, "%d" % ours, "%d, the program's count" % steps))
+        recorded = len(recording.trace().steps)
+        found.append(checked_row(name + ", steps", recorded == steps, "%d" % recorded, "%d, the program's count" % steps))
     return found
 
 
-def ask(context, case):
+def run_case(context, case):
     name, script, need, profiled = case
     lacks = context.lacks(need)
     if lacks:
@@ -112,7 +112,7 @@ def by_driver(context, options=(), name="driver API", twist=0):
     recording = context.record("witness-driver", context.driver("work", "--steps", STEPS), *WHOLE, *options, keep=True)
     counts = last_json(recording.done.out).get("counts", {})
     if not counts:
-        return judged(name, False, "the program told nothing", EXPECTED, recording.done.words())
+        return checked_row(name, False, "the program told nothing", EXPECTED, recording.done.last_lines())
     counts["gpu_check_empty"] += twist
     return row(name, recording, counts)
 
@@ -121,15 +121,15 @@ def by_trainer(context):
     """The C++ program of the simulated GPU, which prints what it did; names of its kernels are mangled there."""
     command = context.on_gpu([os.path.join(context.simulator, "sim_trainer"), "--steps", str(STEPS), "--graph-nodes", "5"])
     recording = context.record("witness-trainer", command, *WHOLE)
-    said = recording.done.out
-    counts = {kind: int(count) for kind, count in re.findall(r"^result memcpy (\w+) (\d+)", said, re.MULTILINE)}
-    counts["set"] = int((re.findall(r"^result memset (\d+)", said, re.MULTILINE) or [0])[0])
-    kernels = int((re.findall(r"^result kernels (\d+)", said, re.MULTILINE) or [0])[0])
-    seen = recording.seen()
+    printed = recording.done.out
+    counts = {kind: int(count) for kind, count in re.findall(r"^result memcpy (\w+) (\d+)", printed, re.MULTILINE)}
+    counts["set"] = int((re.findall(r"^result memset (\d+)", printed, re.MULTILINE) or [0])[0])
+    kernels = int((re.findall(r"^result kernels (\d+)", printed, re.MULTILINE) or [0])[0])
+    seen = recording.trace()
     found = row("C++ trainer", recording, counts)
     if len(seen.of("kernel")) != kernels:
-        return judged("C++ trainer", False, found.result, EXPECTED,
-                      "kernels: %d, the program says %d" % (len(seen.of("kernel")), kernels))
+        return checked_row("C++ trainer", False, found.result, EXPECTED,
+                           "kernels: %d, the program says %d" % (len(seen.of("kernel")), kernels))
     return found
 
 
@@ -142,9 +142,9 @@ def jax_in_order(context):
     command = ["env", "XLA_FLAGS=--xla_gpu_enable_pdl=false", *context.program("jax_app.py")]
     recording = context.record("witness-JAX-in-order", context.on_gpu(command), *WHOLE)
     if recording.done.status or "skip" in last_json(recording.done.out):
-        return not_asked(name, "this JAX uses no GPU or does not know XLA's flag: " + recording.done.words())
-    overlaps = traces.overlaps(recording.seen())
-    return judged(name, not overlaps, "%s, %d overlaps" % (totals(recording.seen()), len(overlaps)), "0 overlaps")
+        return not_asked(name, "this JAX uses no GPU or does not know XLA's flag: " + recording.done.last_lines())
+    overlaps = traces.overlaps(recording.trace())
+    return checked_row(name, not overlaps, "%s, %d overlaps" % (totals(recording.trace()), len(overlaps)), "0 overlaps")
 
 
 def run(context):
@@ -153,7 +153,7 @@ def run(context):
         yield by_trainer(context)
     cases = [(name, os.path.join(ZOO, name + ".py"), "torch", True) for name in SCRIPTS]
     cases += [(name, os.path.join(PROGRAMS, script), need, profiled) for name, script, need, profiled in OTHERS]
-    for rows in context.each(lambda case: ask(context, case), cases):
+    for rows in context.each(lambda case: run_case(context, case), cases):
         yield from rows
     yield jax_in_order(context)
 

@@ -124,7 +124,7 @@ def threads(driver, options):
 def events(driver, options):
     stream = driver.stream()
     marks = [(driver.event(), driver.event()) for _ in range(options.steps)]
-    told = []
+    results = []
     for number, (first, second) in enumerate(marks):
         before = time.monotonic_ns()
         # The device is busy until all three are there: no time of the host is between the events.
@@ -133,8 +133,8 @@ def events(driver, options):
         driver.launch("gpu_check_spin", stream, 20000 + 20000 * (number % 5))
         driver.call("cuEventRecord", second, stream)
         driver.wait(stream)
-        told.append({"before_ns": before, "after_ns": time.monotonic_ns(), "event_ns": driver.elapsed_ns(first, second)})
-    return {"kernels": told}
+        results.append({"before_ns": before, "after_ns": time.monotonic_ns(), "event_ns": driver.elapsed_ns(first, second)})
+    return {"kernels": results}
 
 
 def replays(driver, options):
@@ -169,8 +169,8 @@ def main():
     driver = Driver()
     if options.what in ("forever", "replaying"):
         print(os.getpid(), flush=True)
-    told = WHAT[options.what](driver, options)
-    print(json.dumps(dict(told, counts=driver.counts)), flush=True)
+    results = WHAT[options.what](driver, options)
+    print(json.dumps(dict(results, counts=driver.counts)), flush=True)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,6 @@ class BashScripts(Program):
     def collect(self, work, outcome):
         for name, status in re.findall(r"^(\w+\.\d+) (\d+)$", outcome.output, re.M):
             with open(os.path.join(work, name + ".out"), "rb") as file:
-                said = re.sub(rb"(line \d+:) +\d+ ", rb"\1 PID ", file.read())  # bash: its children's numbers
-            outcome.hashes[name] = hashlib.sha256(said).hexdigest()
+                output = re.sub(rb"(line \d+:) +\d+ ", rb"\1 PID ", file.read())  # bash: its children's numbers
+            outcome.hashes[name] = hashlib.sha256(output).hexdigest()
             outcome.tests[name] = "passed" if status in ("0", "5") else f"status {status}"

@@ -85,9 +85,9 @@ class CPython(Program):
         return Job(argv, work, clean_environment(TMPDIR=os.path.join(work, "t")), timeout_s=3600 * hours)
 
     def collect(self, work, outcome):
-        for module, said in FINISHED.findall(outcome.output):
-            said = re.sub(r" -- running:.*", "", said)
-            outcome.tests[module] = next((state for word, state in WORDS if word in said), "passed")
+        for module, result in FINISHED.findall(outcome.output):
+            result = re.sub(r" -- running:.*", "", result)
+            outcome.tests[module] = next((state for word, state in WORDS if word in result), "passed")
         try:
             suites = xml.parse(os.path.join(work, "tests.xml"))
         except (OSError, xml.ParseError) as error:

@@ -57,7 +57,7 @@ class Flaky(Looking):
 
 class Planted(unittest.TestCase):
     @contextlib.contextmanager
-    def stand_in(self, folder, script):
+    def fake_gpuprof(self, folder, script):
         """What is called as gpuprof is a bash script, which ends with `script`; gives its path."""
         path = os.path.join(folder, "gpuprof")
         with open(path, "w", encoding="utf-8") as file:
@@ -67,46 +67,46 @@ class Planted(unittest.TestCase):
         with unittest.mock.patch.object(modes.e2e, "GPUPROF", path):
             yield path
 
-    def judged(self, program, script):
+    def run_program(self, program, script):
         """The row of a program under such a fake."""
-        with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.stand_in(folder, script):
+        with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.fake_gpuprof(folder, script):
             return real_programs.Runner(folder, ["run"]).program(program)
 
     def test_each_planted_change_is_found(self):
         for what, how in PLANTED.items():
             with self.subTest(what):
-                row = self.judged(Looking(), f'{how}\nexec "$@"' if how else '"$@"; exit 3')
+                row = self.run_program(Looking(), f'{how}\nexec "$@"' if how else '"$@"; exit 3')
                 self.assertTrue(real_programs.harmed(row), what)
 
     def test_a_guest_that_changes_nothing_is_not_accused(self):
-        row = self.judged(Looking(), 'exec "$@"')
-        self.assertFalse(real_programs.harmed(row), list(real_programs.shown(row)))
+        row = self.run_program(Looking(), 'exec "$@"')
+        self.assertFalse(real_programs.harmed(row), list(real_programs.describe(row)))
 
     def test_a_gpuprof_that_writes_no_summary_is_trouble(self):
-        row = self.judged(Looking(), 'rm -f "$(dirname "$0")"/ours*/summary.json; exec "$@"')
+        row = self.run_program(Looking(), 'rm -f "$(dirname "$0")"/ours*/summary.json; exec "$@"')
         self.assertTrue(real_programs.harmed(row))
 
     def test_what_differs_between_plain_runs_is_flaky_and_no_difference(self):
         Flaky.runs = 0
-        row = self.judged(Flaky(), 'exec "$@"')
+        row = self.run_program(Flaky(), 'exec "$@"')
         self.assertEqual(row["flaky"], ["unsteady"])
         self.assertFalse(real_programs.harmed(row))
 
     def test_the_exit_status_is_1_on_a_difference_alone(self):
-        for stand_in, status in (("umask 077\n", 1), ("", 0)):
-            with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.stand_in(folder, stand_in + 'exec "$@"') as path, \
+        for fake_gpuprof, status in (("umask 077\n", 1), ("", 0)):
+            with tempfile.TemporaryDirectory(prefix="rp-") as folder, self.fake_gpuprof(folder, fake_gpuprof + 'exec "$@"') as path, \
                     unittest.mock.patch.multiple(modes.e2e, GPUPROFD=path, LIBRARY=path), \
-                    contextlib.redirect_stdout(io.StringIO()) as said:
+                    contextlib.redirect_stdout(io.StringIO()) as printed:
                 arguments = argparse.Namespace(keep=None, mode="run", json=None)
                 self.assertEqual(real_programs.go(arguments, [Looking()]), status)
-                self.assertEqual("DIFFERENT under run" in said.getvalue(), bool(status))
+                self.assertEqual("DIFFERENT under run" in printed.getvalue(), bool(status))
 
 
 class Comparing(unittest.TestCase):
     def test_a_lost_test_a_new_one_and_a_changed_one_are_differences(self):
         plain = Outcome({"a": "passed", "b": "failed", "c": "skipped"}, {"x": "1"})
-        ours = Outcome({"a": "failed", "b": "failed", "d": "passed"}, {"x": "2"})
-        found = differences(plain, plain, ours)
+        profiled = Outcome({"a": "failed", "b": "failed", "d": "passed"}, {"x": "2"})
+        found = differences(plain, plain, profiled)
         self.assertEqual([(d.what, d.name) for d in found],
                          [("test", "a"), ("test", "c"), ("test", "d"), ("output", "x")])
 
@@ -115,8 +115,8 @@ class Comparing(unittest.TestCase):
                          ({"a"}, {"x"}))
 
     def test_the_status_counts_where_no_test_says_why(self):
-        plain, ours = Outcome({"a": "passed"}), Outcome({"a": "passed"}, status=-11)
-        self.assertEqual([d.what for d in differences(plain, plain, ours)], ["status"])
+        plain, profiled = Outcome({"a": "passed"}), Outcome({"a": "passed"}, status=-11)
+        self.assertEqual([d.what for d in differences(plain, plain, profiled)], ["status"])
 
     def test_a_tree_has_another_hash_with_another_byte_name_mode_or_link(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -137,12 +137,12 @@ class Comparing(unittest.TestCase):
 
 class Reading(unittest.TestCase):
     def test_modules_of_a_regression_run_are_read(self):
-        said = ("0:00:01 load avg: 1.00 [1/5] test_a passed\n"
-                "0:00:02 load avg: 1.00 [ 2/5] test_b failed (1 failure)\n"
-                "0:00:02 load avg: 1.00 [ 3/5/1] test_c crashed (Exit code -11)\n"
-                "0:00:02 load avg: 1.00 [ 4/5/1] test_d skipped -- running: test_e (31 sec)\n"
-                "0:00:03 load avg: 1.00 [ 5/5/1] test.test_f.test_g\n")
-        outcome = Outcome(output=said)
+        printed = ("0:00:01 load avg: 1.00 [1/5] test_a passed\n"
+                   "0:00:02 load avg: 1.00 [ 2/5] test_b failed (1 failure)\n"
+                   "0:00:02 load avg: 1.00 [ 3/5/1] test_c crashed (Exit code -11)\n"
+                   "0:00:02 load avg: 1.00 [ 4/5/1] test_d skipped -- running: test_e (31 sec)\n"
+                   "0:00:03 load avg: 1.00 [ 5/5/1] test.test_f.test_g\n")
+        outcome = Outcome(output=printed)
         CPython("x", sys.executable, ["test_a"]).collect("/nowhere", outcome)
         del outcome.tests["tests.xml"]
         self.assertEqual(outcome.tests, {"test_a": "passed", "test_b": "failed", "test_c": "crashed", "test_d": "skipped",

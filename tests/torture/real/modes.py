@@ -31,27 +31,27 @@ class Job:
     between_s: float = 1.0  # from one attach to the next
 
 
-def run(job, room, mode):
-    """Runs `job` once; `room` is an empty folder for what gpuprof writes. Returns an Outcome without tests."""
-    os.makedirs(room, exist_ok=True)
-    said = os.path.join(room, "said")
-    summary = os.path.join(room, "summary.json")
+def run(job, folder, mode):
+    """Runs `job` once; `folder` is empty and for what gpuprof writes. Returns an Outcome without tests."""
+    os.makedirs(folder, exist_ok=True)
+    output_path = os.path.join(folder, "said")
+    summary = os.path.join(folder, "summary.json")
     prefix = [e2e.GPUPROF, "run", "--rate", RATE_HZ, "-q", "--summary-json", summary, "-o",
-              os.path.join(room, "traces"), "--"] if mode == "run" else []
+              os.path.join(folder, "traces"), "--"] if mode == "run" else []
     outcome = Outcome()
     began = time.monotonic()
-    with open(said, "wb") as output:
+    with open(output_path, "wb") as output:
         process = subprocess.Popen(prefix + job.argv, cwd=job.cwd, env=job.env, stdin=subprocess.DEVNULL,
                                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             if mode == "attach":
-                Attacher(job, room, outcome).until_ends(process, began)
+                Attacher(job, folder, outcome).until_ends(process, began)
             outcome.status = process.wait(max(1.0, job.timeout_s - (time.monotonic() - began)))
         except subprocess.TimeoutExpired:
             outcome.status = end(process)
             outcome.trouble = f"still running after {job.timeout_s:.0f} s"
     outcome.wall_s = time.monotonic() - began
-    with open(said, "rb") as output:
+    with open(output_path, "rb") as output:
         outcome.output = output.read().decode("utf-8", "replace")
     if mode == "run":
         outcome.samples = samples(summary, outcome)
@@ -69,19 +69,19 @@ def end(process):
 
 
 def samples(summary, outcome):
-    """Stack samples that a summary tells of; none, or no summary, is trouble of ours."""
+    """Stack samples that a summary reports; none, or no summary, is trouble of gpuprof."""
     try:
         with open(summary, encoding="utf-8") as file:
-            told = json.load(file)
+            results = json.load(file)
     except (OSError, ValueError) as error:
         outcome.trouble = f"no summary: {error}"
         return 0
-    return counted(told)
+    return counted(results)
 
 
-def counted(told):
+def counted(results):
     """Samples in a summary of gpuprof's."""
-    return told.get("overhead", {}).get("samples", 0)
+    return results.get("overhead", {}).get("samples", 0)
 
 
 def processes():
@@ -114,8 +114,8 @@ def descendants(root, table=None):
 class Attacher:
     """Attaches to the busiest process of a command, again and again; each fourth time to the command itself."""
 
-    def __init__(self, job, room, outcome):
-        self.job, self.room, self.outcome = job, room, outcome
+    def __init__(self, job, folder, outcome):
+        self.job, self.folder, self.outcome = job, folder, outcome
         self.turn = 0
         self.before = {}
 
@@ -145,12 +145,12 @@ class Attacher:
         return max(used, key=used.get)
 
     def attach(self, pid, process):
-        """Records `pid` once. A refusal in a sentence is no harm and is counted; returns whether it recorded."""
+        """Records `pid` once. A refusal in a message is no harm and is counted; returns whether it recorded."""
         self.turn += 1
         length_s = self.job.attach_s if self.turn % 2 else min(SHORT_S, self.job.attach_s)
-        summary = os.path.join(self.room, "attach.json")
+        summary = os.path.join(self.folder, "attach.json")
         argv = [e2e.GPUPROF, "attach", "--rate", RATE_HZ, "-q", "-d", f"{length_s:g}s", "-f",
-                "--summary-json", summary, "-o", os.path.join(self.room, "attached"), str(pid)]
+                "--summary-json", summary, "-o", os.path.join(self.folder, "attached"), str(pid)]
         try:
             done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                                   timeout=self.job.attach_s + 120)
@@ -161,8 +161,8 @@ class Attacher:
             self.outcome.attached += 1
             self.outcome.samples += samples(summary, self.outcome)
             return True
-        said = (done.stderr.strip().splitlines() or ["nothing said"])[0].replace(str(pid), "PID")
-        self.outcome.refused[said] = self.outcome.refused.get(said, 0) + 1
+        message = (done.stderr.strip().splitlines() or ["nothing said"])[0].replace(str(pid), "PID")
+        self.outcome.refused[message] = self.outcome.refused.get(message, 0) + 1
         if done.returncode != 125 and process.poll() is None:
-            self.outcome.trouble = f"attach ended with {done.returncode}: {said}"
+            self.outcome.trouble = f"attach ended with {done.returncode}: {message}"
         return False

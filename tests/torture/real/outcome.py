@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one run of a program gave, and what differs between runs.
 
-A test's state is a word: passed, failed, skipped, or what else the program says of it (crashed, timed out).
+A test's state is a word: passed, failed, skipped, or what else the program states about it (crashed, timed out).
 Two plain runs say what is steady: only that is compared."""
 
 import collections
@@ -22,7 +22,7 @@ class Outcome:
     output: str = ""       # the end of what it printed, for a person
     samples: int = 0       # recorded by gpuprof
     attached: int = 0      # times that an attach recorded
-    refused: dict = dataclasses.field(default_factory=dict)  # {sentence: times}
+    refused: dict = dataclasses.field(default_factory=dict)  # {message: times}
     trouble: str = ""      # ours: gpuprof itself failed
 
     def counts(self):
@@ -49,19 +49,19 @@ def flaky(first, second):
                  for a, b in ((first.tests, second.tests), (first.hashes, second.hashes)))
 
 
-def differences(plain, again, ours):
-    """What `ours` has otherwise than both plain runs have it."""
+def differences(plain, again, profiled):
+    """How `profiled` differs from both plain runs."""
     flaky_tests, flaky_hashes = flaky(plain, again)
     found = []
-    for what, a, c, unsteady in (("test", plain.tests, ours.tests, flaky_tests),
-                                 ("output", plain.hashes, ours.hashes, flaky_hashes)):
+    for what, a, c, unsteady in (("test", plain.tests, profiled.tests, flaky_tests),
+                                 ("output", plain.hashes, profiled.hashes, flaky_hashes)):
         found += [Difference(what, name, str(a.get(name, "not there")), str(c.get(name, "not there")))
                   for name in sorted((set(a) | set(c)) - unsteady)
                   if a.get(name) != c.get(name)]
     # A suite with flaky tests has a flaky status.
-    if plain.status == again.status != ours.status and not any(d.what == "test" for d in found) \
+    if plain.status == again.status != profiled.status and not any(d.what == "test" for d in found) \
             and not flaky_tests:
-        found.append(Difference("status", "exit", str(plain.status), str(ours.status)))
+        found.append(Difference("status", "exit", str(plain.status), str(profiled.status)))
     return found
 
 

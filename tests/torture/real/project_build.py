@@ -28,8 +28,8 @@ class ProjectBuild(Program):
         return "no " + ", ".join(lacking) if lacking else None
 
     def version(self):
-        said = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
-        return said.splitlines()[0] + ", targets " + " ".join(self.targets)
+        output = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
+        return output.splitlines()[0] + ", targets " + " ".join(self.targets)
 
     def job(self, work):
         script = (f"cmake -S {shlex.quote(ROOT)} -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo "

@@ -23,7 +23,7 @@ def real_venv():
     return found if os.path.exists(found) else None
 
 
-def asked(python, code):
+def output_of(python, code):
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=False).stdout.strip()
 
 
@@ -41,11 +41,11 @@ class NumpyTests(Program):
         return None if real_venv() else "no .venvs/real (scripts/setup --real makes it)"
 
     def version(self):
-        return "numpy " + asked(real_venv(), "import numpy; print(numpy.__version__)")
+        return "numpy " + output_of(real_venv(), "import numpy; print(numpy.__version__)")
 
     def job(self, work):
         os.mkdir(os.path.join(work, "t"))
-        folder = asked(real_venv(), "import numpy, os; print(os.path.dirname(numpy.__file__))")
+        folder = output_of(real_venv(), "import numpy, os; print(os.path.dirname(numpy.__file__))")
         what = self.tests or (self.QUICK if self.amount == "quick" else ("",))
         marks = [] if self.amount == "all" else ["-m", "not slow"]
         argv = [real_venv(), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", "-o", "junit_family=xunit1",
@@ -78,16 +78,16 @@ class TorchOperators(Program):
         self.amount, self.names = amount, names
 
     def python(self):
-        places = (os.environ.get("GPUPROF_TORCH_PYTHON"), os.path.join(ROOT, ".venvs", "torch", "bin", "python"),
-                  e2e.real_python())
-        return next((p for p in places if p and os.path.exists(p) and asked(p, "import torch; print(1)") == "1"), None)
+        candidates = (os.environ.get("GPUPROF_TORCH_PYTHON"), os.path.join(ROOT, ".venvs", "torch", "bin", "python"),
+                      e2e.real_python())
+        return next((p for p in candidates if p and os.path.exists(p) and output_of(p, "import torch; print(1)") == "1"), None)
 
     def missing(self):
         self.found = self.python()
         return None if self.found else "no python here can import torch (scripts/setup --torch installs one)"
 
     def version(self):
-        return "PyTorch " + asked(self.found, "import torch; print(torch.__version__)")
+        return "PyTorch " + output_of(self.found, "import torch; print(torch.__version__)")
 
     def job(self, work):
         step = "8" if self.amount == "quick" else "1"
@@ -116,7 +116,7 @@ class PipInstall(Program):
         return None if real_venv() else "no .venvs/real (scripts/setup --real makes it)"
 
     def version(self):
-        return asked(real_venv(), "import pip; print('pip', pip.__version__)")
+        return output_of(real_venv(), "import pip; print('pip', pip.__version__)")
 
     def prepare(self, scratch):
         self.wheels = os.path.join(scratch, "wheels")
@@ -136,8 +136,8 @@ class PipInstall(Program):
             found = glob.glob(os.path.join(folder, "lib", "python3.*", "site-packages", "pytest", "__init__.py"))
             outcome.tests[f"installation {number}"] = "passed" if found else "failed"
             outcome.hashes[f"tree {number}"] = tree_hash(folder, file_bytes=without_time)
-        said = re.sub(r"\d+(\.\d+)? [kM]B(/s)?( eta [\d:]+)?", "SIZE", outcome.output)
-        outcome.hashes["printed"] = hashlib.sha256(said.encode()).hexdigest()
+        output = re.sub(r"\d+(\.\d+)? [kM]B(/s)?( eta [\d:]+)?", "SIZE", outcome.output)
+        outcome.hashes["printed"] = hashlib.sha256(output.encode()).hexdigest()
 
 
 def without_time(path):

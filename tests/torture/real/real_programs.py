@@ -41,12 +41,12 @@ class Runner:
         shutil.rmtree(work, ignore_errors=True)
         os.mkdir(work)
         self.number += 1
-        room = os.path.join(self.folder, f"ours{self.number}")
-        outcome = modes.run(program.job(work), room, mode)
+        output_folder = os.path.join(self.folder, f"ours{self.number}")
+        outcome = modes.run(program.job(work), output_folder, mode)
         program.collect(work, outcome)
         keep(os.path.join(self.folder, f"{program.name}.{mode}.{self.number}.said"), outcome.output)
         outcome.output = outcome.output[-4000:]
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(output_folder, ignore_errors=True)
         return outcome
 
     def program(self, program):
@@ -56,12 +56,12 @@ class Runner:
         row = {"name": program.name, "version": program.version(), "plain": plain, "modes": {}}
         row["flaky"] = sorted(set().union(*flaky(*plain)))
         for mode in self.wanted:
-            ours = self.once(program, mode)
-            found = differences(*plain, ours)
-            row["modes"][mode] = {"outcome": ours, **self.judged(program, mode, found)}
+            profiled = self.once(program, mode)
+            found = differences(*plain, profiled)
+            row["modes"][mode] = {"outcome": profiled, **self.compare_outcomes(program, mode, found)}
         return row
 
-    def judged(self, program, mode, found):
+    def compare_outcomes(self, program, mode, found):
         """{"real", "flaky", "once", "inherent"}: the differences, by what a second look says."""
         result = {"real": [], "flaky": [], "once": [], "inherent": []}
         left = []
@@ -74,10 +74,10 @@ class Runner:
             result["real"] = left
             return result
         plain = [self.once(less, "plain") for _ in range(LOOKS)]
-        ours = [self.once(less, mode) for _ in range(LOOKS)]
+        profiled = [self.once(less, mode) for _ in range(LOOKS)]
         for one in left:
             a = [str(run.tests.get(one.name, "not there")) for run in plain]
-            b = [str(run.tests.get(one.name, "not there")) for run in ours]
+            b = [str(run.tests.get(one.name, "not there")) for run in profiled]
             usual = one.without
             kind = "flaky" if set(a) != {usual} else "real" if set(b) != {usual} or one.what != "test" else "once"
             result[kind].append(one)
@@ -89,7 +89,7 @@ def keep(path, text):
         file.write(text)
 
 
-def shown(row):
+def describe(row):
     """One program's result in lines."""
     plain = row["plain"]
     base = sum(run.wall_s for run in plain) / len(plain)
@@ -110,8 +110,8 @@ def shown(row):
                f"status {run.status}; {run.wall_s:.1f} s{more}")
         if run.trouble:
             yield f"      TROUBLE: {run.trouble}"
-        for said, times in sorted(run.refused.items()):
-            yield f"      refused {times} times: {said}"
+        for message, times in sorted(run.refused.items()):
+            yield f"      refused {times} times: {message}"
     steady = set(plain[0].hashes) - set(row["flaky"])
     if plain[0].hashes:
         for mode, part in row["modes"].items():
@@ -177,7 +177,7 @@ def go(arguments, chosen):
             print(f"== {program.name}\n   SKIPPED: {reason}", flush=True)
             continue
         rows.append(runner.program(program))
-        print(*shown(rows[-1]), sep="\n", flush=True)
+        print(*describe(rows[-1]), sep="\n", flush=True)
         if arguments.json:
             with open(arguments.json, "w", encoding="utf-8") as file:
                 json.dump({"programs": rows, "skipped": skipped}, file, default=vars, indent=1)

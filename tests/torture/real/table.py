@@ -22,13 +22,13 @@ def rows(program):
     wall_s = sum(run["wall_s"] for run in plain) / len(plain)
     steady = set(plain[0]["hashes"]) - set(program["flaky"])
     for mode, part in program["modes"].items():
-        ours = part["outcome"]
-        same = sum(ours["hashes"].get(name) == plain[0]["hashes"][name] for name in steady)
+        profiled = part["outcome"]
+        same = sum(profiled["hashes"].get(name) == plain[0]["hashes"][name] for name in steady)
         outputs = f"{same} of {len(steady)}" if steady else "–"
-        how = f"{mode}, {ours['attached']} times" if mode == "attach" else mode
-        lines = (f"{program['name']} ({program['version']})", how, len(plain[0]["tests"]), counts(plain[0]), counts(ours),
+        how = f"{mode}, {profiled['attached']} times" if mode == "attach" else mode
+        lines = (f"{program['name']} ({program['version']})", how, len(plain[0]["tests"]), counts(plain[0]), counts(profiled),
                  len(part["real"]), len(part["once"]), len(program["flaky"]) + len(part["flaky"]), outputs,
-                 f"{wall_s:.0f} s", f"{ours['wall_s'] / wall_s:.2f}", ours["samples"])
+                 f"{wall_s:.0f} s", f"{profiled['wall_s'] / wall_s:.2f}", profiled["samples"])
         yield "| " + " | ".join(map(str, lines)) + " |"
 
 

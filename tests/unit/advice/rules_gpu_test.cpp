@@ -70,7 +70,7 @@ TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
   ASSERT_THAT(idle, ElementsAre(Share(0.8)));
   EXPECT_EQ(idle[0].share_base, "step");
   EXPECT_THAT(idle[0].finding,
-              AllOf(HasSubstr("kernels in 20.0 % of a step only"),
+              AllOf(HasSubstr("kernels for only 20.0 % of a step."),
                     HasSubstr("80.0 % of the time from the first to the last step"),
                     HasSubstr("busy for 4.0 %")));
   gpu.utilisation = 0.18;
@@ -80,7 +80,7 @@ TEST_F(GpuRules, WhatLiesBetweenStepsIsToldApartFromWhatLiesInThem) {
   EXPECT_EQ(busy[0].share_base, "time from the first to the last step");
   EXPECT_DOUBLE_EQ(busy[0].ns_per_step * static_cast<double>(analysis.steps.counted), 410 * kMs);
   EXPECT_THAT(run_rules(std::vector{RuleInput{analysis, step_thread}})[0].finding,
-              AllOf(HasSubstr("kernels in 90.0 % of a step."), HasSubstr("busy for 18.0 %")));
+              AllOf(HasSubstr("kernels for 90.0 % of a step."), HasSubstr("busy for 18.0 %")));
   analysis.steps.counted_ns = 450 * kMs;  // what is idle for half of them is still worth saying
   EXPECT_THAT(run_rule(gpu_idle)[0].finding, HasSubstr("10.0 % of the time from the first"));
   EXPECT_THAT(busy[0].suggestion, HasSubstr("between its steps"));

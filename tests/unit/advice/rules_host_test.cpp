@@ -71,7 +71,7 @@ TEST_F(HostRules, ASynchronisationOutsideOfOperatorsIsNamed) {
         {at(i, 3000), at(i, 5000), name("cudaDeviceSynchronize"), line(14)});
   const auto found = run_rule(sync_in_loop);
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kSyncInLoop, 14), Share(0.2))));
-  EXPECT_THAT(found[0].suggestion, HasSubstr("Leave the synchronisation out"));
+  EXPECT_THAT(found[0].suggestion, HasSubstr("Remove the synchronisation from the loop"));
 }
 
 TEST_F(HostRules, ACopyFromPageableMemoryIsAnAdviceOfItsOwn) {

@@ -130,7 +130,7 @@ TEST_F(SessionRules, WithoutStepsItSpeaksOfTheRecording) {
   const auto found = run_rules(std::span(&subject, 1));
   ASSERT_THAT(found, ElementsAre(Names(kRepeatedWork, 12)));
   EXPECT_EQ(found[0].share_base, "recording");
-  EXPECT_THAT(found[0].finding, HasSubstr("500 us of the recording"));
+  EXPECT_THAT(found[0].finding, HasSubstr("500 us in total"));
 }
 
 TEST(AdviceText, SaysSoWhereThereIsNone) {

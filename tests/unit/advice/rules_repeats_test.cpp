@@ -130,7 +130,7 @@ TEST_F(RepeatRules, BackwardPassesThatNoOptimizerNeedsAreNamedWithTheirForward) 
   const auto found = run_rule(extra_backward);
   // 0.5 ms forward, 0.6 ms backward, in every third step of 10 ms.
   ASSERT_THAT(found, ElementsAre(AllOf(Names(kExtraBackward, 23), Share(0.11 / 3))));
-  EXPECT_THAT(found[0].finding, HasSubstr("begin in line 22"));
+  EXPECT_THAT(found[0].finding, HasSubstr("start at line 22"));
 }
 
 TEST_F(RepeatRules, AGraphWalkedTwiceIsSaidToBeRetained) {

@@ -105,7 +105,7 @@ TEST_F(StallTest, FourSleepsAreNamedWithCountSumAndLine) {
   EXPECT_EQ(250, found[0].figures[3].value);
   EXPECT_THAT(found[0].finding,
               AllOf(HasSubstr("In 4 of 1000 steps (250, 500, 750, 1000)"), HasSubstr("waits"),
-                    HasSubstr("in all"), HasSubstr("600 us")));
+                    HasSubstr("in total"), HasSubstr("600 us")));
   EXPECT_EQ("samples", found[0].line_source);
 }
 
@@ -164,7 +164,7 @@ TEST_F(StallTest, AnEvaluationIsToldAsOne) {
 TEST_F(StallTest, SavingIsToldAsSaving) {
   const auto found = reported_of_saving(10 * kMs);
   ASSERT_THAT(found, ElementsAre(Names(kStepStalls, 17)));
-  EXPECT_THAT(found[0].finding, HasSubstr("something is saved (save, serialization.py)"));
+  EXPECT_THAT(found[0].finding, HasSubstr("the program saves data (save, serialization.py)"));
 }
 
 // Samples come by CPU time: beside other programs there are fewer, and what was saved is the same.

@@ -52,7 +52,7 @@ TEST(Status, ReadsTheFields) {
 TEST(Status, AnOrdinaryProcessIsNotRefused) { EXPECT_EQ(why(kSleeper), ""); }
 
 TEST(Status, EachRefusalHasItsSentence) {
-  EXPECT_THAT(why(""), HasSubstr("there is no process 70"));
+  EXPECT_THAT(why(""), HasSubstr("process 70 does not exist"));
   EXPECT_THAT(why(status_with("Tgid:\t70", "Tgid:\t69")), HasSubstr("thread of process 69"));
   EXPECT_THAT(why(status_with("S (sl", "Z (zo")), HasSubstr("has ended"));
   EXPECT_THAT(why(status_with("VmSize:\t  100 kB\n", "")), HasSubstr("has ended"));
@@ -60,7 +60,8 @@ TEST(Status, EachRefusalHasItsSentence) {
               HasSubstr("has ended and"));
   EXPECT_THAT(why(status_with("State:\tS (sl", "Threads:\t3\nState:\tZ (zo")),
               HasSubstr("the main thread of process 70"));
-  EXPECT_THAT(why(status_with("VmSize:\t  100 kB\n", "Kthread:\t1\n")), HasSubstr("the kernel"));
+  EXPECT_THAT(why(status_with("VmSize:\t  100 kB\n", "Kthread:\t1\n")),
+              HasSubstr("is a kernel thread"));
   EXPECT_THAT(why(status_with("TracerPid:\t0", "TracerPid:\t56")),
               HasSubstr("by process 55 (gdb)"));
   EXPECT_THAT(why(status_with("S (sl", "T (st")), HasSubstr("kill -CONT 70"));
@@ -87,7 +88,7 @@ TEST(PtraceDenial, SaysWhoMay) {
   EXPECT_THAT(denial_message(70, {EACCES, 1000, false, true, 0}), HasSubstr("not dumpable"));
   EXPECT_THAT(denial_message(70, {EACCES, 1000, false, false, 1}), HasSubstr("ptrace_scope is 1"));
   EXPECT_THAT(denial_message(70, {EACCES, 1000, false, false, 2}), HasSubstr("ptrace_scope is 2"));
-  EXPECT_THAT(denial_message(70, {EPERM, 0, false, false, 3}), HasSubstr("3, until the next boot"));
+  EXPECT_THAT(denial_message(70, {EPERM, 0, false, false, 3}), HasSubstr("until the next boot"));
   // Root without the capability, in a container.
   EXPECT_THAT(denial_message(70, {EPERM, 0, true, false, 1}), HasSubstr("SYS_PTRACE"));
 }

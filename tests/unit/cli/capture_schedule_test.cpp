@@ -69,7 +69,7 @@ TEST(RunningSchedule, OneWindowOfFiveSecondsWhereNothingIsSaid) {
   EXPECT_EQ(plain.schedule.active.value, 5'000'000'000U);
   EXPECT_EQ(plain.schedule.repeat, 1U);
   EXPECT_EQ(settled({"--active", "3", "--repeat", "4"}).session.schedule.repeat, 4U);
-  EXPECT_THAT(settled({"--wait", "2"}).refusal, HasSubstr("say so with --active N"));
+  EXPECT_THAT(settled({"--wait", "2"}).refusal, HasSubstr("set their number with --active N"));
 }
 
 }  // namespace

@@ -25,20 +25,20 @@ TEST(Help, OverviewIsTheOneAgreedOn) {
             "stacks in one trace.\n\n"
             "  gpuprof run -- python3 train.py\n\nCommands:\n"
             "  run       Run a program and record it\n"
-            "  attach    Record processes that run already\n"
-            "  capture   Record processes that wait for it\n"
-            "  status    List processes with gpuprof in them\n"
+            "  attach    Record running processes\n"
+            "  capture   Record armed processes\n"
+            "  status    List processes that have the gpuprof library\n"
             "  stop      End a recording\n"
-            "  detach    Take gpuprof out of processes\n"
-            "  serve     Answer the Capture profile button\n"
-            "  env       Print variables for what cannot be wrapped\n"
-            "  report    Say what a recording comes to\n"
-            "  diff      Say what changed between two recordings\n"
+            "  detach    Detach gpuprof from processes\n"
+            "  serve     Serve the Capture profile button of TensorBoard\n"
+            "  env       Print environment variables that arm a program\n"
+            "  report    Summarise a recording\n"
+            "  diff      Compare two recordings\n"
             "  export    Write a recording in other formats\n"
-            "  doctor    Say what this machine can and cannot do\n"
+            "  doctor    Check what this machine can record\n"
             "  help      Explain a command\n"
             "  --version Print the version\n\n"
-            "`gpuprof help COMMAND` explains one of them.\n");
+            "`gpuprof help COMMAND` explains one command.\n");
 }
 
 TEST(Help, NamesEveryOptionOfEveryCommandInEightyColumns) {

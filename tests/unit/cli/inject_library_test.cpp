@@ -18,10 +18,11 @@ const auto kOwn = static_cast<std::uint32_t>(::getpid());
 TEST(BringIn, EachAnswerHasItsWords) {
   EXPECT_EQ("", start_failure_reason(7, 0));
   EXPECT_EQ("", start_failure_reason(7, 1));
-  EXPECT_THAT(start_failure_reason(7, 2), HasSubstr("process 7 does not understand"));
+  EXPECT_THAT(start_failure_reason(7, 2),
+              HasSubstr("process 7 has the gpuprof library of another version"));
   EXPECT_THAT(start_failure_reason(7, 3), HasSubstr("pids.max"));
   EXPECT_THAT(start_failure_reason(7, 4), HasSubstr("may not read the time stamp counter"));
-  EXPECT_THAT(start_failure_reason(7, 5), HasSubstr("does not know (5)"));
+  EXPECT_THAT(start_failure_reason(7, 5), HasSubstr("(status 5)"));
 }
 
 TEST(BringIn, OneThatGoesOnMayStillAnswer) {
@@ -41,9 +42,9 @@ TEST(BringIn, TheEndIsNoticedBeforeAnybodyCollectsIt) {
   ASSERT_EQ(0, ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT));
   const auto pid = static_cast<std::uint32_t>(child);
   EXPECT_THAT(process_gone_reason(pid, 1),
-              StartsWith("process " + std::to_string(pid) + " ended while"));
+              StartsWith("process " + std::to_string(pid) + " ended during"));
   ::waitpid(child, nullptr, 0);
-  EXPECT_THAT(process_gone_reason(pid, 1), HasSubstr("ended while"));
+  EXPECT_THAT(process_gone_reason(pid, 1), HasSubstr("ended during"));
 }
 
 }  // namespace

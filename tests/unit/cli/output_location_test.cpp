@@ -121,15 +121,14 @@ TEST_P(BadOutput, IsRefusedInOneSentence) {
   EXPECT_THAT(place.error().message, HasSubstr(GetParam().part));
   EXPECT_EQ(place.error().exit_status, 125);
 }
-INSTANTIATE_TEST_SUITE_P(All, BadOutput,
-                         testing::Values(Bad{"a%x", "no %x"}, Bad{"a%", "lone percent sign"},
-                                         Bad{"p/%", "lone percent sign"},
-                                         Bad{"a%q{NONE}", "NONE is not set"},
-                                         Bad{"%q{NONE}-%p", "NONE is not set"}, Bad{"%q", "braces"},
-                                         Bad{"%q{", "braces"}, Bad{"%q{}", "braces"},
-                                         Bad{"t%p-%y", "no %y"}, Bad{"out-%r", "RANK is not set"},
-                                         Bad{"%p/x", "not in its folder"},
-                                         Bad{"t%n/", "ends in /"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, BadOutput,
+    testing::Values(Bad{"a%x", "unknown placeholder %x"}, Bad{"a%", "lone percent sign"},
+                    Bad{"p/%", "lone percent sign"}, Bad{"a%q{NONE}", "NONE is not set"},
+                    Bad{"%q{NONE}-%p", "NONE is not set"}, Bad{"%q", "braces"},
+                    Bad{"%q{", "braces"}, Bad{"%q{}", "braces"},
+                    Bad{"t%p-%y", "unknown placeholder %y"}, Bad{"out-%r", "RANK is not set"},
+                    Bad{"%p/x", "not for its folder"}, Bad{"t%n/", "ends in /"}));
 
 TEST(PrepareOutput, FindsAFileInTheWayUnlessForced) {
   test::TempFolder folder;
@@ -139,7 +138,7 @@ TEST(PrepareOutput, FindsAFileInTheWayUnlessForced) {
   OutputLocation place = resolve_output("x.pt.trace.json", here).value();
   const auto refused = create_output(&place, false);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("exists already"));
+  EXPECT_THAT(refused.error().message, HasSubstr("already exists"));
   EXPECT_TRUE(create_output(&place, true));
 }
 

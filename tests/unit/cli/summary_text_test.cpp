@@ -31,7 +31,7 @@ TEST(SummaryText, TellsFilesWindowsEventsDropsOverheadAndHowToOpen) {
   const std::string text = summary_text(sample());
   for (const char* part :
        {"1 trace file in /out (2.0 KiB, 1.235 M events)", "h_7.1.pt.trace.json.gz (process 7",
-        "3 steps", "1 window, 2.00 s recorded, 3 steps from step 10 on (schedule)",
+        "3 steps", "1 window, 2.00 s recorded, 3 steps starting at step 10 (schedule)",
         "events: 1.2 M kernels, 10 samples\n", "drops: ring full: 5", "0.50 % of 10.00 s",
         "missing: no GPU was used", "note: a remark", "failed: a failure",
         "open with: tensorboard --logdir /out"}) {
@@ -95,9 +95,9 @@ TEST(SummaryText, OneOfAThingIsSingular) {
   process.samples = process.steps = 1;
   s.processes = {process};
   const std::string text = summary_text(s);
-  for (const char* part : {"1 event)", "(process 7, 1 event, 1 step)", "1 step from step 10 on",
+  for (const char* part : {"1 event)", "(process 7, 1 event, 1 step)", "1 step starting at step 10",
                            "2 samples, 1 memory copy, 1 kernel\n", "a traced: 1 sample, 1 step\n",
-                           "1 sample of a running thread by perf"}) {
+                           "1 on-CPU sample by perf"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
@@ -105,10 +105,10 @@ TEST(SummaryText, OneOfAThingIsSingular) {
 TEST(SummaryText, AFullDiskIsRecoveredFromElsewhere) {
   recording::Summary s = sample();
   s.spool_folder = "/out/.gpuprof-spool-1-a";
-  s.failures = {"the spool could not be written (No space left on device)"};
+  s.failures = {"cannot write the spool: No space left on device"};
   EXPECT_THAT(summary_text(s),
               HasSubstr("recover with: gpuprof export -o OTHER /out/.gpuprof-spool-1-a (OTHER: a "
-                        "folder where there is room)\n"));
+                        "folder on a disk with free space)\n"));
 }
 
 TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
@@ -116,10 +116,9 @@ TEST(SummaryText, DropsThatNobodyCountedAreNotNone) {
   s.drops_by_reason.clear();
   EXPECT_THAT(summary_text(s), HasSubstr("drops: none\n"));
   s.drops_known = false;
-  EXPECT_THAT(summary_text(s), HasSubstr("drops: not known\n"));
+  EXPECT_THAT(summary_text(s), HasSubstr("drops: unknown\n"));
   s.drops_by_reason = {{"ring full", 4}};
-  EXPECT_THAT(summary_text(s),
-              HasSubstr("drops: ring full: 4; what is lost besides is not known\n"));
+  EXPECT_THAT(summary_text(s), HasSubstr("drops: ring full: 4, others unknown\n"));
 }
 
 TEST(SummaryText, KeptSpoolComesWithTheCommandThatRecoversIt) {

@@ -135,7 +135,7 @@ TEST(Chosen, SeveralIdsMayStandInOneWord) {
   ASSERT_TRUE(selected.ok()) << selected.error().message;
   EXPECT_THAT(selected.value(), ElementsAre(kOwn, child.pid()));
   for (const char* word : {"1,", ",1", "1,,1", "1,job"})
-    EXPECT_THAT(message(with_words({word})), HasSubstr("is no process")) << word;
+    EXPECT_THAT(message(with_words({word})), HasSubstr("is not a process id")) << word;
 }
 
 TEST(Chosen, ChildrenComeBehindTheirParents) {
@@ -150,15 +150,15 @@ TEST(Chosen, ChildrenComeBehindTheirParents) {
 
 TEST(Chosen, RefusesWhatIsNoProcess) {
   EXPECT_THAT(message(with_words({})), HasSubstr("needs a process: gpuprof attach PID"));
-  EXPECT_THAT(message(with_words({"job"})), HasSubstr("'job' is no process"));
-  EXPECT_THAT(message(with_words({"0"})), HasSubstr("'0' is no process"));
-  EXPECT_THAT(message(with_words({"-5"})), HasSubstr("'-5' is no process"));
-  EXPECT_THAT(message(with_words({"99999999999999999999"})), HasSubstr("is no process"));
+  EXPECT_THAT(message(with_words({"job"})), HasSubstr("'job' is not a process id"));
+  EXPECT_THAT(message(with_words({"0"})), HasSubstr("'0' is not a process id"));
+  EXPECT_THAT(message(with_words({"-5"})), HasSubstr("'-5' is not a process id"));
+  EXPECT_THAT(message(with_words({"99999999999999999999"})), HasSubstr("is not a process id"));
   pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   ::waitpid(gone, nullptr, 0);
   EXPECT_THAT(message(with_words({std::to_string(gone)})),
-              HasSubstr("there is no process " + std::to_string(gone)));
+              HasSubstr("process " + std::to_string(gone) + " does not exist"));
 }
 
 TEST(Chosen, AProcessIsFoundByIdAndByName) {
@@ -218,22 +218,23 @@ TEST(Chosen, AProcessWithoutTheLibraryIsToldFromNone) {
   EXPECT_THAT(without.error().message, HasSubstr("gpuprof attach " + std::to_string(child.pid())));
   const auto nobody = select_processes(with_words({"no-such-name"}), "capture");
   ASSERT_FALSE(nobody.ok());
-  EXPECT_THAT(nobody.error().message, HasSubstr("no process named 'no-such-name'"));
+  EXPECT_THAT(nobody.error().message, HasSubstr("no process is named 'no-such-name'"));
 }
 
 TEST(Chosen, WhoDoesNotAnswerMayBeTheOneThatIsNamed) {
   const Behind silent;
   const auto nobody = select_processes(with_words({"no-such-name"}), "capture");
   ASSERT_FALSE(nobody.ok());
-  EXPECT_THAT(nobody.error().message, HasSubstr("no process named 'no-such-name' among those that "
-                                                "answer, and one that does not may be it: "));
+  EXPECT_THAT(nobody.error().message,
+              HasSubstr("no process is named 'no-such-name', unless it is one that does not "
+                        "respond: "));
   const Answering process("chosen-test", AgentState::kArmed, false);
   const auto found = select_processes(with_words({"chosen-test"}), "capture");
   ASSERT_TRUE(found.ok()) << found.error().message;
   EXPECT_EQ(1u, found.value().selected.size());
   EXPECT_TRUE(found.value().unresponsive.empty());
   EXPECT_TRUE(any_has(selection_notes(found.value()),
-                      "may have the name is left out: " + silent.silence()));
+                      "skipped a process that may have the name: " + silent.silence()));
 }
 
 TEST(Chosen, OfAllWhoDoesNotAnswerIsTold) {

@@ -66,16 +66,16 @@ TEST_F(Export, FilesOfWindowsBeforeOneThatFailsAreTold) {
   EXPECT_TRUE(files_of(again.value(), 1).empty());
   EXPECT_EQ(again.value().windows.size(), 1u);
   ASSERT_EQ(again.value().failures.size(), 1u);
-  EXPECT_THAT(again.value().failures[0], HasSubstr("a file of that name is there"));
+  EXPECT_THAT(again.value().failures[0], HasSubstr(": the file exists; use `gpuprof export`"));
   EXPECT_THAT(again.value().failures[0],
-              HasSubstr("; window 2 of 2 and what follows are not written"));
+              HasSubstr("; window 2 of 2 and any later windows were not written"));
 }
 
 TEST_F(Export, WhereNothingWasWrittenTheSentenceIsAll) {
   ASSERT_TRUE(run().ok());
   const auto again = run();
   ASSERT_FALSE(again.ok());
-  EXPECT_THAT(again.error().message, HasSubstr("a file of that name is there"));
+  EXPECT_THAT(again.error().message, HasSubstr(": the file exists; use `gpuprof export`"));
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(ControlSockets, ThatNeverHearUsAreSaidNotToGetToRun) {
   ASSERT_FALSE(status.ok());
   EXPECT_TRUE(silent);
   EXPECT_THAT(status.error().message, HasSubstr("closed its control socket ("));
-  EXPECT_THAT(status.error().message, HasSubstr("does not get to run"));
+  EXPECT_THAT(status.error().message, HasSubstr("its worker thread cannot run"));
 }
 
 TEST(ControlSockets, StatusIsReadWhole) {
@@ -268,7 +268,7 @@ TEST(ControlSockets, SilenceOfAStoppedProcessIsToldFromThatOfAnother) {
       if (child == &stopped)
         EXPECT_THAT(status.error().message, says_stopped);
       else
-        EXPECT_THAT(status.error().message, HasSubstr("does not get to run, as on a busy machine"));
+        EXPECT_THAT(status.error().message, HasSubstr("cannot run, for example on a busy machine"));
     }
   }
 }
@@ -315,7 +315,7 @@ TEST(ControlSockets, NobodyThereIsSaid) {
   const auto status = request_status({kOwn, "/tmp/no-such-folder/1-2.door"});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("does not respond on its control socket"));
-  EXPECT_THAT(status.error().message, HasSubstr("does not get to run"));
+  EXPECT_THAT(status.error().message, HasSubstr("its worker thread cannot run"));
 }
 
 TEST(ControlSockets, AThreadThatAForkHasAwayIsWaitedFor) {

@@ -39,8 +39,9 @@ TEST_F(SimStops, AnExhaustedPoolLeavesOutNodeRecordsWhereKernelsStayOn) {  // --
   start_recording();
   program().graph(10, 10);
   program().wait();
-  EXPECT_TRUE(turn_until([] { return has_notice("those that come are left out"); }))
-      << all_notices();
+  EXPECT_TRUE(turn_until([] {
+    return has_notice("no further ones are recorded until the window ends");
+  })) << all_notices();
   EXPECT_TRUE(flush(true, kTimeoutMs));
   segment_.drain();
   segment_.discard_records();
@@ -85,7 +86,7 @@ TEST_F(SimStops, CallbacksThatWereReplacedUnseenAreTold) {  // --layout 13.2
   EXPECT_TRUE(turn_until([] {
     program().launch(1);
     program().wait();
-    return has_notice("replaced our CUPTI callbacks");
+    return has_notice("replaced gpuprof's CUPTI callbacks");
   })) << all_notices();
   set_mode(Mode::kOff, settings_);
   start_recording();

@@ -135,7 +135,7 @@ TEST_F(SimRefusals, AnEndThatFindsTheRoomTakenIsCounted) {
   start_recording();
   program().launch(10);
   program().wait();
-  const Taken room;
+  const Taken taken;
   before_exit();
   EXPECT_EQ(segment_.counter(Counter::kFinalFlushTimedOut), 1u);
 }
@@ -143,7 +143,7 @@ TEST_F(SimRefusals, AnEndThatFindsTheRoomTakenIsCounted) {
 TEST_F(SimRefusals, AnOnThatFindsTheRoomTakenIsAskedForAgainAndCounted) {
   program();
   {
-    const Taken room;
+    const Taken taken;
     start_recording();
     EXPECT_TRUE(is_mode_pending());
     start_recording();
@@ -162,7 +162,7 @@ TEST_F(SimRefusals, AnOffThatFindsTheRoomTakenIsAskedForAgain) {
   program();
   start_recording();
   {
-    const Taken room;
+    const Taken taken;
     set_mode(Mode::kOff, settings_);
     EXPECT_TRUE(is_mode_pending());
   }
@@ -177,7 +177,7 @@ TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
   program();
   start_recording();
   {
-    const Taken room;
+    const Taken taken;
     on_program_subscribed(true, SubscribeVersion::kV1);
   }
   EXPECT_EQ(segment_.counter(Counter::kProgramCuptiCallsMissed), 1u);
@@ -189,10 +189,10 @@ TEST_F(SimRefusals, ACallOfAnotherProfilerThatFindsTheRoomTakenIsCounted) {
 TEST_F(SimRefusals, LettingGoWaitsForWhoeverIsInside) {
   program();
   start_recording();
-  auto room = std::make_unique<Taken>();
-  std::thread leaves([&room] {
+  auto taken = std::make_unique<Taken>();
+  std::thread leaves([&taken] {
     std::this_thread::sleep_for(700ms);  // longer than one try
-    room.reset();
+    taken.reset();
   });
   EXPECT_TRUE(release(kTimeoutMs));
   leaves.join();

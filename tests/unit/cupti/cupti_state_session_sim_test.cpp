@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole room against the simulated GPU, in one process. Run under gpusim-run; each case is a
-// process of its own, because CUPTI's state is.
+// The whole component against the simulated GPU, in one process. Run under gpusim-run; each case is
+// a process of its own, because CUPTI's state is.
 //
 // Context:  tests
 #include <dlfcn.h>

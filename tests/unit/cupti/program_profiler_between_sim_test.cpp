@@ -199,7 +199,7 @@ TEST_F(SimBetween, ASessionThatBeganBetweenOursIsLeftAloneByTheNext) {
   program().launch(4);
   finish();
   EXPECT_EQ(kernels(), 14u);
-  EXPECT_TRUE(has_notice("started its own CUPTI profiler")) << all_notices();
+  EXPECT_TRUE(has_notice("the program's own CUPTI profiler")) << all_notices();
 }
 
 TEST_F(SimBetween, CuptiThatWasFinalizedBetweenOursIsSettledAnew) {

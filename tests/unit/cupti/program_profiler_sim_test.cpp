@@ -40,7 +40,7 @@ void CUPTIAPI app_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std:
 class SimHandOver : public SimTest {
  protected:
   bool turn_until_it_is_done(int sessions = 1) {
-    return turn_until([sessions] { return notice_count("profiler is done") == sessions; });
+    return turn_until([sessions] { return notice_count("profiler has ended") == sessions; });
   }
   void SetUp() override {
     SimTest::SetUp();
@@ -80,8 +80,8 @@ TEST_F(SimHandOver, AProfilerWithoutSubscriberGetsItsRecordsAndWeTakeUpAfterIt) 
   finish();
   EXPECT_EQ(kernels(), 17u);
   EXPECT_EQ(g_app_kernels.load(), 5);
-  EXPECT_TRUE(has_notice("started its own CUPTI profiler")) << all_notices();
-  EXPECT_TRUE(has_notice("is done")) << all_notices();
+  EXPECT_TRUE(has_notice("the program's own CUPTI profiler")) << all_notices();
+  EXPECT_TRUE(has_notice("has ended")) << all_notices();
 }
 
 TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
@@ -97,7 +97,7 @@ TEST_F(SimHandOver, WhatWasLaunchedBeforeOurReturnIsToldApart) {
   EXPECT_EQ(g_app_kernels.load(), 5);
   EXPECT_TRUE(has_notice("(6 launches and waits): they are in its trace")) << all_notices();
   EXPECT_TRUE(
-      has_notice("(5 launches and waits) from its end until gpuprof had CUPTI back is in neither"))
+      has_notice("(5 launches and waits) between its end and gpuprof's return is in neither"))
       << all_notices();
 }
 
@@ -179,7 +179,7 @@ TEST_F(SimHandOver, ASlotTakenByTheLaterCallIsItsSessionUntilItIsGivenBack) {
   program().launch(4);
   program().wait();
   EXPECT_EQ(kernels(), 4u);
-  EXPECT_EQ(notice_count("profiler is done"), 0) << all_notices();
+  EXPECT_EQ(notice_count("profiler has ended"), 0) << all_notices();
   EXPECT_EQ(g_cupti.kinds, 0u);
   ASSERT_EQ(cuptiUnsubscribe(handle), CUPTI_SUCCESS);
   EXPECT_TRUE(turn_until_it_is_done());

@@ -51,7 +51,8 @@ TEST_F(Shortfalls, ABlockThatTheDaemonIsWritingIsNotLost) {
   entry.bytes = ~0ULL;
   session_.options.force = true;  // once more
   trace();
-  EXPECT_THAT(written_.missing, ::testing::Contains(::testing::HasSubstr("ends inside a block")))
+  EXPECT_THAT(written_.missing,
+              ::testing::Contains(::testing::HasSubstr("ends in an incomplete block")))
       << "of a daemon that died";
 }
 
@@ -83,7 +84,7 @@ TEST_F(Shortfalls, OfARunThatIsRecordedFromItsStartLacksAllThatWasLostBefore) {
     sink.on(model::Loss{3, 0, 2, kStart - 20, kStart - 10});
   });
   const auto& dropped = trace()["gpuprof"]["dropped"];
-  EXPECT_EQ(dropped["GPU record with bad times"]["in this window"].GetUint(), 98u);
+  EXPECT_EQ(dropped["GPU record with invalid times"]["in this window"].GetUint(), 98u);
   EXPECT_EQ(dropped["record too long"]["in this window"].GetUint(), 2u);
 }
 
@@ -115,7 +116,7 @@ class LostCalls : public Shortfalls {
 };
 
 constexpr char kOneLost[] =
-    "1 GPU event is drawn without the host call that launched it: that was not recorded";
+    "1 GPU event is drawn without the host call that launched it: the call was not recorded";
 constexpr char kOneBefore[] = "1 GPU event launched before the window is not in the file";
 constexpr char kTwoBefore[] = "2 GPU events launched before the window are not in the file";
 
@@ -152,12 +153,12 @@ TEST_F(Shortfalls, AStepWhoseBeginIsLostIsToldAsAStep) {
   trace();
   EXPECT_THAT(written_.missing,
               ::testing::Contains(
-                  "1 step is missing: its begin is lost, and the step before goes on through it"));
+                  "1 step is missing: its start was lost, so it is part of the previous step"));
 }
 
 constexpr char kRoughClock[] =
-    "12 records of CUPTI were converted before the rate of its clock was known well; durations "
-    "may be off by up to 0.38 %";
+    "12 CUPTI records were converted with an imprecise clock rate; durations may be off by up to "
+    "0.38 %";
 
 TEST_F(Shortfalls, TimesOfAClockThatWasNotKnownWellAreTold) {
   record([](model::EventSink& sink) {
@@ -183,13 +184,13 @@ TEST_F(Shortfalls, CutBuffersAreCountedAsBuffersWithTheirBytes) {
     sink.on(model::Loss{35, 0, 1234, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_TRUE(std::any_of(
-      written_.missing.begin(), written_.missing.end(),
-      [](const std::string& message) {
-        return message ==
-               "4 buffers of CUPTI were cut short at a record of a kind that CUPTI's iterator does "
-               "not know; the records behind it are lost, 1234 bytes";
-      }))
+  EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(),
+                          [](const std::string& message) {
+                            return message ==
+                                   "4 activity buffers were cut short at records of unknown kind; "
+                                   "their last 1234 bytes "
+                                   "are lost";
+                          }))
       << text_.substr(0, 3000);
 }
 
@@ -199,9 +200,9 @@ TEST_F(Shortfalls, ThreadsThatBlockOurSignalAreNamed) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(
-      written_.missing,
-      testing::Contains("1 thread is missing: thread blocks the sampling signal (pool 17)"));
+  EXPECT_THAT(written_.missing,
+              testing::Contains(
+                  "1 thread was not sampled because it blocks the sampling signal (pool 17)"));
 }
 
 TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
@@ -214,11 +215,11 @@ TEST_F(Shortfalls, ThreadsWithSamplesBlockedOurSignalForAWhileOnly) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(
-      written_.missing,
-      testing::IsSupersetOf({"1 thread is missing: thread blocks the sampling signal (pool 17)",
-                             "2 threads blocked the sampling signal for some time and could "
-                             "not be sampled then (pool 18, pool 19)"}));
+  EXPECT_THAT(written_.missing,
+              testing::IsSupersetOf(
+                  {"1 thread was not sampled because it blocks the sampling signal (pool 17)",
+                   "2 threads were not sampled while they blocked the sampling signal "
+                   "(pool 18, pool 19)"}));
 }
 
 // A trace that is read back says how many there were, not who.
@@ -232,10 +233,8 @@ TEST_F(Shortfalls, OfThreadsThatAreNotKnownNoneIsCalledMissing) {
     sink.on(model::Loss{27, 0, 1, kStart + 10, kStart + 20});
   });
   trace();
-  EXPECT_THAT(
-      written_.missing,
-      testing::Contains("1 thread blocked the sampling signal for some time and could not be "
-                        "sampled then"));
+  EXPECT_THAT(written_.missing,
+              testing::Contains("1 thread was not sampled while it blocked the sampling signal"));
 }
 
 TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
@@ -247,16 +246,16 @@ TEST_F(Shortfalls, AThreadThatBlocksOurSignalIsToldInOneFile) {
     sink.on(model::Loss{27, 0, 1, window_.end_ns + 10, window_.end_ns + 10});
   });
   trace();
-  EXPECT_THAT(
-      written_.missing,
-      testing::Contains("1 thread is missing: thread blocks the sampling signal (first 17)"));
+  EXPECT_THAT(written_.missing,
+              testing::Contains(
+                  "1 thread was not sampled because it blocks the sampling signal (first 17)"));
   session_.options.force = true;
   window_.start_ns = window_.end_ns;
   window_.end_ns += 1000;
   trace();
-  EXPECT_THAT(
-      written_.missing,
-      testing::Contains("1 thread is missing: thread blocks the sampling signal (second 18)"));
+  EXPECT_THAT(written_.missing,
+              testing::Contains(
+                  "1 thread was not sampled because it blocks the sampling signal (second 18)"));
 }
 
 TEST_F(Shortfalls, AThrownAwaySampleIsToldAsOne) {
@@ -268,7 +267,7 @@ TEST_F(Shortfalls, AThrownAwaySampleIsToldAsOne) {
 }
 
 TEST_F(Shortfalls, WithoutSamplingNoSamplesAreMissing) {
-  const auto about_samples = testing::Contains(testing::HasSubstr("no sampled stacks"));
+  const auto about_samples = testing::Contains(testing::HasSubstr("no stack samples"));
   record([](model::EventSink&) {});
   session_.options.rate_hz = 0;
   trace();
@@ -280,12 +279,12 @@ TEST_F(Shortfalls, WithoutSamplingNoSamplesAreMissing) {
   EXPECT_THAT(written_.missing, testing::Not(about_samples));
   session_.options.trace = 31;
   trace();
-  EXPECT_THAT(written_.missing, testing::Contains("no sampled stacks: this window lasts 1 ms, and "
-                                                  "a thread is sampled every 10 ms"));
+  EXPECT_THAT(written_.missing, testing::Contains("no stack samples: this window lasts 1 ms, and "
+                                                  "each thread is sampled every 10 ms"));
   window_.end_ns = kStart + 10'000'000;
   trace();
   EXPECT_THAT(written_.missing,
-              testing::Contains("no sampled stacks: no thread was sampled in this window"));
+              testing::Contains("no stack samples: no thread was sampled in this window"));
 }
 
 TEST_F(Shortfalls, AClosingNoticeTakesThePlaceOfItsOpeningOne) {
@@ -306,16 +305,21 @@ TEST(AddSentence, NumbersOfSeveralFilesAreAddedUp) {
   for (const char* message :
        {"1 record is missing: ring full", "no steps: none", "2 records are missing: ring full",
         "no steps: none", "1 record is missing: dropped by CUPTI",
-        "1 thread is missing: thread blocks the sampling signal (a 1)",
-        "2 threads are missing: thread blocks the sampling signal (b 2, c 3)",
-        "1 range reaches over the border of the window and is cut there",
-        "1 range reaches over the border of the window and is cut there"})
+        "1 thread was not sampled because it blocks the sampling signal (a 1)",
+        "2 threads were not sampled because they block the sampling signal (b 2, c 3)",
+        "1 step is missing: its start was lost, so it is part of the previous step",
+        "2 steps are missing: their starts were lost, so they are part of the previous steps",
+        "1 range extends beyond the window and is cut at its boundary",
+        "1 range extends beyond the window and is cut at its boundary"})
     merge_message(all, message);
-  EXPECT_THAT(all, testing::ElementsAre(
-                       "3 records are missing: ring full", "no steps: none",
-                       "1 record is missing: dropped by CUPTI",
-                       "3 threads are missing: thread blocks the sampling signal (a 1, b 2, c 3)",
-                       "2 ranges reach over the border of the window and are cut there"));
+  EXPECT_THAT(
+      all,
+      testing::ElementsAre(
+          "3 records are missing: ring full", "no steps: none",
+          "1 record is missing: dropped by CUPTI",
+          "3 threads were not sampled because they block the sampling signal (a 1, b 2, c 3)",
+          "3 steps are missing: their starts were lost, so they are part of the previous steps",
+          "2 ranges extend beyond the window and are cut at its boundary"));
 }
 
 // when the name of a real kernel has 10,000 characters
@@ -350,7 +354,7 @@ TEST_F(Shortfalls, OfTooManySentencesTheNewestAreInTheFileAndTheRestIsCounted) {
   EXPECT_THAT(written_.missing, ::testing::Contains("sentence 50"));
   EXPECT_THAT(written_.missing, ::testing::Not(::testing::Contains("sentence 49")));
   EXPECT_THAT(written_.missing,
-              ::testing::Contains(::testing::StartsWith("200 earlier sentences about process")));
+              ::testing::Contains(::testing::StartsWith("200 earlier notices about process")));
 }
 
 TEST_F(Shortfalls, AThreadBeyondThoseThatAreKeptDoesNotNameTheMainOne) {
@@ -385,7 +389,7 @@ TEST_F(Shortfalls, NamesThatAreCutStayDifferentAndAreCounted) {
   EXPECT_EQ(one.substr(65'536, 4), "…#");
   EXPECT_TRUE(
       std::any_of(written_.missing.begin(), written_.missing.end(), [](const std::string& s) {
-        return s.rfind("2 names are too long to be written whole", 0) == 0;
+        return s.rfind("2 names are too long to be written in full", 0) == 0;
       }));
 }
 

@@ -63,7 +63,7 @@ TEST_F(ModulesTest, BelowVeryManyOthersAreNotDrawn) {
   trace();
   EXPECT_EQ(events("python_function").size(), 40u);
   const auto says = [](const std::string& message) {
-    return message.rfind("1 stack has calls of modules nested deeper than 40", 0) == 0;
+    return message.rfind("1 stack has nn.Module calls nested deeper than 40", 0) == 0;
   };
   EXPECT_TRUE(std::any_of(written_.missing.begin(), written_.missing.end(), says));
 }

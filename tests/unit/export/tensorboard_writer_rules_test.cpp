@@ -125,8 +125,8 @@ TEST_F(TraceRules, KernelsWhoseCallWasLostAreDrawnWithoutIt) {
   ASSERT_EQ(events("kernel").size(), 1u);
   EXPECT_EQ((*events("kernel")[0])["args"]["correlation"].GetUint(), 12u);
   EXPECT_TRUE(std::find(written_.missing.begin(), written_.missing.end(),
-                        "1 GPU event is drawn without the host call that launched it: that was "
-                        "not recorded") != written_.missing.end());
+                        "1 GPU event is drawn without the host call that launched it: the call "
+                        "was not recorded") != written_.missing.end());
 }
 
 TEST_F(TraceRules, KernelsWithoutAnyCallGoByTheirTime) {

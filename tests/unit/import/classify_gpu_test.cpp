@@ -104,7 +104,7 @@ TEST_F(GpuEvents, AFileThatTellsNoLaunchesSaysSo) {
     const auto told = import_events(events);
     ASSERT_EQ(told->notices.size(), 1u) << events;
     EXPECT_EQ(told->notices[0],
-              "2 GPU events are drawn without the host call that launched them: the file does not "
+              "2 GPU events are drawn without the host calls that launched them: the file does not "
               "link them to a launch");
   }
   // Where it tells others, whoever draws them counts.
@@ -192,7 +192,7 @@ TEST_F(GpuEvents, SizesThatCannotBeAreNotKnownAndTold) {
     EXPECT_EQ(known, 200'000'000u) << kind;
     const importer::ImportStats& account = imported_->files.at(0).account;
     EXPECT_EQ(account.count_repairs(importer::RepairKind::kImplausibleBytes), 5u);
-    EXPECT_TRUE(has_note("5 sizes of copies or sets that cannot be"));
+    EXPECT_TRUE(has_note("5 implausible sizes of copies or memsets"));
   }
 }
 

@@ -25,10 +25,11 @@ TEST_F(PathKind, FilesAreKnownByTheirContent) {
   EXPECT_EQ(found(file("a.txt", " \n" + json_)).traces.size(), 1u);
   EXPECT_EQ(found(file("b.json.gz", gzipped(json_))).traces.size(), 1u);
   EXPECT_NE(message(file("c.json.gz", "PK")).find("neither gzip nor JSON"), std::string::npos);
-  EXPECT_NE(message(file("d.json", "hello")).find("no JSON text"), std::string::npos);
-  EXPECT_NE(message(file("e.json.gz", gzipped("hello"))).find("no JSON text"), std::string::npos);
+  EXPECT_NE(message(file("d.json", "hello")).find("it is not JSON"), std::string::npos);
+  EXPECT_NE(message(file("e.json.gz", gzipped("hello"))).find("gzip data is not JSON"),
+            std::string::npos);
   EXPECT_NE(message(file("f.json", "")).find("is empty"), std::string::npos);
-  EXPECT_NE(message(folder_ + "/none").find("there is no file or folder"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/none").find("no such file or folder"), std::string::npos);
   EXPECT_NE(message("/dev/null").find("neither a file nor a folder"), std::string::npos);
 }
 
@@ -74,7 +75,7 @@ TEST_F(PathKind, FoldersOfTracesAreReadAsTheirViewersDo) {
   file("log/run2/rank0.json", json_);
   EXPECT_NE(message(folder_ + "/log").find("several runs"), std::string::npos);
   std::filesystem::create_directories(folder_ + "/bare/inner");
-  EXPECT_NE(message(folder_ + "/bare").find("nothing to read"), std::string::npos);
+  EXPECT_NE(message(folder_ + "/bare").find("contains no gpuprof session"), std::string::npos);
 }
 
 }  // namespace

@@ -22,23 +22,23 @@ class BadInput : public ImportTest {
 
 TEST_F(BadInput, IsOneSentenceThatNamesTheFile) {
   expect("", "is empty");
-  expect("   \n\n", "is no trace");
-  expect("hello", "is no trace");
-  expect("\x89PNG\r\n", "is no trace");
+  expect("   \n\n", "is not a trace");
+  expect("hello", "is not a trace");
+  expect("\x89PNG\r\n", "is not a trace");
   expect("{}", "has no traceEvents");
-  expect("[1, 2, 3]", "is a list of something else");
-  expect("[\"a\"]", "is a list of something else");
+  expect("[1, 2, 3]", "is a list of something other than events");
+  expect("[\"a\"]", "is a list of something other than events");
   expect("{\"a\": [1, 2], \"b\": {\"c\": null}}", "has no traceEvents");
-  expect("{\"traceEvents\": 3}", "traceEvents are no list");
-  expect("{\"traceEvents\": {}}", "traceEvents are no list");
+  expect("{\"traceEvents\": 3}", "traceEvents is not a list");
+  expect("{\"traceEvents\": {}}", "traceEvents is not a list");
   expect("{\"traceEvents\": []}", "without events");
   expect("{\"traceEvents\": [], \"traceEvents\": []}", "two lists of events");
   expect(
       trace(
           "{\"ph\":\"X\",\"cat\":\"thing\",\"name\":\"x\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}"),
-      "trace of something else");
-  expect("{\"schemaVersion\": 2, \"traceEvents\": []}", "a newer gpuprof is needed");
-  expect("{\"a\" 1}", "a colon should stand");
+      "trace of another tool");
+  expect("{\"schemaVersion\": 2, \"traceEvents\": []}", "use a newer gpuprof");
+  expect("{\"a\" 1}", "expected a colon");
   expect("{\"a\": 1 \"b\": 2}", "has no traceEvents");
   expect("{\"a\": 1 2}", "a comma");
   expect("{a: 1}", "the name of a member");
@@ -53,7 +53,7 @@ TEST_F(BadInput, ThePlaceOfDamageIsSaid) {
   const std::string at = fmt::format("at line 3, column 23 (byte {})", lines.find("what"));
   expect(lines, at);
   expect(lines, "around `{\"ph\": \"X\", \"name\": what, \"ts\": 5}]}`");
-  expect(lines, "torch.profiler (Kineto) wrote it");
+  expect(lines, "(probably written by torch.profiler (Kineto))");
   const std::string packed = gzipped(lines);
   expect(packed, at, "t.json.gz");
 }
@@ -61,7 +61,8 @@ TEST_F(BadInput, ThePlaceOfDamageIsSaid) {
 TEST_F(BadInput, CutAnywhereIsSaidToBeCut) {
   for (std::size_t bytes = 1; bytes + 1 < good_.size(); ++bytes) {
     const std::string failure = failure_of({file("t.json", good_.substr(0, bytes))});
-    EXPECT_NE(failure.find("cut short"), failure.npos) << bytes << ": " << failure;
+    EXPECT_NE(failure.find("is truncated or still being written"), failure.npos)
+        << bytes << ": " << failure;
   }
   // The closing brace of the whole alone.
   EXPECT_NE(failure_of({file("t.json", good_.substr(0, good_.size() - 1))}), "");
@@ -71,7 +72,8 @@ TEST_F(BadInput, CutGzipDataAreSaidToBeCut) {
   const std::string packed = gzipped(good_);
   for (std::size_t bytes = 4; bytes < packed.size(); ++bytes) {
     const std::string failure = failure_of({file("t.json.gz", packed.substr(0, bytes))});
-    EXPECT_NE(failure.find("cut short"), failure.npos) << bytes << ": " << failure;
+    EXPECT_NE(failure.find("is truncated or still being written"), failure.npos)
+        << bytes << ": " << failure;
   }
 }
 
@@ -80,7 +82,7 @@ TEST_F(BadInput, DamagedGzipDataAreRefused) {
   packed[packed.size() - 6] ^= 0x55;  // the checksum
   expect(packed, "is damaged", "t.json.gz");
   packed = gzipped("no json");
-  expect(packed, "is no trace", "t.json.gz");
+  expect(packed, "is not a trace", "t.json.gz");
 }
 
 TEST_F(BadInput, DepthIsBounded) {

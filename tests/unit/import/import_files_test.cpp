@@ -37,10 +37,10 @@ TEST_F(Files, SpansOfOneProcessThatOverlapALittleAreOneWindow) {
 
 TEST_F(Files, ACopyOfAFileIsTold) {
   ASSERT_EQ(import_all({one("a.json", 1), one("b.json", 1)}).size(), 2u);
-  EXPECT_TRUE(has_note("both hold a process 4000 at the same time"));
+  EXPECT_TRUE(has_note("both contain process 4000 at the same time"));
   EXPECT_FALSE(has_note("files in all"));
   ASSERT_EQ(import_all({one("a.json", 1), one("b.json", 1), one("c.json", 1)}).size(), 3u);
-  EXPECT_TRUE(has_note("(2 files in all hold one that another file holds)"));
+  EXPECT_TRUE(has_note("(2 files in all contain a process of another file)"));
 }
 
 TEST_F(Files, OfSeveralRecordingsAreTold) {
@@ -58,7 +58,7 @@ TEST_F(Files, OfSeveralRecordingsAreTold) {
   };
   import_all({recorded("c.json", 20, 4002), recorded("b.json", 1, 4001),
               recorded("a.json", 1, 4000), recorded("d.json", 24, 4002, 1)});
-  EXPECT_TRUE(has_note("the files are of 2 recordings one after the other"));
+  EXPECT_TRUE(has_note("the files come from 2 recordings"));
   EXPECT_TRUE(has_note(folder_ + "/c.json begin the first two)"));
   // Windows of one recording, one process recorded again, and two machines.
   import_all(
@@ -76,7 +76,7 @@ TEST_F(Files, RanksAtOnceAreProcessesOfOneWindow) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(session_.windows.size(), 1u);
   EXPECT_EQ(session_.selected.size(), 2u);
-  EXPECT_FALSE(has_note("both hold"));
+  EXPECT_FALSE(has_note("both contain"));
 }
 
 TEST_F(Files, EqualNumbersOfTwoMachinesAreTwoProcesses) {

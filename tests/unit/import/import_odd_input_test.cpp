@@ -93,7 +93,7 @@ TEST_F(OddInput, UnknownCategoriesAreCountedAndNamed) {
   import_events(complete("cpu_op", "good", 1, 2) + "," + complete("new_op", "a", 1, 2) + "," +
                 complete("new_op", "b", 1, 2) + ",{\"ph\":\"Z\",\"name\":\"c\"},{},17,null,[1]");
   EXPECT_TRUE(has_note("2 events of")) << imported_->notes.at(0);
-  EXPECT_TRUE(has_note("kind 'new_op', which gpuprof does not know: read as calls of the host"));
+  EXPECT_TRUE(has_note("with the unknown category 'new_op' are read as host calls"));
   const importer::ImportStats& account = imported_->files.at(0).account;
   EXPECT_EQ(importer::ImportStats::sum(account.count_skipped(importer::SkipReason::kUnknownKind)),
             2u);

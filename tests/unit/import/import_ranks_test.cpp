@@ -65,7 +65,7 @@ TEST_F(Ranks, ALabelTellsTheRank) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]->facts["rank"], "0");
   EXPECT_EQ(all[1]->facts["rank"], "1");
-  EXPECT_TRUE(has_note("another one has that number"));
+  EXPECT_TRUE(has_note("another process has the same id"));
 }
 
 TEST_F(Ranks, ALabelBehindTheNumberIsOneToo) {
@@ -93,7 +93,7 @@ TEST_F(Ranks, OneRankForAllIsNobodys) {
                             R"("distributedInfo":{"rank":0,"world_size":2})"))});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_FALSE(all[0]->facts.contains("rank"));
-  EXPECT_TRUE(has_note("tells one rank"));
+  EXPECT_TRUE(has_note("states only one rank"));
 }
 
 TEST_F(Ranks, AFrameIsOverWithItsCaller) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is in no table is reported, whatever was damaged.
+#include "recording/model/loss.hpp"
 #include "tests/unit/import/import_fixture.hpp"
 
 namespace gpuprof::test {
@@ -121,11 +122,10 @@ TEST_F(Counted, WhatFollowsATraceIsNotPassedOver) {
   const std::string list = "[" + complete("cpu_op", "a", 1, 2) + "]";
   const std::string object = trace(complete("cpu_op", "a", 1, 2));
   for (const std::string& one : {list, object}) {
-    EXPECT_NE(refused(one + "\n" + one).find("another text of JSON follows"), std::string::npos);
-    EXPECT_NE(refused(one + "]").find("the end of the file should stand"), std::string::npos);
-    EXPECT_NE(
-        refused(gzipped(one) + gzipped(one), "t.json.gz").find("another text of JSON follows"),
-        std::string::npos);
+    EXPECT_NE(refused(one + "\n" + one).find("a second JSON text follows"), std::string::npos);
+    EXPECT_NE(refused(one + "]").find("expected the end of the file"), std::string::npos);
+    EXPECT_NE(refused(gzipped(one) + gzipped(one), "t.json.gz").find("a second JSON text follows"),
+              std::string::npos);
   }
 }
 
@@ -151,6 +151,85 @@ TEST_F(Counted, NumbersBeyondAllAreNone) {
   }
 }
 
+// What an export of the imported events states again: as this version words it, and as others did.
+constexpr const char* kStatedAgain[] = {
+    "no GPU work: no CUDA call and no GPU activity was recorded in this window",
+    "no operators: the process ran no PyTorch operator and pushed no NVTX range in this window",
+    "no steps: this window contains no complete step, so the whole window counts as one",
+    "no stack samples: no thread was sampled in this window",
+    "CUPTI's clock changed during the recording; the times of 12 records may be off by up to 1 ms",
+    "3 records are missing: ring full",
+    "1 thread was not sampled because it blocks the sampling signal (pool 17)",
+    "2 threads were not sampled while they blocked the sampling signal (pool 18, pool 19)",
+    "1 step is missing: its start was lost, so it is part of the previous step",
+    "2 names were too long to be recorded in full; they end in …#HASH to stay unique",
+    "4 activity buffers were cut short at records of unknown kind; their last 1234 bytes are lost",
+    "12 CUPTI records were converted with an imprecise clock rate; durations may be off by up to "
+    "0.38 %",
+    "2 ranges do not nest; they are drawn as separate spans and do not count as operators",
+    "1 range extends beyond the window and is cut at its boundary",
+    "2 names are too long to be written in full; they end in …#HASH to stay unique",
+    "4 ProfilerStep# ranges of the program are not drawn: this file has other steps",
+    "no GPU rows: no CUDA call and no GPU activity was seen in this window",
+    "no sampled stacks: no thread was sampled in this window",
+    "CUPTI's clock changed while recording and 12 of its records fit the clocks before and after; "
+    "their times may be off by up to 1 ms",
+    "1 thread is missing: thread blocks the sampling signal (pool 17)",
+    "1 thread blocked the sampling signal for some time and could not be sampled then",
+    "1 thread blocked our signal, for a while at least; what was computed then was not sampled",
+    "2 names were too long to be recorded whole; …#HASH at the end tells them apart",
+    "4 buffers of CUPTI were cut short at a record of a kind that CUPTI's iterator does not know; "
+    "the records behind it are lost, 1234 bytes",
+    "12 records of CUPTI were converted before the rate of its clock was known well; durations may "
+    "be off by up to 0.38 %",
+    "1 range that does not nest is drawn as a span of its own and is no operator",
+    "2 ranges and operators nested deeper than 100 are drawn as spans of their own: TensorBoard's "
+    "plugin would not load the file",
+    "1 stack has calls of modules nested deeper than 40, which are not drawn: TensorBoard's plugin "
+    "would not load the file",
+    "1 range holds whole steps and no launch of its own: drawn, but no operator",
+    "2 ranges reach over the border of the window and are cut there",
+    "1 host call inside another one with the same correlation id is drawn without link",
+    "4 ranges ProfilerStep# of the program are not drawn: the steps of this file are others",
+};
+
+TEST_F(Counted, SentencesThatAnExportStatesAgainAreNotKept) {
+  const std::string kept = "the program was already using CUDA",
+                    counted = "2 GPU events launched before the window are not in the file";
+  std::string head = own();
+  head.pop_back();
+  head += ",\"missing\":[";
+  for (const char* const message : kStatedAgain) head += "\"" + std::string(message) + "\",";
+  head += "\"" + kept + "\",\"" + counted + "\"]}";
+  const auto told = import_events(complete("cpu_op", "aten::mm", 1010, 50), head);
+  EXPECT_EQ(told->notices, (std::vector<std::string>{kept, counted}));
+}
+
+TEST_F(Counted, ReasonsOfLossesAreReadByTheirNamesOfEarlierVersions) {
+  const std::pair<const char*, model::LossReason> former[] = {
+      {"thread blocks our signal", model::LossReason::kThreadMasked},
+      {"waiting thread went on while its stack was read", model::LossReason::kBlockedTorn},
+      {"GPU record with bad times", model::LossReason::kCuptiBadTime},
+      {"inner call of another call", model::LossReason::kDuplicateCall},
+      {"thread busy in our code", model::LossReason::kSampleBusy},
+      {"byte lost in cut CUPTI buffers", model::LossReason::kCuptiUnknownBytes},
+      {"begin of a step lost", model::LossReason::kStepLost},
+      {"graph node left out", model::LossReason::kGraphNodeSkipped},
+  };
+  std::string dropped;
+  for (const auto& [name, reason] : former)
+    dropped += fmt::format(R"({}"{}":{{"in this window":3,"since the start":3}})",
+                           dropped.empty() ? "" : ",", name);
+  std::string head = own();
+  head.pop_back();
+  head += ",\"dropped\":{" + dropped + "}}";
+  const auto told = import_events(complete("cpu_op", "aten::mm", 1010, 50), head);
+  ASSERT_EQ(told->losses.size(), std::size(former));
+  for (std::size_t i = 0; i < std::size(former); ++i)
+    EXPECT_EQ(told->losses[i].reason, static_cast<std::uint32_t>(former[i].second))
+        << former[i].first;
+}
+
 TEST_F(Counted, NumbersOfTheHeadMayBeTexts) {
   import_events(complete("cpu_op", "a", 1, 2), R"("baseTimeNanoseconds":"1700000000000000000")");
   EXPECT_EQ(session_.windows.at(0).stamp_real_ns, 1700000000000001000u);
@@ -164,8 +243,9 @@ TEST_F(Counted, FramesAloneAreNothingToShow) {
 
 TEST_F(Counted, HalvesAloneAreNoTraceOfSomethingElse) {
   const std::string output = refused(trace(change('E', "f", 10).substr(1) + ",7"));
-  EXPECT_NE(output.find("has nothing to show: its events are left out, a begin without its end"),
-            output.npos)
+  EXPECT_NE(
+      output.find("has nothing to show, because all its events are skipped: begin without end"),
+      output.npos)
       << output;
   EXPECT_NE(output.find("1 of 'cpu_sample'"), output.npos) << output;
 }
@@ -173,7 +253,7 @@ TEST_F(Counted, HalvesAloneAreNoTraceOfSomethingElse) {
 TEST_F(Counted, RepeatsAloneAreNoTraceOfSomethingElse) {
   const std::string output =
       refused(trace(R"({"ph":"s","cat":"ac2g","name":"ac2g","pid":0,"tid":7,"ts":3,"id":1})"));
-  EXPECT_NE(output.find("marks of the recording alone"), output.npos) << output;
+  EXPECT_NE(output.find("only arrows and marks"), output.npos) << output;
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ TEST(Repair, QuotesWithoutOneReadingAreLeft) {
 TEST(Repair, ATextHoldsNoMembersOfAListAndNoBorderOfEvents) {
   EXPECT_EQ(meant("{\"args\": {\"grid\": [[1, 2], \"block\": [3, 4]}}, {\"ph\": \"X\", \"cat\": "
                   "\"kernel\", \"args\": {\"grid\": [1]}}]"),
-            "?a member stands in a list");
+            "?a list contains a member");
   EXPECT_EQ(meant("{\"name\": \"open, \"pid\": 1}, {\"ph\": \"X\", \"name\": \"b\"}"),
-            "?two events meet within what would be one text");
+            "?a string would reach over two events");
 }
 
 TEST(Repair, BackslashesThatEscapeNothingAreMeant) {

@@ -67,7 +67,7 @@ TEST_F(FarTimes, AreSetAsideAcrossSortedParts) {
 
 TEST_F(FarTimes, NegativeLengthsAreNoneAndTold) {
   import_events(complete("cpu_op", "good", 1, 2) + "," + complete("cpu_op", "short", 3, -1));
-  EXPECT_TRUE(has_note("1 negative length, taken as 0"));
+  EXPECT_TRUE(has_note("1 negative duration (read as 0)"));
 }
 
 }  // namespace

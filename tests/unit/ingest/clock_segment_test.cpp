@@ -115,7 +115,7 @@ TEST_F(AssemblerTest, SaysWhenCuptisClockBecomesAnother) {
   put(wire::ClockSync{kRealOffset + 10, 10, kRealOffset + 10, 0, 0, 20, 0}, {}, kFlushRing);
   put(wire::ClockSync{2'000'000, 20, kRealOffset + 20, 0, 2'000'050, 20, 0}, {}, kFlushRing);
   ASSERT_THAT(sink_.notices, SizeIs(1));
-  EXPECT_THAT(sink_.notices[0], HasSubstr("time-stamp counter since"));
+  EXPECT_THAT(sink_.notices[0], HasSubstr("changed CUPTI's clock to the time-stamp counter"));
 }
 
 }  // namespace

@@ -276,8 +276,8 @@ TEST(ClockTracker, AreDescribedWithSourceRateAndFit) {
     clocks.add(machine.counter(now));
   const std::string text = describe_clock(clocks.segments().back());
   EXPECT_NE(std::string::npos, text.find("time-stamp counter, 1 tick = 0.384615")) << text;
-  EXPECT_NE(std::string::npos, text.find("readings 2 s apart")) << text;
-  EXPECT_NE(std::string::npos, text.find("since 1000000000, 81 readings")) << text;
+  EXPECT_NE(std::string::npos, text.find("snapshots 2 s apart")) << text;
+  EXPECT_NE(std::string::npos, text.find("since 1000000000, 81 snapshots")) << text;
 }
 
 TEST(IdMap, FindsWhatWasPut) {

@@ -64,7 +64,7 @@ TEST_F(DoubtTest, EndsWithTheProgramsOwnSteps) {
   finish();
   EXPECT_EQ(truth_, begins_of(sink_.steps));
   ASSERT_THAT(heard_.told, SizeIs(2));
-  EXPECT_THAT(heard_.told[1], HasSubstr("ranges of the program's own"));
+  EXPECT_THAT(heard_.told[1], HasSubstr("ProfilerStep# ranges of the program"));
 }
 
 TEST_F(DoubtTest, OfOneUpdateLeavesTheLoopThatFollowsItsSteps) {

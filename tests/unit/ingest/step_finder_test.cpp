@@ -287,7 +287,7 @@ TEST_F(StepFinderTest, TheProgramsOwnStepsWin) {
   EXPECT_EQ(49u, heard_.labels[9]);
   EXPECT_EQ(100u, sink_.steps[0].confidence);
   EXPECT_THAT(heard_.rules, IsEmpty());
-  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("of the program's own")));
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("ranges of the program")));
 }
 
 TEST_F(StepFinderTest, AShortProgramIsChosenForAtItsEnd) {

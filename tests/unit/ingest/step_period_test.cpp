@@ -176,7 +176,7 @@ TEST_P(UpdatesUncounted, OfOptimizersCutsWhereTheLastOfThemEnds) {
   }
   EXPECT_EQ(70u, sink_.steps[0].confidence);
   EXPECT_EQ(wire::StepRule::kOpEnd, heard_.rules.at(0).first);
-  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("the end of Optimizer.step#Adam.step")));
+  EXPECT_THAT(heard_.told, ElementsAre(HasSubstr("ending with Optimizer.step#Adam.step")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Repetition, UpdatesUncounted, testing::Values(0, 1, 3));

@@ -82,7 +82,7 @@ TEST(SessionOptions, RefusesWhatItDoesNotKnow) {
       {"sampler=gdb\n", "sampler"},
       {"formats=\n", "formats"},
       {"wait_for=godot\n", "wait_for"},
-      {"output=a\\\n", "escaped"},
+      {"output=a\\\n", "escape sequence"},
       {"noequals\n", "without '='"},
   };
   for (const auto& [text, expected] : bad) {

@@ -58,8 +58,8 @@ TEST_F(RenderTest, CuptisOwnTimeStandsApartFromTheOperators) {
     to.on(model::Overhead{kStart + 60'000, kStart + 61'000, 1, 0, kPid + 1, 0});
   });
   const std::string overview = text({});
-  EXPECT_THAT(overview, HasSubstr("Overhead  5.000us of CUPTI and the driver, in no operator's own "
-                                  "time: Activity Buffer Request 4.000us (2), Driver"));
+  EXPECT_THAT(overview, HasSubstr("Overhead  5.000us in CUPTI and the driver, not in any operator's"
+                                  " self time: Activity Buffer Request 4.000us (2), Driver"));
   const auto table = overview.substr(overview.find("Operators by self"));
   EXPECT_THAT(table.substr(0, table.find("Overhead")), Not(HasSubstr("Activity Buffer")));
   RenderOptions operators;
@@ -116,7 +116,7 @@ TEST_F(RenderTest, RanksAreSortedAndOneCanBeChosen) {
   options.rank = 1;
   EXPECT_EQ(1u, report(options).value().processes.size());
   options.rank = 7;
-  EXPECT_THAT(report(options).error().message, HasSubstr("there are 1 and 0"));
+  EXPECT_THAT(report(options).error().message, HasSubstr("recorded ranks: 1 and 0"));
 }
 
 TEST_F(RenderTest, CsvHasALineOfKeysAndQuotesWhereNeeded) {
@@ -183,7 +183,7 @@ TEST_F(RenderTest, ATableWithoutRowsSaysSo) {
 
 TEST_F(RenderTest, NothingRecordedIsAnError) {
   record([](model::EventSink&) {});
-  EXPECT_THAT(report().error().message, HasSubstr("nothing was recorded"));
+  EXPECT_THAT(report().error().message, HasSubstr("the recording contains no events"));
 }
 
 TEST(RenderCheck, BadWordsAreRefusedBeforeAnythingIsRead) {

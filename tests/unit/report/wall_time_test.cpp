@@ -151,7 +151,7 @@ TEST_F(WallTest, TextAndJsonHoldTheSameSums) {
   EXPECT_THAT(text, HasSubstr("First step              300.000us   30.0%  1 step\n"));
   EXPECT_THAT(text, HasSubstr("Between steps           100.000us   10.0%  1 pause\n"));
   EXPECT_THAT(text, HasSubstr("Steps     9 of 10: mean 20.000us"));
-  EXPECT_THAT(text, HasSubstr("Step 1 stands apart: 300.000us"));
+  EXPECT_THAT(text, HasSubstr("Step 1 is a warm-up step: 300.000us"));
   RenderOptions options;
   options.json = true;
   const auto json = support::parse_json(render(made.value(), options).value());

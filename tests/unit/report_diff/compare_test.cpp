@@ -270,7 +270,7 @@ TEST(Compare, DifferencesOfTheRecordingsAreSaid) {
   const ProcessDiff diff = compare(before, after, {});
   EXPECT_THAT(diff.notes, Contains("PyTorch: 2.1 before, 2.2 after"));
   EXPECT_THAT(diff.notes, Contains("GPUs: V100 before, H200 after"));
-  EXPECT_THAT(diff.caveats, Contains(HasSubstr("2 steps after warm-up are not enough")));
+  EXPECT_THAT(diff.caveats, Contains(HasSubstr("2 steps after warm-up: too few")));
   EXPECT_THAT(diff.caveats,
               Contains("more than 20000 names: 0 before and 3 after are added up as (other)"));
 }

@@ -54,7 +54,9 @@ TEST(Repeats, OnePairDoesNotClaimWhatOneProcessMayDoByItself) {
   EXPECT_THAT(significant_names(diff.processes[0]), IsEmpty());
   EXPECT_THAT(names_seen_once(diff.processes[0]), Contains("op2"));
   const std::string text = text_of(diff);
-  EXPECT_THAT(text, HasSubstr("No significant change.\nSeen once, not claimed:\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("No significant change.\nUnconfirmed changes, seen in one pair of recordings:\n"));
   EXPECT_THAT(text, HasSubstr("  operator op2: "));
   EXPECT_THAT(text, HasSubstr("\n? op2 "));
   EXPECT_THAT(text, HasSubstr("gpuprof diff BEFORE AFTER BEFORE2 AFTER2 BEFORE3 AFTER3\n"));
@@ -90,7 +92,7 @@ TEST(Repeats, WhatSomePairsShowOrShowTheOtherWayRoundIsNotClaimed) {
     EXPECT_THAT(significant_names(diff.processes[0]), Not(Contains("op2")));
     EXPECT_THAT(names_seen_once(diff.processes[0]), Contains("op2"));
     EXPECT_THAT(text_of(diff), HasSubstr(" of 3 pairs\n"));
-    EXPECT_THAT(text_of(diff), HasSubstr("claimed is only what each of the 3 pairs shows"));
+    EXPECT_THAT(text_of(diff), HasSubstr("only if each of the 3 pairs shows it"));
   }
 }
 

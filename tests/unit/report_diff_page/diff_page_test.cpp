@@ -102,11 +102,11 @@ TEST(DiffPageData, HasEachFigureOfANameAndWhatIsClaimed) {
   const auto& findings = document["processes"][0]["claims"];
   ASSERT_EQ(findings.Size(), 2u);
   EXPECT_THAT(findings[0]["sentence"].GetString(),
-              HasSubstr("2.000 ms → 2.500 ms a step, +25.0 %"));
+              HasSubstr("2.000 ms → 2.500 ms per step, +25.0 %"));
   EXPECT_STREQ(document["processes"][0]["verdict"].GetString(), "2 significant changes");
   const std::string limits = messages(document["processes"][0]["limits"]);
-  EXPECT_THAT(limits, HasSubstr("1 name is only before"));
-  EXPECT_THAT(limits, HasSubstr("1 name is only after"));
+  EXPECT_THAT(limits, HasSubstr("1 name occurs only before"));
+  EXPECT_THAT(limits, HasSubstr("1 name occurs only after"));
 }
 
 TEST(DiffPageData, KeepsWhatIsSeenOnceApartFromWhatIsClaimed) {
@@ -118,7 +118,8 @@ TEST(DiffPageData, KeepsWhatIsSeenOnceApartFromWhatIsClaimed) {
   EXPECT_STREQ(part["verdict"].GetString(), "No significant change");
   EXPECT_EQ(part["claims"].Size(), 0u);
   EXPECT_EQ(part["pairs"].Size(), 0u);
-  EXPECT_STREQ(part["seen_once"]["title"].GetString(), "Seen once, not claimed");
+  EXPECT_STREQ(part["seen_once"]["title"].GetString(),
+               "Unconfirmed changes, seen in one pair of recordings");
   EXPECT_THAT(part["seen_once"]["sentence"].GetString(), HasSubstr("gpuprof diff BEFORE AFTER"));
   ASSERT_EQ(part["seen_once"]["claims"].Size(), 1u);
   EXPECT_STREQ(part["seen_once"]["claims"][0]["name"].GetString(), "mm");
@@ -197,7 +198,7 @@ TEST(DiffPageData, HasTheCurvesOfBothSidesAndTheirWarmUp) {
 
 TEST(DiffPageData, SaysWhatDiffersAndWhatCannotBeCompared) {
   ProcessDiff process;
-  process.caveats = {"only 4 steps: a change is claimed from twice the size on"};
+  process.caveats = {"only 4 steps: to be significant, a change must be twice as large"};
   process.notes = {"PyTorch: 2.1 before, 2.2 after"};
   process.before.facts["torch.version"] = "2.1";
   process.after.facts["torch.version"] = "2.2";
@@ -210,7 +211,7 @@ TEST(DiffPageData, SaysWhatDiffersAndWhatCannotBeCompared) {
   EXPECT_EQ(part["notes"].Size(), 2u);
   const std::string limits = messages(part["limits"]);
   for (const char* words : {"rank 3", "only 4 steps", "no stacks: not allowed",
-                            "too few are large enough to tell from them what the machine did"})
+                            "Too few operators are large enough to show the effect of the machine"})
     EXPECT_THAT(limits, HasSubstr(words));
   const auto& environment = part["environment"];
   bool found = false;

@@ -68,7 +68,7 @@ TEST(Stretches, WithoutStepsAreTheBusiestPart) {
   window.end_ns = 1'000'000;
   const std::vector<spool::BlockSummary> blocks{
       {0, 100'000, 500}, {100'000, 150'000, 600}, {200'000, 900'000, 900}};
-  EXPECT_THAT(titles(select_busiest(blocks, window, 5000)), ElementsAre("everything"));
+  EXPECT_THAT(titles(select_busiest(blocks, window, 5000)), ElementsAre("whole recording"));
   const auto one = select_busiest(blocks, window, 1000);
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_EQ(one[0].window.start_ns, 100'000u);

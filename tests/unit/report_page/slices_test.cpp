@@ -85,7 +85,7 @@ TEST_F(Slices, KeepTheEarliestAndSayWhatTheyLeaveOut) {
   EXPECT_LE(slice.events.size(), 100u);
   EXPECT_GE(slice.events.size(), 98u);
   for (const SliceEvent& e : slice.events) EXPECT_LT(e.start_ns, 100'000);
-  EXPECT_THAT(slice.note, HasSubstr("not in this page"));
+  EXPECT_THAT(slice.note, HasSubstr("that began later did not fit in this page"));
 }
 
 TEST_F(Slices, WithoutStepsAreTheWholeOfALittle) {
@@ -97,7 +97,7 @@ TEST_F(Slices, WithoutStepsAreTheWholeOfALittle) {
   steps.is_synthetic = true;
   const PageTimeline timeline = collect(steps);
   ASSERT_THAT(timeline.slices, SizeIs(1));
-  EXPECT_EQ(timeline.slices[0].title, "everything");
+  EXPECT_EQ(timeline.slices[0].title, "whole recording");
   EXPECT_THAT(timeline.note, IsEmpty());
 }
 

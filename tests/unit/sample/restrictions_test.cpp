@@ -218,7 +218,7 @@ TEST_P(LeftOut, AThreadUnderAFilterOfItsOwn) {
   output = 0;
   hot::g_outbox.send_notice = [](wire::Feature, wire::NoticeLevel, std::uint32_t,
                                  const char* text) {
-    output += std::strstr(text, "filter that may end them") != nullptr;
+    output += std::strstr(text, "filter may end them") != nullptr;
   };
 
   std::uint32_t tid = 0;

@@ -75,7 +75,7 @@ TEST_F(CaptureTest, AFailureIsGpuprofsOwnSentence) {
   EXPECT_EQ(made.error().message, "it does not want to");
   made = capture(command("kill -9 $$"), order_, kNever);
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("without a word"), std::string::npos);
+  EXPECT_NE(made.error().message.find("ended without a message"), std::string::npos);
   EXPECT_TRUE(clean());
 }
 

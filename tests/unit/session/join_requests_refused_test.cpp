@@ -66,9 +66,9 @@ TEST_F(CapturesTest, RefusalIsTheProcessesOwnSentence) {
   ASSERT_TRUE(control_socket.packet().as(&join));
   EXPECT_NE(0u, join.session);
   EXPECT_NE(0u, join.flags & wire::kJoinThenDetach);
-  control_socket.refuse("it is being recorded already");
+  control_socket.refuse("it is already being recorded");
   const recording::Summary summary = wait_for_summary();
-  EXPECT_THAT(summary.failures, Contains(HasSubstr("it is being recorded already")));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("it is already being recorded")));
 }
 
 TEST_F(CapturesTest, SilenceIsGivenUp) {
@@ -76,7 +76,7 @@ TEST_F(CapturesTest, SilenceIsGivenUp) {
   FakeControlSocket control_socket(path(7));
   client_->join_process(static_cast<std::uint32_t>(::getpid()), control_socket.path(), true, false);
   const recording::Summary summary = wait_for_summary();
-  EXPECT_THAT(summary.failures, Contains(HasSubstr("its thread does not get to run")));
+  EXPECT_THAT(summary.failures, Contains(HasSubstr("its worker thread cannot run")));
 }
 
 TEST_F(CapturesTest, AStoppedProcessIsSaidToBeOne) {

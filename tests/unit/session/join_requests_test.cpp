@@ -203,7 +203,7 @@ TEST_F(CapturesTest, EndedBeforeTheWindowItSaysThatNotTheProgramEnded) {
   ::kill(child, SIGKILL);  // it waits for the recording
   wait_for(child);
   ::unlink(path(12).c_str());
-  EXPECT_THAT(summary.remarks, Contains(HasSubstr("The recording ended after")));
+  EXPECT_THAT(summary.remarks, Contains(HasSubstr("the recording ended after")));
   EXPECT_THAT(summary.files, IsEmpty());
 }
 

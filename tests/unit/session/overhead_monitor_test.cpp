@@ -58,7 +58,7 @@ TEST_F(OverheadTest, AddsUpBothRingsOfAThread) {
   EXPECT_EQ(7u, step->tid);
   EXPECT_EQ(32'000u, step->share_ppm);
   EXPECT_EQ(
-      "3.2 % of the time of thread 7 went into gpuprof's own code, more than --max-overhead 3 %",
+      "3.2 % of the time of thread 7 was spent in gpuprof's own code, more than --max-overhead 3 %",
       overhead.describe(*step));
   EXPECT_EQ(57 * kOneMs, overhead.own_ns());
 }

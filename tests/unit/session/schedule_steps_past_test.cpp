@@ -92,7 +92,7 @@ TEST(ScheduleOfPastSteps, AWindowWhoseEndWasNotRecordedSaysSo) {
   EXPECT_THAT(steps_of(schedule.take_windows()), ElementsAre(Steps{0, 2}));
   const std::vector<Remark> remarks = schedule.take_remarks();
   ASSERT_EQ(1u, remarks.size());
-  EXPECT_THAT(remarks[0].second, HasSubstr("holds nothing of its last 50"));
+  EXPECT_THAT(remarks[0].second, HasSubstr("lacks its last 50"));
 }
 
 TEST(ScheduleOfPastSteps, AnEvaluationAfterTheLastStepIsNotInTheWindow) {
@@ -269,7 +269,7 @@ TEST(ScheduleOfPastSteps, OperatorsAreLookedAtAgainWhileNoStepIsFound) {
   EXPECT_EQ(AgentState::kCounting, schedule.plan().mode);
   wait(25 * kSecond);
   EXPECT_TRUE(schedule.done());
-  EXPECT_THAT(program.remarks[0].second, HasSubstr("No step was seen (--step auto)"));
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("no step was seen (--step auto)"));
 }
 
 TEST(ScheduleOfPastSteps, WithoutOperatorsTheyCannotBeSeen) {
@@ -277,7 +277,7 @@ TEST(ScheduleOfPastSteps, WithoutOperatorsTheyCannotBeSeen) {
   ScheduledProgram program(schedule, 20 * kMs);
   program.wait(kSecond);
   program.finish();
-  EXPECT_THAT(program.remarks[0].second, HasSubstr("which -t leaves out"));
+  EXPECT_THAT(program.remarks[0].second, HasSubstr("which -t excludes"));
 }
 
 TEST(ScheduleOfPastSteps, WordOfRecordingMayComeLate) {

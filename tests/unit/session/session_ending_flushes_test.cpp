@@ -128,7 +128,7 @@ TEST_F(Flushes, MarksOfStepsThatFoundNoRoomAreTold) {
 
   const recording::Summary summary = finish();
 
-  const std::string of = "marks of steps of process " + std::to_string(child) + " found no room";
+  const std::string of = "step marks of process " + std::to_string(child) + " could not be stored";
   EXPECT_THAT(summary.missing, testing::Contains(testing::StartsWith("5 " + of)));
   EXPECT_THAT(summary.missing, testing::Not(testing::Contains(testing::StartsWith(of))))
       << "what was said while it ran is replaced";

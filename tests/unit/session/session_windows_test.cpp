@@ -72,8 +72,8 @@ TEST_F(DaemonTest, WindowsHoldExactlyTheAskedSteps) {
   EXPECT_EQ(5u, summary.windows[1].steps);
   EXPECT_EQ(2u, summary.files.size());
   EXPECT_THAT(summary.remarks,
-              testing::ElementsAre(HasSubstr(
-                  " steps that match nvtx:step; counted until the last window was over.")));
+              testing::ElementsAre(
+                  HasSubstr(" steps that match nvtx:step; counted until the last window ended")));
 }
 
 // The steps of a window were found all at once, and the last of them runs: the agent has counted
@@ -146,8 +146,8 @@ TEST_F(DaemonTest, StepsOf100MicrosecondsAreCutExactly) {
   EXPECT_EQ(3002u, summary.windows[0].first_step);
   EXPECT_EQ(3u, summary.windows[0].steps);
   EXPECT_THAT(summary.remarks,
-              testing::ElementsAre(HasSubstr(
-                  " steps that match nvtx:step; counted until the last window was over.")));
+              testing::ElementsAre(
+                  HasSubstr(" steps that match nvtx:step; counted until the last window ended")));
 }
 
 TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
@@ -171,7 +171,7 @@ TEST_F(DaemonTest, ProgramWithoutStepsGetsTheProvisionalWindow) {
   ASSERT_EQ(1u, summary.windows.size());
   EXPECT_EQ("no step seen", summary.windows[0].why);
   EXPECT_EQ(1u, summary.files.size());
-  EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("No step was seen")));
+  EXPECT_THAT(summary.remarks, testing::Contains(HasSubstr("no step was seen")));
 }
 
 TEST_F(DaemonTest, AWindowThatTheProgramsEndCutsSaysSo) {

@@ -61,7 +61,7 @@ TEST_F(TextsTest, SentencesBehindManyNamesAreTold) {
   });
 
   EXPECT_THAT(summary.missing, Contains("what follows the names is missing"));
-  EXPECT_THAT(summary.missing, Not(Contains(HasSubstr("left out"))));
+  EXPECT_THAT(summary.missing, Not(Contains(HasSubstr("could not be kept"))));
 }
 
 TEST_F(TextsTest, OfTooManySentencesTheNewestAreToldAndTheRestIsCounted) {
@@ -73,10 +73,10 @@ TEST_F(TextsTest, OfTooManySentencesTheNewestAreToldAndTheRestIsCounted) {
 
   const std::string last = std::to_string(TextLimiter::kMaxNotices + kMore - 1);
   EXPECT_THAT(summary.missing, Contains("sentence " + last));
-  EXPECT_THAT(summary.missing, Contains(HasSubstr("earlier sentences about process")));
+  EXPECT_THAT(summary.missing, Contains(HasSubstr("earlier notices about process")));
   EXPECT_THAT(summary.missing,
               Contains(testing::StartsWith(std::to_string(kMore - TextLimiter::kMaxPending) +
-                                           " sentences of process")));
+                                           " notices of process")));
 }
 
 TEST(Texts, WhatIsUnchangedIsNotWrittenAgain) {

@@ -47,7 +47,7 @@ TEST_F(Session, ALineThatNestsWithoutEndIsDamage) {
       << "{\"line\":" << std::string(1'000'000, '[') << "\n";
   const auto opened = open_session(folder_);
   ASSERT_TRUE(opened.ok());
-  EXPECT_THAT(opened.value().damage, HasSubstr("damaged and left out, line 8"));
+  EXPECT_THAT(opened.value().damage, HasSubstr("damaged and skipped, line 8"));
 }
 
 TEST_F(Session, ReadsBackWhatWasWritten) {
@@ -169,9 +169,9 @@ TEST_F(Session, EveryKindOfRefusalHasItsOwnSentence) {
   std::ofstream(log, std::ios::trunc) << "";
   EXPECT_THAT(refusal(folder_), HasSubstr("is empty"));
   std::ofstream(log, std::ios::trunc) << "{\"line\":\"sess";
-  EXPECT_THAT(refusal(folder_), HasSubstr("ends before its first line does"));
+  EXPECT_THAT(refusal(folder_), HasSubstr("ends inside its first line"));
   std::ofstream(log, std::ios::trunc) << "{\"name\":\"x\"}\n";
-  EXPECT_THAT(refusal(folder_), HasSubstr("does not begin as gpuprof writes it"));
+  EXPECT_THAT(refusal(folder_), HasSubstr("does not begin like a session log of gpuprof"));
   std::ofstream(log, std::ios::trunc) << "{\"line\":\"session\",\"version\":999}\n";
   EXPECT_THAT(refusal(folder_), HasSubstr("has spool version 999"));
   fs::remove(log);

@@ -294,7 +294,7 @@ TEST_F(Spool, RefusesAForeignFileAndAnotherVersion) {
   test::Remembering got;
   const auto foreign = replay(path("foreign"), {}, got);
   ASSERT_FALSE(foreign.ok());
-  EXPECT_NE(foreign.error().message.find("not a spool file"), std::string::npos);
+  EXPECT_NE(foreign.error().message.find("is not a gpuprof spool file"), std::string::npos);
 
   { auto writer = ProcessWriter::create(path()).take(); }
   std::string other = bytes_of(path());

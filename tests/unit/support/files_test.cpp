@@ -59,7 +59,8 @@ TEST(MakeFolders, AFileInTheWayIsNamed) {
   folder.write("a", "text");
   const auto made = create_folders(folder / "a/b");
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("in the way"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find("a file has that name"), std::string::npos)
+      << made.error().message;
 }
 
 TEST(RemoveIfEmpty, KeepsWhatHoldsAFile) {

@@ -16,8 +16,8 @@ const std::string kWithLibrary = "A=1\0LD_PRELOAD=/x/libgpuprof_inject.so:/y/lib
 TEST(LostImage, ClearedEnvironmentIsNamed) {
   for (const std::string& environment : {""s, "A=1\0"s, "LD_PRELOAD=/y/liba.so\0"s}) {
     const std::string text = library_lost_message("/bin/env", "/bin/a", "", environment);
-    EXPECT_THAT(text, HasSubstr("'/bin/env' went on as '/bin/a'"));
-    EXPECT_THAT(text, HasSubstr("cleared of LD_PRELOAD"));
+    EXPECT_THAT(text, HasSubstr("'/bin/env' continued as '/bin/a', which is not recorded"));
+    EXPECT_THAT(text, HasSubstr("LD_PRELOAD was removed from its environment"));
   }
 }
 
@@ -33,7 +33,7 @@ TEST(LostImage, NothingIsSaidWithoutAReason) {
 
 TEST(LostImage, LooksAtALivingProcess) {
   EXPECT_THAT(library_lost_reason(static_cast<std::uint32_t>(getpid()), "/bin/x"),
-              HasSubstr("'/bin/x' went on as"));
+              HasSubstr("'/bin/x' continued as"));
   EXPECT_EQ(library_lost_reason(1U << 30, "/bin/x"), "") << "no such process";
 }
 

@@ -37,11 +37,11 @@ TEST(ListenAddress, TakesHostAndPort) {
 
 TEST(ListenAddress, SaysWhatIsWrong) {
   for (const char* word : {"", "x", "::1", "::1:6009", ":6009", "[::1]", "[]:1", "[::1]6009"})
-    EXPECT_NE(message(word).find("takes HOST:PORT"), std::string::npos) << word;
+    EXPECT_NE(message(word).find("expected HOST:PORT"), std::string::npos) << word;
   for (const char* word : {"0", "65536", "127.0.0.1:0", "127.0.0.1:x",
                            "127.0.0.1:", "[::1]:", "99999999999999999999", "127.0.0.1:-1"})
     EXPECT_FALSE(message(word).empty()) << word;
-  EXPECT_NE(message("[127.0.0.1]:80").find("no address"), std::string::npos);
+  EXPECT_NE(message("[127.0.0.1]:80").find("cannot resolve '127.0.0.1'"), std::string::npos);
 }
 
 TEST(ListenAddress, APortIsSharedWithNobody) {
@@ -58,8 +58,7 @@ TEST(ListenAddress, APortIsSharedWithNobody) {
   getsockname(first.value().get(), reinterpret_cast<sockaddr*>(&address.socket_address), &bytes);
   const auto second = listen_at("--serve", address);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().message.find("another program listens there already"),
-            std::string::npos);
+  EXPECT_NE(second.error().message.find("another program uses this port"), std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "analysis/messages/diff_findings.hpp"
+#include "analysis/messages/report.hpp"
 #include "analysis/report/diff/data/metrics.hpp"
 #include "analysis/report/diff/output/findings.hpp"
 #include "analysis/report/diff/output/format_value.hpp"
@@ -32,7 +34,8 @@ std::string listed(const std::vector<Finding>& findings) {
 
 std::string significant(const ProcessDiff& process, std::size_t pairs) {
   const std::string text = listed(significant_findings(process, pairs));
-  return text.empty() ? "No significant change.\n" : "Significant changes:\n" + text;
+  if (text.empty()) return fmt::format("{}.\n", messages::diff_findings::kNoSignificantChange);
+  return fmt::format("{}:\n{}", messages::diff_findings::kSignificantChanges, text);
 }
 
 std::string seen_once(const ProcessDiff& process, std::size_t pairs) {
@@ -81,6 +84,12 @@ std::string metrics_table(const ProcessDiff& process, std::size_t name_width) {
   return text;
 }
 
+std::string more_rows(std::size_t count) {
+  if (count == 0) return "";
+  if (count == 1) return fmt::format("  {}\n", messages::report::kOneMoreRow);
+  return fmt::format("  {}\n", fmt::format(messages::report::kMoreRows, count));
+}
+
 std::string names_table(const ProcessDiff& process, const char* title, NameKind first,
                         NameKind last, std::size_t name_width, std::size_t row_limit) {
   std::string text;
@@ -95,8 +104,7 @@ std::string names_table(const ProcessDiff& process, const char* title, NameKind 
     text += figures(row.name, name_width, row.primary_change(), Unit::kTime, mark_of(row));
   }
   if (text.empty()) return "";
-  if (left != 0) text += fmt::format("  … and {} more (--row-limit)\n", left);
-  return heading(title, name_width) + text;
+  return heading(title, name_width) + text + more_rows(left);
 }
 
 std::string memory_table(const ProcessDiff& process, std::size_t name_width) {
@@ -142,10 +150,11 @@ std::string process_text(const Diff& diff, const ProcessDiff& process, std::size
   text += lines("", common_shift_messages(process.host, "operators", diff.limits));
   text += lines("", common_shift_messages(process.gpu, "kernels and copies", diff.limits));
   text += metrics_table(process, name_width);
-  text += names_table(process, process.by_step ? "Operators, a step" : "Operators, a call",
+  text += names_table(process, process.by_step ? "Operators, per step" : "Operators, per call",
                       NameKind::kOperator, NameKind::kRange, name_width, row_limit);
-  text += names_table(process, process.by_step ? "Kernels and copies, a step" : "Kernels, a call",
-                      NameKind::kKernel, NameKind::kCopy, name_width, row_limit);
+  text += names_table(
+      process, process.by_step ? "Kernels and copies, per step" : "Kernels and copies, per call",
+      NameKind::kKernel, NameKind::kCopy, name_width, row_limit);
   return text + memory_table(process, name_width);
 }
 
@@ -161,7 +170,7 @@ std::string diff_text(const Diff& diff, std::size_t row_limit, std::size_t width
   const std::size_t name_width =
       width == 0 ? kMaxNameWidth : std::clamp(room, kMinNameWidth, kMaxNameWidth);
   std::string text;
-  if (diff.simulated) text += "GPU work was done on the simulated GPU.\n";
+  if (diff.simulated) text += fmt::format("{}\n", messages::diff_findings::kSimulatedGpu);
   text += lines("", pairs_messages(diff)) + lines("note: ", diff.notes) + reading_text(diff);
   for (const Diff& other : diff.other_pairs) text += reading_text(other);
   for (const ProcessDiff& process : diff.processes)

@@ -46,11 +46,11 @@ std::vector<std::string> common_shift_messages(const CommonShift& common, std::s
 /// No change of such names could be claimed, however large.
 bool is_undetectable(const CommonShift& common);
 
-/// `runs/a: 59 steps, 1 more left out as warm-up`.
+/// `runs/a: 59 steps, 1 warm-up step left out`.
 std::string describe_recording(const StepProfile& profile, bool by_step);
 /// `host memory`, `GPU 0 memory`.
 std::string memory_name(std::int32_t device);
-/// What the row's telling change is of: `in itself`, `GPU time`.
+/// What the row's telling change is of: `self time`, `GPU time`.
 std::string_view primary_quantity(const NameDiff& row);
 
 }  // namespace gpuprof::report::diff

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "analysis/messages/diff.hpp"
 #include "analysis/report/diff/significance/robust_stats.hpp"
 #include "support/text/text.hpp"
 
@@ -46,7 +47,7 @@ std::string fact(const StepProfile& profile, const char* key) {
 void note(ProcessDiff& diff, const char* what, const std::string& before,
           const std::string& after) {
   if (before == after || before.empty() || after.empty()) return;
-  diff.notes.push_back(fmt::format("{}: {} before, {} after", what, before, after));
+  diff.notes.push_back(fmt::format(messages::diff::kDiffers, what, before, after));
 }
 
 void note_steps(const StepProfile& before, const StepProfile& after, ProcessDiff& diff) {
@@ -57,15 +58,11 @@ void note_steps(const StepProfile& before, const StepProfile& after, ProcessDiff
   diff.enough_steps = fewest >= kEnoughSteps;
   diff.too_few_steps = fewest < kMinSteps;
   if (diff.too_few_steps) {
-    diff.caveats.push_back(
-        fmt::format("{} after warm-up {} not enough to tell noise from change: record at least {}",
-                    support::count_with_unit(fewest, "step", "steps"), fewest == 1 ? "is" : "are",
-                    kEnoughSteps));
+    diff.caveats.push_back(fmt::format(messages::diff::kTooFewSteps,
+                                       support::count_with_unit(fewest, "step", "steps"),
+                                       kEnoughSteps));
   } else if (!diff.enough_steps) {
-    diff.caveats.push_back(
-        fmt::format("only {} steps: a change is claimed from twice the size on, and only if it is "
-                    "in every step; record at least {}",
-                    fewest, kEnoughSteps));
+    diff.caveats.push_back(fmt::format(messages::diff::kFewSteps, fewest, kEnoughSteps));
   }
 }
 
@@ -106,36 +103,33 @@ void compare_context(const StepProfile& before, const StepProfile& after, Proces
     note_steps(before, after, diff);
     note(diff, "steps", fact(before, "steps"), fact(after, "steps"));
   } else {
-    diff.caveats.push_back(
-        before.steps == 0 && after.steps == 0
-            ? "no steps: times are compared by call, over equal slices of each recording"
-            : "steps on one side only: times are compared by call, over equal slices of each "
-              "recording");
+    diff.caveats.emplace_back(before.steps == 0 && after.steps == 0 ? messages::diff::kNoSteps
+                                                                    : messages::diff::kStepsInOne);
   }
   note(diff, "PyTorch", fact(before, "torch.version"), fact(after, "torch.version"));
   note(diff, "Python", fact(before, "python.version"), fact(after, "python.version"));
   note(diff, "machine", before.host, after.host);
   const auto gpus = [](const StepProfile& profile) {
-    return profile.gpus.empty() ? std::string("none in use") : support::join(profile.gpus, ", ");
+    return profile.gpus.empty() ? std::string(messages::diff::kNoGpus)
+                                : support::join(profile.gpus, ", ");
   };
   note(diff, "GPUs", gpus(before), gpus(after));
   note(diff, "command", before.command, after.command);
   if (before.world_size != after.world_size)
     diff.notes.push_back(
-        fmt::format("ranks in the job: {} before, {} after", before.world_size, after.world_size));
+        fmt::format(messages::diff::kRanksDiffer, before.world_size, after.world_size));
   if (before.other_names != 0 || after.other_names != 0)
-    diff.caveats.push_back(
-        fmt::format("more than {} names: {} before and {} after are added up as (other)", kMaxNames,
-                    before.other_names, after.other_names));
+    diff.caveats.push_back(fmt::format(messages::diff::kTooManyNames, kMaxNames, before.other_names,
+                                       after.other_names));
   std::size_t other_shapes = 0;
   for (const NameDiff& row : diff.names) other_shapes += !row.shapes_before.empty();
   if (other_shapes != 0)
     diff.notes.push_back(
-        fmt::format("inputs of other shapes or types in {}",
+        fmt::format(messages::diff::kInputsDiffer,
                     support::count_with_unit(other_shapes, "operator", "operators")));
   if (before.memory.empty() != after.memory.empty())
-    diff.caveats.push_back(
-        fmt::format("memory was recorded only {}", before.memory.empty() ? "after" : "before"));
+    diff.caveats.emplace_back(before.memory.empty() ? messages::diff::kMemoryOnlyAfter
+                                                    : messages::diff::kMemoryOnlyBefore);
 }
 
 }  // namespace gpuprof::report::diff

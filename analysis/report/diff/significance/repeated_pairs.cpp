@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analysis/messages/diff.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::report::diff {
@@ -122,8 +123,7 @@ support::Result<Diff> combine_pairs(std::vector<Diff> pairs) {
   for (const Diff& other : first.other_pairs)
     if (has_gpu(first) && has_gpu(other) && first.simulated != other.simulated)
       return support::error(
-          fmt::format("{} has GPU work of a simulated GPU and {} of a real one: their times say "
-                      "nothing about each other; compare recordings of the same kind",
+          fmt::format(messages::diff::kSimulatedAndReal,
                       support::in_quotes(first.simulated ? first.before : other.before),
                       support::in_quotes(first.simulated ? other.before : first.before)),
           kExitCannotCompare);
@@ -142,13 +142,10 @@ support::Result<Diff> combine_pairs(std::vector<Diff> pairs) {
 
 std::vector<std::string> pairs_messages(const Diff& diff) {
   if (diff.other_pairs.empty()) return {};
-  std::vector<std::string> messages{
-      fmt::format("{} pairs of recordings: the figures are those of the first; claimed is what "
-                  "every pair shows",
-                  diff.pairs())};
+  std::vector<std::string> messages{fmt::format(messages::diff::kPairs, diff.pairs())};
   for (std::size_t i = 0; i < diff.other_pairs.size(); ++i)
-    messages.push_back(fmt::format("pair {}: before {}, after {}", i + 2,
-                                   diff.other_pairs[i].before, diff.other_pairs[i].after));
+    messages.push_back(fmt::format(messages::diff::kPair, i + 2, diff.other_pairs[i].before,
+                                   diff.other_pairs[i].after));
   return messages;
 }
 

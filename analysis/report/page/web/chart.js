@@ -5,6 +5,7 @@
 // Promises: each has a sentence in its label and its figures in a table below
 'use strict';
 (() => {
+  const texts = page.texts.chart;
   const kHeight = 240;
   const kMargin = {top: 10, right: 14, bottom: 34, left: 76};
 
@@ -53,7 +54,7 @@
   const key_list = (parts) => page.el('ul', {class: 'key'}, parts.map((part) => page.el('li', null,
     page.el('span', {class: 'swatch', 'aria-hidden': 'true', style: {background: `var(--${part.key})`}}), part.title)));
 
-  const as_table = (table) => page.el('details', null, page.el('summary', null, 'These figures as a table'), page.table(table));
+  const as_table = (table) => page.el('details', null, page.el('summary', null, texts.as_table), page.table(table));
 
   /** Runs `draw` once the box is in the page, so that it has a width, and again when that changes. */
   const when_placed = (box, draw) => {
@@ -77,7 +78,7 @@
     const x = d3.scaleLinear().domain([-0.5, n - 0.5]);
     const y = d3.scaleLinear().domain([0, d3.max(curve.max_us) || 1]).nice();
     const axis = d3.axisBottom(x).tickValues(x.ticks(Math.min(n, 12)).filter((v) => Number.isInteger(v) && curve.label[v] !== undefined)).tickFormat((i) => curve.label[i]);
-    const svg = frame(box, x, y, `Step time: mean ${page.write(steps.mean_us, 'us')}, longest ${page.write(steps.max_us, 'us')}, ${steps.count} steps`,
+    const svg = frame(box, x, y, texts.step_time(page.write(steps.mean_us, 'us'), page.write(steps.max_us, 'us'), steps.count),
       {x: 'step', y: (v) => page.tick(v, 'us'), axis});
     const wide = Math.max(1, (x(1) - x(0)) * (n < 80 ? 0.82 : 1));
     for (const layer of step_layers(curve, parts)) {
@@ -107,7 +108,7 @@
     const columns = [{key: 'label', title: 'Step', unit: 'number'}, {key: 'us', title: 'Time', unit: 'us'}, ...parts.map((p) => ({key: p.key, title: p.title, unit: 'us'})),
       {key: 'busy_us', title: 'GPU busy', unit: 'us'}, {key: 'kernels', title: 'Kernels', unit: 'count'}];
     const rows = curve.label.map((label, i) => [label, curve.us[i], ...parts.map((p) => curve.parts[p.at][i]), curve.busy_us[i], curve.kernels[i]]);
-    return page.el('div', null, box, key_list(parts), curve.of > 1 ? page.el('p', {class: 'quiet small'}, 'The line: the longest step of each point.') : null,
+    return page.el('div', null, box, key_list(parts), curve.of > 1 ? page.el('p', {class: 'quiet small'}, texts.longest_line) : null,
       as_table({key: 'steps', title: 'Steps', columns, rows}));
   };
 
@@ -116,8 +117,8 @@
     const x = d3.scaleLinear().domain(d3.extent(curve.ts_us));
     if (curve.ts_us.length === 1) x.domain([curve.ts_us[0] - 1, curve.ts_us[0] + 1]);
     const y = d3.scaleLinear().domain([0, 1.04 * d3.max([...curve.allocated, ...curve.reserved]) || 1]);
-    const svg = frame(box, x, y, `${memory.title}: at most ${page.write(memory.peak_allocated, 'bytes')} allocated, ${page.write(memory.peak_reserved, 'bytes')} reserved`,
-      {x: 'time since the recording began', binary: true, y: (v) => page.tick(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.tick(v, 'us'))});
+    const svg = frame(box, x, y, texts.memory(memory.title, page.write(memory.peak_allocated, 'bytes'), page.write(memory.peak_reserved, 'bytes')),
+      {x: texts.time_axis, binary: true, y: (v) => page.tick(Math.round(v), 'bytes'), axis: d3.axisBottom(x).ticks(8).tickFormat((v) => page.tick(v, 'us'))});
     const at = (i) => x(curve.ts_us[i]);
     const line = (values) => d3.line().curve(d3.curveStepAfter).x((_, i) => at(i)).y((v) => y(v))(values);
     svg.append('path').attr('fill', 'var(--kernel)').attr('fill-opacity', 0.3).attr('d', d3.area().curve(d3.curveStepAfter).x((_, i) => at(i)).y0(y(0)).y1((v) => y(v))(curve.allocated));
@@ -133,7 +134,7 @@
   /** Memory of one device over time. */
   page.memory_chart = (memory) => {
     const names = [{key: 'kernel', title: 'allocated'}];
-    if (memory.peak_reserved > 0) names.push({key: 'memcpy', title: 'reserved by the allocator (dashed)'});
+    if (memory.peak_reserved > 0) names.push({key: 'memcpy', title: texts.reserved});
     const box = page.el('div', {class: 'chart'});
     when_placed(box, () => draw_memory(box, memory, names));
     return page.el('div', null, box, key_list(names));

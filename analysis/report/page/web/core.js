@@ -14,7 +14,7 @@ const page = {};
   /** `text` as it may be shown: control characters written out, cut at 4000 characters. */
   page.shown = (text) => {
     const all = String(text);
-    const some = all.length > kLongest ? `${all.slice(0, kLongest)}… (${all.length} characters)` : all;
+    const some = all.length > kLongest ? page.texts.core.cut(all.slice(0, kLongest), all.length) : all;
     return some.replace(unseen, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
   };
 

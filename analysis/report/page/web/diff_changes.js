@@ -3,6 +3,7 @@
 // Changes: what is claimed first, what is only seen, then the step before and after, as curves and as figures.
 'use strict';
 (() => {
+  const texts = page.texts.changes;
   const kSides = [{key: 'side-before', title: 'before'}, {key: 'side-after', title: 'after'}];
 
   const one_claim = (why) => (claim) => page.el('li', {data: {claim: page.short(claim.name || claim.what, 200)}},
@@ -20,16 +21,16 @@
     const unit = row[row.length - 1];
     const how = typeof change === 'number' ? page.write(change, 'change') : page.write(change, 'text');
     return page.el('div', null, page.el('dt', null, name), page.el('dd', {data: {key: name}}, `${page.write(before, unit)} → ${page.write(after, unit)}`,
-      page.el('small', null, `${how}, ${significant ? 'significant' : seen_once ? 'seen once' : 'not significant'}`)));
+      page.el('small', null, `${how}, ${significant ? 'significant' : seen_once ? 'unconfirmed' : 'not significant'}`)));
   };
 
   /** What is shown, and by one process or some pairs only. */
   const seen_once_card = ({title, sentence, claims}) => (claims.length ? page.card(title, page.el('p', null, sentence),
-    page.el('ol', {class: 'advice claims seen-once'}, claims.map(one_claim('Why it is no noise of steps')))) : '');
+    page.el('ol', {class: 'advice claims seen-once'}, claims.map(one_claim(texts.why_unconfirmed)))) : '');
 
   const verdict_card = (process) => page.card(process.verdict, sides(process), page.el('ul', {class: 'sentences small pairs'}, process.pairs.map((line) => page.el('li', null, page.name(line)))), page.el('dl', {class: 'tiles'}, process.metrics.rows.map(tile)),
-    process.claims.length ? page.el('ol', {class: 'advice claims'}, process.claims.map(one_claim('Why it is no noise'))) :
-      page.el('p', null, 'Nothing differs by more than steps and processes differ by anyway.'),
+    process.claims.length ? page.el('ol', {class: 'advice claims'}, process.claims.map(one_claim(texts.why))) :
+      page.el('p', null, texts.none),
     page.el('ul', {class: 'sentences small common'}, process.common.map((line) => page.el('li', null, line))));
 
   /** Steps of a curve: [[step, us, warm-up]]; the number of a point is that of its first step. */
@@ -40,8 +41,8 @@
     const x = d3.scaleLinear().domain([0, Math.max(1, d3.max(all.flat(), (p) => p[0]))]);
     const y = d3.scaleLinear().domain([0, most]).nice();
     const axis = d3.axisBottom(x).ticks(12).tickFormat((v) => (Number.isInteger(v) ? v : ''));
-    const said = curves.map((curve, side) => `${kSides[side].title} ${curve.us.length * curve.of === 0 ? 'none' : `median ${page.write(d3.median(curve.us), 'us')}`}`);
-    const svg = page.chart.frame(box, x, y, `Step time: ${said.join(', ')}`, {x: 'step', y: (v) => page.tick(v, 'us'), axis});
+    const medians = curves.map((curve) => (curve.us.length * curve.of === 0 ? texts.no_steps : texts.median(page.write(d3.median(curve.us), 'us'))));
+    const svg = page.chart.frame(box, x, y, texts.step_time(...medians), {x: 'step', y: (v) => page.tick(v, 'us'), axis});
     const line = d3.line().x((p) => x(p[0])).y((p) => y(Math.min(p[1], y.domain()[1])));
     all.forEach((list, side) => {
       const stroke = (part, dashes) => svg.append('path').attr('fill', 'none').attr('stroke', `var(--${kSides[side].key})`).attr('stroke-width', 1.7)
@@ -73,29 +74,29 @@
   const curves_card = (process) => {
     const {curves} = process;
     if (!process.by_step || !curves.some((curve) => curve.us.length)) {
-      return page.card('Step time', page.nothing('Not both have steps, so there are no curves to compare.'));
+      return page.card('Step time', page.nothing(texts.no_curves));
     }
     // One step that took ten times as long would leave a flat line of all others.
     const kept = curves.flatMap((curve) => curve.us.slice(curve.warm_up)).sort(d3.ascending);
     const most = Math.min(d3.max(curves, (curve) => d3.max(curve.us)), 2 * d3.quantile(kept, 0.95) || Infinity) || 1;
     const above = curves.reduce((sum, curve) => sum + curve.us.filter((us) => us > most).length, 0);
-    const notes = [curves.some((curve) => curve.warm_up) ? 'Dotted: warm-up, which is not compared.' : '',
-      curves.some((curve) => curve.of > 1) ? `A point is the mean of ${curves.map((curve) => curve.of).join(' and ')} steps.` : '',
-      above ? `${above} longer than the picture is high; the table has them.` : ''].filter(Boolean);
+    const notes = [curves.some((curve) => curve.warm_up) ? texts.dotted : '',
+      curves.some((curve) => curve.of > 1) ? texts.mean_of(...curves.map((curve) => curve.of)) : '',
+      above ? texts.above(above) : ''].filter(Boolean);
     const box = page.el('div', {class: 'chart'});
     page.chart.when_placed(box, () => draw(box, curves, most));
     return page.card('Step time', box, page.chart.key_list(kSides), notes.length ? page.el('p', {class: 'quiet small'}, notes.join(' ')) : null, page.chart.as_table(curve_table(curves)));
   };
 
-  const notes_card = (process) => page.card('How both were recorded differs', process.notes.length ?
+  const notes_card = (process) => page.card(texts.notes, process.notes.length ?
     page.el('ul', {class: 'sentences'}, process.notes.map((line) => page.el('li', null, page.name(line)))) :
-    page.nothing('In nothing that is known.'));
+    page.nothing(texts.no_notes));
 
   page.view('changes', 'Changes', (panel, process, data) => {
-    if (process.simulated) panel.append(page.el('p', {class: 'banner', role: 'note'}, 'Both were recorded on a simulated GPU: all times of that GPU are invented.'));
+    if (process.simulated) panel.append(page.el('p', {class: 'banner', role: 'note'}, texts.simulated));
     for (const sentence of data.holds) panel.append(page.el('p', {class: 'banner', role: 'note'}, page.name(sentence)));
     panel.append(verdict_card(process), seen_once_card(process.seen_once));
     if (data.processes.length > 1) panel.append(page.table_card(data.ranks, ''));
-    panel.append(curves_card(process), page.table_card(process.metrics, 'Nothing was measured of steps on both sides.'), notes_card(process));
+    panel.append(curves_card(process), page.table_card(process.metrics, texts.no_metrics), notes_card(process));
   });
 })();

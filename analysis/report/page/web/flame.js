@@ -5,9 +5,10 @@
 // Promises: reachable by keys (arrows, Enter, Escape); every frame's figures are spoken and in a table
 'use strict';
 (() => {
+  const texts = page.texts.flame;
   const kRow = 19;
   const kKinds = ['root', 'thread', 'python', 'native', 'operator', 'gpu', 'rest'];
-  const kTitles = {thread: 'thread', python: 'Python', native: 'native', operator: 'operator', gpu: 'GPU work', rest: 'added up'};
+  const kTitles = {thread: 'thread', python: 'Python', native: 'native', operator: 'operator', gpu: 'GPU work', rest: 'small frames'};
 
   /** Children, totals and depths of a tree whose parents come before their children. */
   const grow = (tree, self) => {
@@ -29,7 +30,7 @@
   const label_of = (flame, i) => name_of(flame, i).replace(/^\/.*\/(?:site|dist)-packages\//, '').replace(/^\/.*\/lib\/python3\.\d+\//, '')
     .replace(/^\/(?:[^/ ]+\/)*([^/ ]+\/[^/ ]+\(\d+\))/, '$1');
   const share = (flame, i) => page.write(flame.total[i] / (flame.total[0] || 1), 'share');
-  const figures = (flame, i) => `${page.write(flame.total[i], flame.unit)}, ${share(flame, i)}; itself ${page.write(flame.self[i], flame.unit)}`;
+  const figures = (flame, i) => texts.figures(page.write(flame.total[i], flame.unit), share(flame, i), page.write(flame.self[i], flame.unit));
 
   /** Boxes to draw with `root` as wide as the picture: [{i, x, width, depth, around}]. */
   const layout = (flame, root, width) => {
@@ -86,7 +87,7 @@
     const all = flame.total[0] || 1;
     for (const row of rows.values()) row[4] = row[2] / all;
     return {key: 'frames', title: 'Frames', sort: 'self', rows: [...rows.values()], columns: [{key: 'frame', title: 'Frame', unit: 'name'}, {key: 'kind', title: 'Kind', unit: 'text'},
-      {key: 'total', title: 'With what it called', unit: flame.unit}, {key: 'self', title: 'Itself', unit: flame.unit}, {key: 'share', title: 'Share', unit: 'share'}]};
+      {key: 'total', title: 'Total', unit: flame.unit}, {key: 'self', title: 'Self', unit: flame.unit}, {key: 'share', title: 'Share', unit: 'share'}]};
   };
 
   const box_of = (state, box) => {
@@ -146,7 +147,7 @@
     const state = {flame, root: 0, active: 0, found: new Set(), id: page.id('flame'), drawn: new Set()};
     const detail = page.el('p', {class: 'detail', role: 'status'});
     const sum = page.el('span', {class: 'count', role: 'status'});
-    state.box = page.el('div', {class: 'flame', role: 'tree', tabindex: 0, 'aria-label': `Flame graph, ${flame.tree.title}`, 'aria-describedby': `${state.id}-help`, on: {keydown: (event) => on_key(state, event)}});
+    state.box = page.el('div', {class: 'flame', role: 'tree', tabindex: 0, 'aria-label': texts.label(flame.tree.title), 'aria-describedby': `${state.id}-help`, on: {keydown: (event) => on_key(state, event)}});
     state.tell = (i) => {
       const kind = kTitles[kKinds[flame.tree.kind[i]]];
       detail.replaceChildren(page.el('code', null, page.name(page.short(name_of(flame, i), 600))), page.el('br'), `${kind ? `${kind}: ` : ''}${figures(flame, i)}`);
@@ -164,7 +165,7 @@
     const search = page.el('input', {type: 'search', size: 26, on: {input: (event) => {
       const hit = matches(flame, event.target.value.toLowerCase());
       state.found = hit.found;
-      sum.textContent = event.target.value ? `${hit.found.size} frames, ${page.write(hit.share, 'share')} of the time` : '';
+      sum.textContent = event.target.value ? texts.found(hit.found.size, page.write(hit.share, 'share')) : '';
       draw(state);
     }}});
     const reset = page.el('button', {type: 'button', on: {click: () => {
@@ -176,7 +177,7 @@
     const kinds = [...new Set(flame.tree.kind)].map((k) => kKinds[k]).filter((k) => kTitles[k]);
     const key = page.el('ul', {class: 'key'}, kinds.map((k) => page.el('li', null, page.el('span', {class: 'swatch', 'aria-hidden': 'true', style: {background: `var(--f-${k})`}}), kTitles[k])));
     return page.el('div', null, page.el('div', {class: 'toolbar'}, page.el('label', null, 'Search', search), reset, sum), key, state.box, detail,
-      page.el('p', {class: 'quiet small', id: `${state.id}-help`}, 'Keys: arrows go from frame to frame, Enter makes one as wide as the picture, Escape shows all.'),
+      page.el('p', {class: 'quiet small', id: `${state.id}-help`}, texts.keys),
       page.table(heaviest(flame)));
   };
 
@@ -187,7 +188,7 @@
   page.view('flame', 'Flame graph', (panel, process) => {
     const ways = choices(process);
     if (!ways.length) {
-      panel.append(page.card('Flame graph', page.nothing('No stack was sampled and no GPU work was recorded.')));
+      panel.append(page.card('Flame graph', page.nothing(texts.nothing)));
       return;
     }
     const place = page.el('div');

@@ -3,6 +3,7 @@
 // Starts the page: loads the data, fills the head, makes the tabs.
 'use strict';
 (() => {
+  const texts = page.texts.main;
   const by_id = (id) => document.getElementById(id);
 
   const head = () => {
@@ -23,14 +24,14 @@
     select.addEventListener('change', () => {
       choose_process(Number(select.value));
       page.redraw();
-      page.say(`showing ${page.process.name}`);
+      page.say(texts.showing(page.process.name));
     });
   };
 
   const fail = (why) => {
     const failure = by_id('failure');
     failure.hidden = false;
-    failure.textContent = `The page cannot be shown: ${why.message || why}`;
+    failure.textContent = texts.cannot_show(why.message || why);
   };
 
   const start = async () => {
@@ -41,7 +42,7 @@
     process_list();
     choose_process(0);
     page.make_tabs();
-    by_id('made').textContent = page.shown(`Made by gpuprof ${page.data.version} from ${page.data.source}. This page loads nothing from anywhere. Charts by d3.`);
+    by_id('made').textContent = page.shown(texts.made(page.data.version, page.data.source));
     document.documentElement.dataset.ready = '';
   };
 

@@ -5,7 +5,7 @@
 (() => {
   page.view('memory', 'Memory', (panel, process) => {
     if (!process.memory.length) {
-      panel.append(page.card('Memory', page.nothing('No allocation was recorded: the program did not use PyTorch’s allocators, or the recorder came too late for them.')));
+      panel.append(page.card('Memory', page.nothing(page.texts.memory.nothing)));
       return;
     }
     for (const memory of process.memory) {

@@ -3,6 +3,7 @@
 // Modules: the tree of nn.Module calls, as a table whose rows open and close.
 'use strict';
 (() => {
+  const texts = page.texts.modules;
   const kOpenAtFirst = 40;
 
   const children_of = (rows) => {
@@ -32,7 +33,7 @@
     const th = page.el('th', {scope: 'row', class: 'name', style: {'--depth': depth}});
     const open = state.open.has(i);
     if (state.below[i].length) {
-      th.append(page.el('button', {type: 'button', 'aria-expanded': String(open), 'aria-label': `${open ? 'Close' : 'Open'} ${row.name}`, data: {row: i},
+      th.append(page.el('button', {type: 'button', 'aria-expanded': String(open), 'aria-label': open ? texts.collapse(row.name) : texts.expand(row.name), data: {row: i},
         on: {click: () => toggle(state, i)}}, open ? '▾' : '▸'));
     } else {
       th.append(page.el('button', {type: 'button', disabled: true, 'aria-hidden': 'true', tabindex: -1}, '·'));
@@ -54,7 +55,7 @@
   page.view('modules', 'Modules', (panel, process) => {
     const {columns, rows, note} = process.modules;
     if (!rows.length) {
-      panel.append(page.card('Modules', page.nothing('No nn.Module was seen: the program calls none, or stacks of its operators were not taken.')));
+      panel.append(page.card('Modules', page.nothing(texts.nothing)));
       return;
     }
     const state = {...children_of(rows), open: new Set()};
@@ -74,8 +75,8 @@
       state.draw();
     };
     const head = page.el('tr', null, page.el('th', {scope: 'col'}, 'Module'), columns.map((c) => page.el('th', {scope: 'col', class: 'num'}, c.title)));
-    panel.append(page.card('Modules', page.el('div', {class: 'toolbar'}, page.el('button', {type: 'button', on: {click: all(true)}}, 'Open all'),
-      page.el('button', {type: 'button', on: {click: all(false)}}, 'Close all')),
+    panel.append(page.card('Modules', page.el('div', {class: 'toolbar'}, page.el('button', {type: 'button', on: {click: all(true)}}, 'Expand all'),
+      page.el('button', {type: 'button', on: {click: all(false)}}, 'Collapse all')),
     page.el('div', {class: 'scroll tree'}, page.el('table', null, page.el('caption', null, note), page.el('thead', null, head), tbody))));
   });
 })();

@@ -3,6 +3,7 @@
 // Tables: sorted by a press on a heading, filtered by a text or a mark, a few rows at first.
 'use strict';
 (() => {
+  const texts = page.texts.table;
   const kFirst = 50;
   const kMore = 500;
 
@@ -54,7 +55,7 @@
       state.down = state.by === i ? !state.down : numeric;
       state.by = i;
       redraw();
-      page.say(`sorted by ${column.title}, ${state.down ? 'largest' : 'smallest'} first`);
+      page.say(texts.sorted(column.title, state.down));
     }}}, column.title));
     return th;
   }));
@@ -63,15 +64,15 @@
     const wanted = state.filter.toLowerCase();
     const rows = state.marked ? table.rows.filter((row) => row[mark_of(table)]) : table.rows.slice();
     if (!wanted) return rows;
-    const texts = table.columns.map((c, i) => (page.is_number(c.unit) ? -1 : i)).filter((i) => i >= 0);
-    return rows.filter((row) => texts.some((i) => String(row[i] ?? '').toLowerCase().includes(wanted)));
+    const named = table.columns.map((c, i) => (page.is_number(c.unit) ? -1 : i)).filter((i) => i >= 0);
+    return rows.filter((row) => named.some((i) => String(row[i] ?? '').toLowerCase().includes(wanted)));
   };
 
   const toolbar = (table, state, draw) => {
     const count = page.el('span', {class: 'count', role: 'status'});
     const bar = page.el('div', {class: 'toolbar'});
     if (table.rows.length > 8) {
-      bar.append(page.el('label', null, 'Filter', page.el('input', {type: 'search', size: 28, 'aria-label': `Filter ${table.title}`,
+      bar.append(page.el('label', null, 'Filter', page.el('input', {type: 'search', size: 28, 'aria-label': texts.filter(table.title),
         on: {input: (event) => {
           state.filter = event.target.value;
           state.shown = kFirst;
@@ -79,15 +80,15 @@
         }}})));
     }
     if (mark_of(table) >= 0 && table.rows.length > 1) {
-      bar.append(page.el('label', null, page.el('input', {type: 'checkbox', 'aria-label': `${table.title}: ${table.columns[mark_of(table)].title.toLowerCase()} only`, on: {change: (event) => {
+      bar.append(page.el('label', null, page.el('input', {type: 'checkbox', 'aria-label': texts.only_in(table.title, table.columns[mark_of(table)].title), on: {change: (event) => {
         state.marked = event.target.checked;
         state.shown = kFirst;
         draw();
-      }}}), `${table.columns[mark_of(table)].title.toLowerCase()} only`));
+      }}}), texts.only(table.columns[mark_of(table)].title)));
     }
     if (table.rows.some((row) => row.some((v) => typeof v === 'string' && v.length > 120))) {
       bar.append(page.el('label', null, page.el('input', {type: 'checkbox', on: {change: (event) =>
-        bar.parentElement.classList.toggle('full', event.target.checked)}}), 'names in full'));
+        bar.parentElement.classList.toggle('full', event.target.checked)}}), texts.full_names));
     }
     bar.append(count);
     return {bar, count};
@@ -118,18 +119,18 @@
         page.el('tr', null, table.columns.map((_, i) => cell(table, row, i)))));
       const left = rows.length - state.shown;
       more.hidden = left <= 0;
-      more.textContent = `Show ${Math.min(left, kMore)} more of ${left}`;
-      count.textContent = rows.length === table.rows.length ? `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}` : `${rows.length} of ${table.rows.length} rows`;
+      more.textContent = texts.show_more(Math.min(left, kMore), left);
+      count.textContent = texts.count(rows.length, table.rows.length);
       if (inside) thead.querySelector(`[data-column="${CSS.escape(held)}"]`)?.focus();
     };
     draw();
     const whole = page.el('div', {class: 'tabular', data: {table: table.key || ''}}, bar,
       page.el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': table.title}, page.el('table', null, page.el('caption', {class: table.note ? '' : 'unseen'}, table.note || table.title), thead, tbody)), more);
-    if (table.left_out) whole.append(page.el('p', {class: 'quiet small'}, `${table.left_out.toLocaleString('en-US')} smaller rows are not in this page.`));
+    if (table.left_out) whole.append(page.el('p', {class: 'quiet small'}, texts.left_out(table.left_out)));
     return whole;
   };
 
   /** A card with the table, or with a sentence where it has no rows. */
-  page.table_card = (table, sentence) => page.card(table ? table.title : 'Nothing recorded',
+  page.table_card = (table, sentence) => page.card(table ? table.title : texts.nothing,
     table && table.rows.length ? page.table(table) : page.nothing(sentence));
 })();

@@ -5,6 +5,7 @@
 // Not here: drawing (timeline_draw.js); which steps are in the page (page_slices.hpp)
 'use strict';
 (() => {
+  const texts = page.texts.timeline;
   const kMost = 620;  // pixels of height
 
   const index_flows = (slice) => {
@@ -32,13 +33,13 @@
 
   const describe = (view, i) => {
     const {slice, strings} = view;
-    const facts = [['Kind', page.timeline_kinds[slice.kind[i]]], ['Where', slice.tracks[slice.track[i]].title], ['Begins', slice.start[i] / 1000, 'us'], ['Lasts', slice.dur[i] / 1000, 'us']];
-    if (slice.detail[i]) facts.push(['More', strings[slice.detail[i]]]);
+    const facts = [['Kind', page.timeline_kinds[slice.kind[i]]], ['Track', slice.tracks[slice.track[i]].title], ['Start', slice.start[i] / 1000, 'us'], ['Duration', slice.dur[i] / 1000, 'us']];
+    if (slice.detail[i]) facts.push(['Details', strings[slice.detail[i]]]);
     const ends = view.arrows_of(i);
     if (ends.length) {
       const [from, to] = ends[0];
-      if (from === i) facts.push(['Launched', `${page.short(strings[slice.name[to]], 300)}, begun ${page.write((slice.start[to] - slice.start[from]) / 1000, 'us')} later`]);
-      else facts.push(['Launched by', `${page.short(strings[slice.name[from]], 300)}, ${page.write((slice.start[to] - slice.start[from]) / 1000, 'us')} before`]);
+      if (from === i) facts.push(['Launched', texts.launched(page.short(strings[slice.name[to]], 300), page.write((slice.start[to] - slice.start[from]) / 1000, 'us'))]);
+      else facts.push(['Launched by', texts.launched_by(page.short(strings[slice.name[from]], 300), page.write((slice.start[to] - slice.start[from]) / 1000, 'us'))]);
     }
     return page.el('div', null, page.el('code', null, page.name(page.short(strings[slice.name[i]], 1000))), page.facts(facts));
   };
@@ -55,7 +56,7 @@
       row[2] += 1;
       row[3] += slice.dur[i] / 1000;
     }
-    return {key: 'in_view', title: 'Events in view', sort: 'time', note: 'Events that reach into the time in view, by name. Operators hold those inside them.', rows: [...rows.values()],
+    return {key: 'in_view', title: 'Events in view', sort: 'time', note: texts.in_view_note, rows: [...rows.values()],
       columns: [{key: 'name', title: 'Name', unit: 'name'}, {key: 'kind', title: 'Kind', unit: 'text'}, {key: 'count', title: 'Count', unit: 'count'}, {key: 'time', title: 'Time', unit: 'us'}]};
   };
 
@@ -92,7 +93,7 @@
     };
     const choose = (i, bring) => {
       view.chosen = i;
-      view.detail.replaceChildren(i < 0 ? 'Choose an event to see its figures.' : describe(view, i));
+      view.detail.replaceChildren(i < 0 ? texts.select : describe(view, i));
       if (i >= 0 && bring) {
         const [from, to] = view.x.domain();
         const {start, dur} = view.slice;
@@ -129,7 +130,7 @@
     const go = (step) => {
       if (!list.length) return;
       at = (at + step + list.length) % list.length;
-      count.textContent = `${at + 1} of ${list.length}`;
+      count.textContent = texts.place(at + 1, list.length);
       act.choose(list[at], true);
     };
     const input = page.el('input', {type: 'search', size: 24, on: {
@@ -142,7 +143,7 @@
         list.sort((a, b) => view.slice.start[a] - view.slice.start[b]);
         at = -1;
         view.found = wanted ? new Set(list) : null;
-        count.textContent = wanted ? `${list.length} found` : '';
+        count.textContent = wanted ? texts.found(list.length) : '';
         view.draw();
       },
       keydown: (event) => {
@@ -159,7 +160,7 @@
       view.draw();
     }}});
     return page.el('div', {class: 'toolbar'}, search_box(view, act), button('Zoom in', () => act.by(2)), button('Zoom out', () => act.by(0.5)), button('Show all', act.all),
-      button('Earlier', () => act.pan(-0.4)), button('Later', () => act.pan(0.4)), page.el('label', null, arrows, 'all arrows from launch to GPU work'));
+      button('Earlier', () => act.pan(-0.4)), button('Later', () => act.pan(0.4)), page.el('label', null, arrows, texts.all_arrows));
   };
 
   const wire = (view, act) => {
@@ -199,7 +200,7 @@
 
   const in_view_table = (view) => {
     const place = page.el('div');
-    const details = page.el('details', {on: {toggle: () => view.listed()}}, page.el('summary', null, 'Events in view, by name'), place);
+    const details = page.el('details', {on: {toggle: () => view.listed()}}, page.el('summary', null, texts.in_view), place);
     let waiting = 0;
     view.listed = () => {
       clearTimeout(waiting);
@@ -216,22 +217,22 @@
     view.height = Math.min(kMost, view.places.height);
     view.base = d3.scaleLinear().domain([0, slice.length]).range([0, 1]);
     view.x = view.base;
-    view.canvas = page.el('canvas', {tabindex: 0, role: 'application', 'aria-roledescription': 'timeline', 'aria-label': `Timeline of ${slice.title}: ${slice.start.length} events in ${slice.tracks.length} rows`, 'aria-describedby': help,
+    view.canvas = page.el('canvas', {tabindex: 0, role: 'application', 'aria-roledescription': 'timeline', 'aria-label': texts.label(slice.title, slice.start.length, slice.tracks.length), 'aria-describedby': help,
       style: {position: 'sticky', top: '0'}});
     view.tracks = page.el('div', {class: 'tracks'}, view.canvas, page.el('div', {style: {height: `${Math.max(0, view.places.height - view.height)}px`}}));
-    view.detail = page.el('div', {class: 'detail', role: 'status'}, 'Choose an event to see its figures.');
+    view.detail = page.el('div', {class: 'detail', role: 'status'}, texts.select);
     const act = controls(view);
     const list = in_view_table(view);
     wire(view, act);
     page.timeline_view = {view, act};
     return page.el('div', null, slice.note ? page.el('p', {class: 'quiet small'}, slice.note) : null, toolbar(view, act), view.tracks, view.detail,
-      page.el('p', {class: 'quiet small', id: help}, 'Mouse: drag to pan, scroll to zoom (click the timeline first, or hold Ctrl). Keys: arrows pan, + and − zoom, 0 shows all, n and p select the next and previous event, Enter follows the arrow, f zooms to the event, Escape clears the selection.'), list);
+      page.el('p', {class: 'quiet small', id: help}, texts.help), list);
   };
 
   page.view('timeline', 'Timeline', (panel, process) => {
     const {timeline} = process;
     if (!timeline.slices.length) {
-      panel.append(page.card('Timeline', page.nothing('No event with a length was recorded.')));
+      panel.append(page.card('Timeline', page.nothing(texts.nothing)));
       return;
     }
     const place = page.el('div');

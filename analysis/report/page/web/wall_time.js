@@ -19,7 +19,7 @@
     const bar = page.el('div', {class: 'stack', 'aria-hidden': 'true'}, wall.rows.map((row) =>
       page.el('i', {style: {width: `${100 * row.share}%`, background: colour(row)}})));
     return page.card('Wall time', bar, page.el('table', {class: 'wall'},
-      page.el('caption', null, 'All of the recorded time. Below a part: what took most of it, by line; of steps, what single ones take longer.'),
+      page.el('caption', null, page.texts.wall.note),
       page.el('thead', null, page.el('tr', null, ['Part', 'Time', 'Share'].map((t, i) => page.el('th', {scope: 'col', class: i ? 'num' : ''}, t)))),
       page.el('tbody', null, wall.rows.flatMap(part))));
   };

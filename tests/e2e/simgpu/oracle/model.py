@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one model all witnesses of a run are read into: operations, calls, threads, links.
+"""The one model all logs of a run are read into: operations, calls, threads, links.
 
-All times are integer nanoseconds of the witness's own clock until compare.py fits it to the truth's."""
+All times are integer nanoseconds of the log's own clock until compare.py fits it to the reference log's."""
 
 import collections
 import ctypes
@@ -20,7 +20,7 @@ NOWHERE = 0xffffffff  # stream of a wait that is not for a stream
 
 @dataclasses.dataclass
 class Op:
-    """One thing that happened on a device, or one wait. A field that a witness does not state is
+    """One thing that happened on a device, or one wait. A field that a log does not state is
     None and is not compared."""
     kind: str
     start: int
@@ -35,7 +35,7 @@ class Op:
     bytes: int = None
     graph: int = None
     node: int = None
-    place: int = 0  # position in the witness's file
+    position: int = 0  # position in the log's file
 
     def short(self):
         return "%s %s corr=%s stream=%s/%s start=%d dur=%d" % (
@@ -53,12 +53,12 @@ class Call:
 
 
 @dataclasses.dataclass
-class Witness:
-    """What one witness says about one process."""
+class EventLog:
+    """What one source states about one process."""
     name: str
     ops: list = dataclasses.field(default_factory=list)
     calls: dict = dataclasses.field(default_factory=dict)  # correlation id -> Call
-    doubled_calls: list = dataclasses.field(default_factory=list)
+    duplicate_calls: list = dataclasses.field(default_factory=list)
     flow_starts: dict = dataclasses.field(default_factory=dict)  # id -> tid of the launch's side
     flow_ends: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     external: dict = dataclasses.field(default_factory=dict)  # correlation id -> External id
@@ -70,13 +70,13 @@ class Witness:
 
     def add_call(self, corr, call):
         if corr in self.calls:
-            self.doubled_calls.append(corr)
+            self.duplicate_calls.append(corr)
         else:
             self.calls[corr] = call
 
 
-def plain_api(name):
-    """API names differ between witnesses only in the version the linker sees."""
+def base_api_name(name):
+    """API names differ between sources only in the version the linker sees."""
     return re.sub(r"(_v\d+)?(_pt(sz|ds))?$", "", name)
 
 

@@ -3,13 +3,13 @@
 
 import json
 
-from model import COPIES, MEMORIES, NOWHERE, SYNCS, Call, Op, Witness, demangle, plain_api
+from model import COPIES, MEMORIES, NOWHERE, SYNCS, Call, Op, EventLog, demangle, base_api_name
 
 
-def _operation(row, place):
+def _operation(row, position):
     op = Op(row["kind"], row["start"], row["end"] - row["start"], row["corr"],
             device=row["device"], context=row["context"], stream=row["stream"],
-            graph=row["graph"], node=row["graph_node"], place=place)
+            graph=row["graph"], node=row["graph_node"], position=position)
     if op.kind == "kernel":
         op.name = demangle(row["name"])
         op.grid, op.block = tuple(row["grid"]), tuple(row["block"])
@@ -23,10 +23,10 @@ def _operation(row, place):
     return op
 
 
-def _wait(row, place):
+def _wait(row, position):
     stream = -1 if row["stream"] == NOWHERE else row["stream"]
     return Op("sync", row["start"], row["end"] - row["start"], row["corr"],
-              name=SYNCS[row["kind"]], context=row["context"], stream=stream, place=place)
+              name=SYNCS[row["kind"]], context=row["context"], stream=stream, position=position)
 
 
 def rows(path):
@@ -40,24 +40,24 @@ def rows(path):
 
 def read(path):
     """The log of one process as a Witness."""
-    truth = Witness("truth")
-    for place, row in enumerate(rows(path)):
+    log = EventLog("truth")
+    for position, row in enumerate(rows(path)):
         kind = row["t"]
         if kind == "header":
-            truth.header = row
+            log.header = row
         elif kind == "api":
-            truth.add_call(row["corr"],
-                           Call(plain_api(row["name"]), row["tid"], row["start"], row["end"]))
+            log.add_call(row["corr"],
+                         Call(base_api_name(row["name"]), row["tid"], row["start"], row["end"]))
         elif kind == "op" and row["kind"] != "host_function":
-            truth.ops.append(_operation(row, place))
+            log.ops.append(_operation(row, position))
         elif kind == "sync":
-            truth.ops.append(_wait(row, place))
-    return truth
+            log.ops.append(_wait(row, position))
+    return log
 
 
-def within(truth, begin, end):
-    """The part of the truth that was asked for by calls that began in [begin, end]."""
-    part = Witness(truth.name, header=truth.header)
-    part.calls = {corr: call for corr, call in truth.calls.items() if begin <= call.start <= end}
-    part.ops = [op for op in truth.ops if op.corr in part.calls]
+def within(log, begin, end):
+    """The part of the reference log that was requested by calls that began in [begin, end]."""
+    part = EventLog(log.name, header=log.header)
+    part.calls = {corr: call for corr, call in log.calls.items() if begin <= call.start <= end}
+    part.ops = [op for op in log.ops if op.corr in part.calls]
     return part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run with all witnesses: the simulator's log, our trace, and PyTorch's profiler if asked for."""
+"""One run with all sources: the simulator's log, our trace, and PyTorch's profiler if requested."""
 
 import dataclasses
 import glob
@@ -22,7 +22,7 @@ import read_truth  # noqa: E402
 ZOO = os.path.join(SUITE, "zoo")
 WRAP = os.path.join(SUITE, "wrap.py")
 # One file a process: the oracle looks at whole runs, cuts are tested elsewhere. Graph nodes one by
-# one, since that is what the other witnesses see.
+# one, since that is what the other sources see.
 WHOLE = ["--span-size", "100000000", "--cuda-graph", "node"]
 ADDRESS_SPACE_KIB = 60_000_000  # a mistake may not eat the machine; half of it is device memory
 
@@ -34,8 +34,8 @@ class Run:
     status: int
     stdout: str
     stderr: str
-    truth: dict
-    ours: dict
+    reference: dict
+    recorded: dict
     kineto: dict
     windows: dict
 
@@ -72,12 +72,12 @@ def _clear(folder):
 
 
 # What a trace says where the program had to go on before we were ready.
-STARVED = ("before recording had begun", "did not begin to record", "had not begun to record")
+STARVED = ("before recording began", "did not begin to record", "had not begun to record")
 TRIES = 5
 
 
 def _was_starved(run):
-    return any(words in text for paths in run.ours.values() for path in paths
+    return any(words in text for paths in run.recorded.values() for path in paths
                for text in e2e.load(path)["gpuprof"]["missing"] for words in STARVED)
 
 
@@ -104,18 +104,18 @@ def execute_once(folder, program, sim_args=(), run_args=WHOLE, env=None, timeout
     return collect(folder, done)
 
 
-def truth_of(run, pid, window=None):
-    """Truth of a process, cut to the profiler's session if one is given; and the ids outside."""
-    whole = read_truth.read(run.truth[pid])
+def reference_of(run, pid, window=None):
+    """Reference log of a process, cut to the profiler's session if one is given; and the ids outside."""
+    whole = read_truth.read(run.reference[pid])
     if window is None:
         return whole, set()
     part = read_truth.within(whole, window["begin_ns"], window["end_ns"])
     return part, set(whole.calls) - set(part.calls)
 
 
-def ours_of(run, pid):
-    return read_trace.ours(run.ours[pid])
+def recorded_of(run, pid):
+    return read_trace.read_gpuprof(run.recorded[pid])
 
 
 def kineto_of(run, pid):
-    return read_trace.kineto(run.kineto[pid])
+    return read_trace.read_kineto(run.kineto[pid])

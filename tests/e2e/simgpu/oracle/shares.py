@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who got which share of the truth when the program profiles itself while we record."""
+"""Who got which share of the reference log when the program profiles itself while we record."""
 
 import dataclasses
 import json
@@ -10,22 +10,22 @@ import read_truth
 import run as runner
 from compare import Comparison
 
-# Kinds PyTorch's profiler asks for by default; waits are not among them.
+# Kinds PyTorch's profiler requests by default; waits are not among them.
 KINETO_KINDS = ("kernel", "memcpy", "memset")
 
 
 @dataclasses.dataclass
 class Share:
-    """One phase: operations in truth, in ours, in PyTorch's trace (None: it was not profiling)."""
+    """One phase: operations in the reference log, in gpuprof's trace, in PyTorch's trace (None: it was not profiling)."""
     what: str
-    truth: int
-    ours: int
+    reference: int
+    recorded: int
     kineto: int
-    judged: object = None  # comparison of PyTorch's trace with the truth of its session
+    comparison: object = None  # comparison of PyTorch's trace with the reference log of its session
 
     def row(self):
         return "%-8s truth %5d  ours %5d  kineto %s" % (
-            self.what, self.truth, self.ours, "    -" if self.kineto is None else "%5d" % self.kineto)
+            self.what, self.reference, self.recorded, "    -" if self.kineto is None else "%5d" % self.kineto)
 
 
 class Shares:
@@ -34,19 +34,19 @@ class Shares:
     def __init__(self, run):
         with open(os.path.join(run.folder, "phases.json"), encoding="utf-8") as file:
             self.phases = json.load(file)
-        (self.pid,) = [pid for pid in run.truth if _used(run, pid)]
-        self.whole, _ = runner.truth_of(run, self.pid)
-        self.ours = self.header = None
-        if self.pid in run.ours:
-            witness = runner.ours_of(run, self.pid)
-            self.header = witness.header
+        (self.pid,) = [pid for pid in run.reference if _used(run, pid)]
+        self.whole, _ = runner.reference_of(run, self.pid)
+        self.recorded = self.header = None
+        if self.pid in run.recorded:
+            log = runner.recorded_of(run, self.pid)
+            self.header = log.header
             # After a session of PyTorch's profiler CUPTI's clock is the time-stamp counter.
-            self.ours = Comparison(self._recorded(), witness, fit=False, kinds=KINETO_KINDS,
-                                   rated=True)
+            self.recorded = Comparison(self._recorded(), log, fit=False, kinds=KINETO_KINDS,
+                                       rated=True)
         self.rows = [self._share(phase) for phase in self.phases]
 
     def _recorded(self):
-        """The truth of our window: the whole run unless a delay was asked for."""
+        """The reference log of our window: the whole run unless a delay was requested."""
         window = self.header["window"]
         begin = window["start_ns"]
         return read_truth.within(self.whole, begin, begin + window["duration_ns"])
@@ -54,13 +54,13 @@ class Shares:
     def _share(self, phase):
         part = read_truth.within(self.whole, phase["begin_ns"], phase["end_ns"])
         share = Share(phase["what"], _count(part.ops), 0, None)
-        if self.ours:
-            share.ours = _count(t for t, _ in self.ours.match.pairs if t.corr in part.calls)
+        if self.recorded:
+            share.recorded = _count(t for t, _ in self.recorded.match.pairs if t.corr in part.calls)
         if "trace" in phase:
             outside = set(self.whole.calls) - set(part.calls)
-            share.judged = Comparison(part, read_trace.kineto(phase["trace"]), True, KINETO_KINDS,
-                                      outside, handles=True)
-            share.kineto = len(share.judged.match.pairs)
+            share.comparison = Comparison(part, read_trace.read_kineto(phase["trace"]), True, KINETO_KINDS,
+                                          outside, handles=True)
+            share.kineto = len(share.comparison.match.pairs)
         return share
 
     def lost_outside_of_sessions(self, before_ns, after_ns):
@@ -69,21 +69,21 @@ class Shares:
         sessions = [(p["asked_ns"] - before_ns, p["over_ns"] + after_ns)
                     for p in self.phases if p["what"] == "profile"]
         lost = []
-        for op in self.ours.match.missing if self.ours else []:
-            asked = self.whole.calls[op.corr].start
-            if not any(begin <= asked <= end for begin, end in sessions):
+        for op in self.recorded.match.missing if self.recorded else []:
+            launched = self.whole.calls[op.corr].start
+            if not any(begin <= launched <= end for begin, end in sessions):
                 lost.append(op)
         return lost
 
     def other_failures(self):
         """All that is wrong with ours but what is missing."""
-        found = self.ours.found
+        found = self.recorded.found
         return {what: count for what, count in found.counts.items()
                 if not what.startswith("missing")}
 
 
 def _used(run, pid):
-    return any(row["t"] == "op" for row in read_truth.rows(run.truth[pid]))
+    return any(row["t"] == "op" for row in read_truth.rows(run.reference[pid]))
 
 
 def _count(ops):
@@ -93,9 +93,9 @@ def _count(ops):
 def check_kineto(checks, name, shares):
     """PyTorch's own profiler has lost nothing to us."""
     for share in shares.rows:
-        if share.judged is None:
+        if share.comparison is None:
             continue
-        checks.expect(share.truth and share.kineto == share.truth,
-                      "%s: PyTorch's profiler has %s of %d records" % (name, share.kineto, share.truth))
-        for sentence in share.judged.failures():
-            checks.expect(False, "%s: %s" % (name, sentence))
+        checks.expect(share.reference and share.kineto == share.reference,
+                      "%s: PyTorch's profiler has %s of %d records" % (name, share.kineto, share.reference))
+        for difference in share.comparison.failures():
+            checks.expect(False, "%s: %s" % (name, difference))

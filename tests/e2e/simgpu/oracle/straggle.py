@@ -4,9 +4,9 @@
 import statistics
 
 
-def collectives(witness):
+def collectives(log):
     """The NCCL kernels of one rank, in order."""
-    ops = [op for op in witness.ops if op.kind == "kernel" and op.name.startswith("nccl")]
+    ops = [op for op in log.ops if op.kind == "kernel" and op.name.startswith("nccl")]
     return sorted(ops, key=lambda op: op.start)
 
 
@@ -15,17 +15,17 @@ def surplus_ms(ranks, late_rank):
 
     @param ranks  a list of durations in ns for each rank, one for each step"""
     late = ranks[late_rank]
-    return [statistics.median(mine - its for mine, its in zip(durations, late)) / 1e6
+    return [statistics.median(own - its for own, its in zip(durations, late)) / 1e6
             for rank, durations in enumerate(ranks) if rank != late_rank]
 
 
-def lateness_ms(truths, late_rank, steps):
+def lateness_ms(references, late_rank, steps):
     """By how much the late rank launched the last `steps` collectives after each other rank: what a
     loaded machine adds to its sleep is in it. All ranks share the clock.
 
-    @param truths  the truth of each rank"""
-    launched = [[truth.calls[op.corr].start for op in collectives(truth)][-steps:]
-                for truth in truths]
+    @param references  the reference log of each rank"""
+    launched = [[reference.calls[op.corr].start for op in collectives(reference)][-steps:]
+                for reference in references]
     late = launched[late_rank]
-    return [statistics.median(its - mine for mine, its in zip(calls, late)) / 1e6
+    return [statistics.median(its - own for own, its in zip(calls, late)) / 1e6
             for rank, calls in enumerate(launched) if rank != late_rank]

@@ -12,7 +12,7 @@ from run import SUITE, WRAP, ZOO, e2e, sim
 BAD_END = "terminate called without an active exception"
 # Behind programs whose last act is a backward pass, which is where it happens: time for autograd's thread.
 SETTLE = "\nimport time\ntime.sleep(0.2)\n"
-STAND_INS = ("cudart", "cublas", "cublasLt", "cudnn", "nccl", "nvml", "cupti", "cuda")
+SIMULATED_LIBRARIES = ("cudart", "cublas", "cublasLt", "cudnn", "nccl", "nvml", "cupti", "cuda")
 
 
 def cuda_of(python):
@@ -24,9 +24,9 @@ def cuda_of(python):
     return done.stdout.strip()
 
 
-def torch_python(asked=None):
+def torch_python(requested=None):
     """An interpreter whose PyTorch was built for CUDA; ends the test as skipped without one."""
-    candidates = [asked] if asked else [
+    candidates = [requested] if requested else [
         os.environ.get("GPUPROF_TORCH_PYTHON"),
         os.path.join(e2e.SOURCE, ".venvs", "torch", "bin", "python"), e2e.real_python()]
     for python in candidates:
@@ -35,12 +35,12 @@ def torch_python(asked=None):
     return e2e.skip("no python here has a PyTorch built for CUDA")
 
 
-def need(asked=None):
+def require_torch(requested=None):
     """The interpreter, if everything the simulated GPU needs for PyTorch was built."""
-    sim.need()
-    python = torch_python(asked)
+    sim.require_build()
+    python = torch_python(requested)
     library = os.path.join(os.path.dirname(e2e.SIMGPU), "lib")
-    for name in STAND_INS:
+    for name in SIMULATED_LIBRARIES:
         if not glob.glob(os.path.join(library, "gpusim_%s.so" % name)):
             e2e.skip("built without a PyTorch wheel: no simulated library for %s" % name)
     return python

@@ -51,20 +51,20 @@ def build(python, folder):
 
 
 class Run:
-    """The program by itself and under us; what it told of itself and what the trace says."""
+    """The program by itself and under gpuprof; what it printed about itself and what the trace says."""
 
-    def __init__(self, line, place, arguments):
-        os.makedirs(place)
-        told = os.path.join(place, "told")
-        line = [*line, *arguments, "--told", told]
-        self.plain = programs.plain(line)
-        out, summary = os.path.join(place, "out"), os.path.join(place, "summary.json")
-        self.done = programs.under([*WHOLE, "-o", out, "--summary-json", summary], line)
-        with open(told, encoding="utf-8") as file:
+    def __init__(self, line, directory, arguments):
+        os.makedirs(directory)
+        notes_path = os.path.join(directory, "told")
+        line = [*line, *arguments, "--told", notes_path]
+        self.plain = programs.run_plain(line)
+        out, summary = os.path.join(directory, "out"), os.path.join(directory, "summary.json")
+        self.done = programs.run_profiled([*WHOLE, "-o", out, "--summary-json", summary], line)
+        with open(notes_path, encoding="utf-8") as file:
             rows = [list(map(int, row.split())) for row in file]
         # Three moments of each step: before it, after its forward, after its update.
         self.moments = {row[0]: list(zip(*[iter(row[1:])] * 3)) for row in rows}
-        self.trace = torch_trace.ours(e2e.traces(out))
+        self.trace = torch_trace.read_gpuprof(e2e.traces(out))
         with open(summary, encoding="utf-8") as file:
             self.summary = json.load(file)
 
@@ -76,7 +76,7 @@ class Run:
 
 def unchanged(checks, name, run):
     checks.equal(run.plain.returncode, STATUS, name + ": status by itself")
-    checks.equal(run.done.returncode, STATUS, name + ": status under us")
+    checks.equal(run.done.returncode, STATUS, name + ": status under gpuprof")
     checks.equal(run.done.stdout, run.plain.stdout, name + ": stdout")
     checks.equal(run.done.stderr, run.plain.stderr, name + ": stderr")
 

@@ -44,15 +44,15 @@ def frames(operator):
 
 def check(checks, how, trace):
     file = SCRIPT if how == "file" else "<string>"
-    with open(os.environ["TOLD"], encoding="utf-8") as told:
-        moments = [tuple(map(int, line.split())) for line in told]
-    checks.equal(len(moments), STEPS, how + ": what the program told")
+    with open(os.environ["TOLD"], encoding="utf-8") as log:
+        moments = [tuple(map(int, line.split())) for line in log]
+    checks.equal(len(moments), STEPS, how + ": what the program printed")
     layers = [o for o in trace.operators if o.name == "aten::linear"]
     checks.equal(len(layers), 2 * STEPS, how + ": layers")
     for operator in layers:
-        told = [f for f in frames(operator) if file in f]
-        if not checks.expect(len(told) == 3 and told[0].endswith("forward") and
-                             told[1].endswith(": train"), "%s: stack %s" % (how, frames(operator))):
+        log = [f for f in frames(operator) if file in f]
+        if not checks.expect(len(log) == 3 and log[0].endswith("forward") and
+                             log[1].endswith(": train"), "%s: stack %s" % (how, frames(operator))):
             break
     checks.expect(all(len(o.args.get("Input Dims", [])) == 3 for o in layers), how + ": shapes")
     names = {m.name for m in trace.modules}
@@ -63,7 +63,7 @@ def check(checks, how, trace):
     checks.expect(all(s.args["where"].startswith(file + ":") for s in trace.steps),
                   "%s: loop %s" % (how, trace.steps[:1]))
     checks.equal([i for i, step in enumerate(trace.steps)
-                  if not moments[i][0] <= step.start <= moments[i][1]], [], how + ": borders")
+                  if not moments[i][0] <= step.start <= moments[i][1]], [], how + ": boundaries")
     checks.equal(len(trace.steps), STEPS, how + ": number of steps")
 
 
@@ -75,12 +75,12 @@ def main():
         os.environ.update(environment)
         for how in ("string", "file"):
             out, line = os.path.join(folder, how), [program, how, SCRIPT]
-            plain = programs.plain(line)
+            plain = programs.run_plain(line)
             checks.equal(plain.returncode, STATUS, how + " by itself: " + plain.stderr.decode()[-500:])
-            done = programs.under(["-f", "--span-size", "100000000", "-o", out], line)
+            done = programs.run_profiled(["-f", "--span-size", "100000000", "-o", out], line)
             checks.equal((done.returncode, done.stdout, done.stderr),
                          (STATUS, plain.stdout, plain.stderr), how + ": unchanged")
-            check(checks, how, torch_trace.ours(e2e.traces(out)))
+            check(checks, how, torch_trace.read_gpuprof(e2e.traces(out)))
     checks.done()
 
 

@@ -92,13 +92,13 @@ def main():
         seed()
         signal.alarm(SECONDS)
         try:
-            said = "passed " + run(op, dtype)
+            outcome = "passed " + run(op, dtype)
         except TimeoutError:
-            said = "skipped (slow)"
+            outcome = "skipped (slow)"
         except Exception as error:  # whatever it is: it must be the same in each mode
-            said = "failed " + type(error).__name__
+            outcome = "failed " + type(error).__name__
         signal.alarm(0)
-        print("OP", name, str(dtype)[6:], said, flush=True)
+        print("OP", name, str(dtype)[6:], outcome, flush=True)
 
 
 if __name__ == "__main__":
