@@ -6,7 +6,7 @@
   const colours = {whole: 'cpu', start: 'other', first_step: 'memcpy', steps: 'kernel', torn_step: 'memset', between_steps: 'runtime', end: 'other', no_step: 'cpu'};
   const colour = (row) => `var(--${colours[row.key] || 'other'})`;
   const line = (one) => page.el('tr', {class: 'small', data: {line: one.doing}},
-    page.el('td', null, page.name(one.text), one.note ? page.el('span', {class: 'quiet'}, ` ${one.note}`) : null),
+    page.el('td', null, page.name(one.text), one.note ? page.el('span', {class: 'quiet'}, one.note) : null),
     page.el('td', {class: 'num', data: {v: String(one.us)}}, page.write(one.us, 'us')), page.el('td', {class: 'num'}, page.write(one.share, 'share')));
   const part = (row) => [page.el('tr', {data: {wall: row.key}},
     page.el('th', {scope: 'row'}, page.el('span', {class: 'swatch', 'aria-hidden': 'true', style: {background: colour(row)}}), row.title,
