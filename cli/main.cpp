@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_main.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/parse.hpp"
 #include "cli/output/stdout_writer.hpp"

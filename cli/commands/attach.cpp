@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_attach.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/session/capture_session.hpp"
 #include "cli/target/inject_library.hpp"
 #include "cli/target/target_selection.hpp"

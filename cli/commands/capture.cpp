@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/session/capture_session.hpp"
 #include "cli/target/target_selection.hpp"
 #include "support/process/write_error_signals.hpp"

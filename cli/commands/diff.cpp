@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "analysis/commands/diff_sessions.hpp"
-#include "cli/command_table.hpp"
 #include "cli/messages/command_report.hpp"
+#include "cli/options/command_table.hpp"
+#include "cli/options/version.hpp"
 #include "cli/output/read_progress.hpp"
 #include "cli/output/stdout_width.hpp"
 #include "cli/output/stdout_writer.hpp"
-#include "cli/version.hpp"
 #include "support/io/files.hpp"
 #include "support/io/progress_line.hpp"
 #include "support/io/signal_cleanup.hpp"

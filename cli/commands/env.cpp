@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_processes.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "cli/target/environment.hpp"

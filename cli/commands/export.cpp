@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "analysis/commands/export_session.hpp"
-#include "cli/command_table.hpp"
 #include "cli/messages/command_report.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "cli/output/summary_text.hpp"

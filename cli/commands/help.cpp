@@ -5,7 +5,7 @@
 // Context:  cli
 #include <fmt/format.h>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/output/stdout_writer.hpp"
 

@@ -17,8 +17,9 @@
 #include <string>
 #include <utility>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_run.hpp"
+#include "cli/options/command_table.hpp"
+#include "cli/options/version.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/output/summary_output.hpp"
 #include "cli/session/daemon_session.hpp"
@@ -28,11 +29,11 @@
 #include "cli/target/program.hpp"
 #include "cli/target/rest_of_run.hpp"
 #include "cli/target/unrecorded_reason.hpp"
-#include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/io/files.hpp"
 #include "support/io/log.hpp"
+#include "support/process/find_program.hpp"
 #include "support/process/library_lost.hpp"
 #include "support/process/program_probe.hpp"
 #include "support/process/subprocess.hpp"

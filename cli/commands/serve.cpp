@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_processes.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/session/serve_process.hpp"
 #include "cli/target/environment.hpp"

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/command_processes.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/target/target_selection.hpp"
 
 namespace gpuprof::cli {

@@ -11,8 +11,8 @@
 
 #include <algorithm>
 
-#include "cli/command_table.hpp"
 #include "cli/messages/doctor.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/output/stdout_writer.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/json.hpp"

@@ -22,9 +22,9 @@
 
 #include "cli/doctor/checks.hpp"
 #include "cli/messages/doctor.hpp"
+#include "cli/options/version.hpp"
 #include "cli/output/output_location.hpp"
 #include "cli/target/installation.hpp"
-#include "cli/version.hpp"
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
 #include "support/process/program_probe.hpp"

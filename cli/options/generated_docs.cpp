@@ -13,7 +13,7 @@
 #include "cli/messages/options_manual.hpp"
 #include "cli/options/help_text.hpp"
 #include "cli/options/option_table.hpp"
-#include "cli/version.hpp"
+#include "cli/options/version.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "cli/messages/options_help.hpp"
 #include "cli/options/option_table.hpp"
-#include "cli/version.hpp"
+#include "cli/options/version.hpp"
 
 namespace gpuprof::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 
 namespace gpuprof::cli {
 

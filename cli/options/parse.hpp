@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 #include "cli/options/options.hpp"
 #include "support/result.hpp"
 

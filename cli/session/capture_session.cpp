@@ -14,10 +14,10 @@
 #include <cstdio>
 
 #include "cli/messages/session_capture.hpp"
+#include "cli/options/version.hpp"
 #include "cli/output/summary_output.hpp"
 #include "cli/session/capture_schedule.hpp"
 #include "cli/target/environment.hpp"
-#include "cli/version.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
 #include "support/process/procfs.hpp"

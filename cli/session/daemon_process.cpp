@@ -79,8 +79,4 @@ support::Result<DaemonProcess> connect_daemon(const std::string& address) {
   return DaemonProcess{std::move(socket), 0};
 }
 
-bool is_daemon_address(const std::string& daemon) {
-  return !daemon.empty() && (daemon[0] == '@' || support::is_socket(daemon));
-}
-
 }  // namespace gpuprof::cli

@@ -31,7 +31,4 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
 /// Connects to the daemon that listens at `address`, a path or @NAME.
 support::Result<DaemonProcess> connect_daemon(const std::string& address);
 
-/// True if the value of --daemon names a daemon that listens, not a program to start.
-bool is_daemon_address(const std::string& daemon);
-
 }  // namespace gpuprof::cli

@@ -17,7 +17,6 @@
 #include <string_view>
 
 #include "cli/messages/target_installation.hpp"
-#include "cli/session/daemon_process.hpp"
 #include "support/io/files.hpp"
 #include "support/process/program_probe.hpp"
 #include "support/text/text.hpp"
@@ -32,6 +31,11 @@ using support::in_quotes;
 std::string first_that_exists(const std::vector<std::string>& paths) {
   const auto at = std::find_if(paths.begin(), paths.end(), file_exists);
   return at == paths.end() ? "" : *at;
+}
+
+/// True if the value of --daemon names a daemon that listens, not a program to start.
+bool is_daemon_address(const std::string& daemon) {
+  return !daemon.empty() && (daemon[0] == '@' || support::is_socket(daemon));
 }
 
 bool needs_preload_link(const std::string& path) {

@@ -17,12 +17,6 @@ namespace gpuprof::support {
 /// The running program's own file, links resolved.
 std::string executable_path();
 
-/// The file a shell would run for `word`: the word itself if it holds a slash, else the first
-/// executable of that name in `path_variable`.
-///
-/// Errors: 127 not there, 126 there but not executable or a folder.
-Result<std::string> find_program(const std::string& word, const std::string& path_variable);
-
 /// Makes a folder and its parents. Returns those that were made, outermost first.
 Result<std::vector<std::string>> create_folders(const std::string& path);
 

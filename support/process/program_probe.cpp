@@ -24,6 +24,7 @@
 #include "gpuprof/base/unique_fd.hpp"
 #include "support/io/files.hpp"
 #include "support/messages/process.hpp"
+#include "support/process/find_program.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::support {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 #include "support/text/json.hpp"
 #include "tests/unit/support/temp_folder.hpp"
 

@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 #include "gpuprof/wire/segment.hpp"
 #include "tests/fakes/fake_control_socket.hpp"
 

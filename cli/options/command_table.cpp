@@ -3,7 +3,7 @@
 // The one list of commands.
 //
 // Context:  cli
-#include "cli/command_table.hpp"
+#include "cli/options/command_table.hpp"
 
 #include <fmt/format.h>
 
