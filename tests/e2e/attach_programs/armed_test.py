@@ -105,7 +105,7 @@ def capture(checks, pid, folder, device):
     for number in (1, 2):
         refused, recording = capture_in_a_capture(pid, folder, number)
         checks.equal((recording.status, len(recording.paths)), (0, 1), recording.stderr)
-        checks.expect(refused.status == 125 and "recorded already" in refused.stderr,
+        checks.expect(refused.status == 125 and "already being recorded" in refused.stderr,
                       "a capture while one runs: %d: %s" % (refused.status, refused.stderr))
         trace = torch_trace.read_gpuprof(recording.paths)
         window = recording.summary["windows"][0]
