@@ -102,6 +102,9 @@ class LaunchStackCache {
     entry = Entry{key, sp, frame_pointer(place.start), id, outer, taken.footprint.needs_fp};
   }
 
+  /// For the thread that takes the place over once this one has exited.
+  void publish() { owner.store(owner.load(std::memory_order_relaxed), std::memory_order_release); }
+
  private:
   static std::uint64_t key_of(const LaunchSite& place, const python::StackFingerprint& look) {
     return base::hash_pair(base::hash_pair(place.parts.python ? 1 : 0, look.state, look.hash),
@@ -145,8 +148,9 @@ LaunchStackCache* take_place(Memos& memos, const hot::ThreadBlock& block) {
     std::uint32_t had = cache.tid.load(std::memory_order_relaxed);
     if (had != 0 && had != block.tid && !hot::thread_exited(had)) continue;
     if (!cache.tid.compare_exchange_strong(had, block.tid, std::memory_order_acquire)) continue;
-    cache.owner.store(block.owner, std::memory_order_relaxed);
+    cache.owner.load(std::memory_order_acquire);  // of publish()
     cache.forget();
+    cache.owner.store(block.owner, std::memory_order_release);
     memos.place[block.index] = static_cast<std::uint8_t>(i + 1);
     return &cache;
   }
@@ -184,8 +188,10 @@ CapturedStack& capture_buffer(LaunchStackCache& cache) {
   return cache.taken;
 }
 
-void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
-                 std::uint32_t tid) {
+namespace {
+
+void remember_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
+                    std::uint32_t tid) {
   const CapturedStack& taken = cache.taken;
   if (id == 0 || !place.parts.native || !taken.footprint.whole) return;
   python::StackFingerprint look;
@@ -197,6 +203,14 @@ void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t
     if (!taken.python_whole || taken.python_count != look.count || !reads_state(look, tid)) return;
   }
   cache.remember(place, look, id);
+}
+
+}  // namespace
+
+void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
+                 std::uint32_t tid) {
+  remember_stack(cache, place, id, tid);
+  cache.publish();
 }
 
 void map_launch_stack_caches() {
