@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/reduction.hpp"
+#include "core/collective/reduction.hpp"
 #include "run_support.hpp"
 
 using simtest::OutputRow;

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: no compiler of anyone is needed
 // Not here: the images of a real program (tests/e2e/simgpu)
-#include "core/fatbin.hpp"
+#include "core/work/fatbin.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/kernels.hpp"
+#include "core/work/kernels.hpp"
 
 namespace {
 

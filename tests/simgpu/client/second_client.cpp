@@ -13,7 +13,7 @@
 
 #include "client/print_record.hpp"
 #include "core/handles.hpp"
-#include "core/library_kernel.hpp"
+#include "core/work/library_kernel.hpp"
 
 namespace {
 

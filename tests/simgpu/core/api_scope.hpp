@@ -8,7 +8,7 @@
 // Not here: what the call does (cuda/)
 #pragma once
 
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 
 namespace gpusim {
 

@@ -15,7 +15,7 @@
 
 #include "core/driver.hpp"
 #include "core/hooks.hpp"
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

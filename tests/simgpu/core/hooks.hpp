@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 
 namespace gpusim {
 

@@ -6,7 +6,7 @@
 // Owns:     one file descriptor and one mapped window until the process ends
 // Promises: a finished line is in the file at once, without a system call per line;
 //           a killed process leaves NUL bytes behind the last line, a normal exit does not
-// Not here: what the lines say (truth.cpp, cupti/call.cpp)
+// Not here: what the lines say (truth.cpp, cupti/api/call.cpp)
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/device_model.hpp"
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 
 namespace gpusim {
 

@@ -21,8 +21,8 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
-#include "core/fatbin.hpp"
 #include "core/line_log.hpp"
+#include "core/work/fatbin.hpp"
 
 namespace gpusim {
 namespace {

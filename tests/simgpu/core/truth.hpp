@@ -5,10 +5,10 @@
 // Context:  any
 // Owns:     one leaked LineLog
 // Promises: written whether or not a tool is attached; independent of every CUPTI scenario
-// Not here: the log of CUPTI calls (cupti/call.hpp)
+// Not here: the log of CUPTI calls (cupti/api/call.hpp)
 #pragma once
 
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 
 namespace gpusim {
 

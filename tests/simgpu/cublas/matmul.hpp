@@ -10,7 +10,7 @@
 
 #include <cublas_api.h>
 
-#include "core/library_kernel.hpp"
+#include "core/work/library_kernel.hpp"
 #include "cublas/kernel_table.hpp"
 
 namespace gpusim {

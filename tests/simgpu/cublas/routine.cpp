@@ -17,7 +17,7 @@
 
 #include "core/api_scope.hpp"
 #include "core/handles.hpp"
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cublas/handle.hpp"
 #include "stand_in/refuse.hpp"
 

@@ -7,7 +7,7 @@
 // Promises: context ids are process-unique, creation and destruction are reported to the attached
 //           tool
 // Not here: streams (stream_api.cpp)
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

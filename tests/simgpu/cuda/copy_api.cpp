@@ -5,9 +5,9 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: lengths are checked where the memory is known, pageable host memory is trusted
-// Not here: allocation (memory_api.cpp), when bytes move (core/timeline.cpp)
-#include "core/memory.hpp"
-#include "core/timeline.hpp"
+// Not here: allocation (memory_api.cpp), when bytes move (core/work/timeline.cpp)
+#include "core/memory/memory.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 #include "stand_in/refuse.hpp"
 

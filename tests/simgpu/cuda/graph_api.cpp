@@ -5,8 +5,8 @@
 // Context:  application threads
 // Owns:     nothing; objects live in core
 // Promises: capturing the legacy stream is refused
-// Not here: the replay (core/graphs.cpp)
-#include "core/graphs.hpp"
+// Not here: the replay (core/work/graphs.cpp)
+#include "core/work/graphs.hpp"
 
 #include "cuda/api.hpp"
 

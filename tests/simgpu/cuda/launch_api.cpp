@@ -5,9 +5,9 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: a launch is checked like the real one before it is placed
-// Not here: checks (core/kernels.cpp), times (core/timeline.cpp)
-#include "core/kernels.hpp"
-#include "core/timeline.hpp"
+// Not here: checks (core/work/kernels.cpp), times (core/work/timeline.cpp)
+#include "core/work/kernels.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

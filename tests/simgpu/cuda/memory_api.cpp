@@ -5,10 +5,11 @@
 // Context:  application threads
 // Owns:     nothing; allocations live in core
 // Promises: the device's size is respected
-// Not here: the allocation map (core/memory.cpp), copies (copy_api.cpp), pools (pool_api.cpp)
-#include "core/memory.hpp"
+// Not here: the allocation map (core/memory/memory.cpp), copies (copy_api.cpp), pools
+// (pool_api.cpp)
+#include "core/memory/memory.hpp"
 
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

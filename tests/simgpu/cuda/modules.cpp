@@ -4,7 +4,7 @@
 //
 // Context:  application threads
 // Promises: see modules.hpp
-// Not here: kernel figures (core/fatbin.cpp)
+// Not here: kernel figures (core/work/fatbin.cpp)
 #include "cuda/modules.hpp"
 
 #include <elf.h>
@@ -17,7 +17,7 @@
 #include "core/driver.hpp"
 #include "core/handles.hpp"
 #include "core/hooks.hpp"
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 
 namespace gpusim {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/kernels.hpp"
 #include "core/objects.hpp"
+#include "core/work/kernels.hpp"
 
 namespace gpusim {
 

@@ -8,7 +8,7 @@
 // Not here: the arithmetic (core/device_model.cpp)
 #include <algorithm>
 
-#include "core/kernels.hpp"
+#include "core/work/kernels.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

@@ -6,10 +6,10 @@
 // Owns:     nothing
 // Promises: an unknown address is an error for one attribute, zeros for several, as with the real
 //           driver
-// Not here: the allocation map (core/memory.cpp)
+// Not here: the allocation map (core/memory/memory.cpp)
 #include <cstring>
 
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

@@ -6,9 +6,9 @@
 // Owns:     pools until the process ends
 // Promises: attributes read back as they were set; a pool keeps nothing of its own, memory goes
 //           back to the device when it is freed
-// Not here: allocations (core/memory.cpp)
-#include "core/memory.hpp"
-#include "core/timeline.hpp"
+// Not here: allocations (core/memory/memory.cpp)
+#include "core/memory/memory.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

@@ -11,7 +11,7 @@
 
 #include "core/clock.hpp"
 #include "core/hooks.hpp"
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cuda/api.hpp"
 
 using namespace gpusim;

@@ -5,8 +5,8 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: what could be shared between processes is refused by name
-// Not here: the tables (core/virtual_memory.cpp)
-#include "core/virtual_memory.hpp"
+// Not here: the tables (core/memory/virtual_memory.cpp)
+#include "core/memory/virtual_memory.hpp"
 
 #include "cuda/api.hpp"
 #include "stand_in/refuse.hpp"

@@ -5,12 +5,12 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: see copies.hpp
-// Not here: entry points, durations (core/timeline.cpp)
+// Not here: entry points, durations (core/work/timeline.cpp)
 #include "cudart/copies.hpp"
 
 #include "core/clock.hpp"
-#include "core/stream_queue.hpp"
-#include "core/timeline.hpp"
+#include "core/work/stream_queue.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 
 namespace gpusim {

@@ -10,7 +10,7 @@
 
 #include <driver_types.h>
 
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 
 namespace gpusim {
 

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: bytes move when the copy's turn on its stream comes; a call that the real runtime makes
 //           wait (synchronous, or from pageable memory) returns not before
-// Not here: the allocation map (core/memory.cpp)
+// Not here: the allocation map (core/memory/memory.cpp)
 #include "cudart/copies.hpp"
 
 #include "cudart/api.hpp"

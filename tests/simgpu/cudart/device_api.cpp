@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 #include "cudart/properties.hpp"
 

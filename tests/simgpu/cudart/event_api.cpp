@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 
 using namespace gpusim;

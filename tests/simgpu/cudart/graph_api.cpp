@@ -5,8 +5,8 @@
 // Context:  application threads
 // Owns:     the capture mode of each thread (plain data)
 // Promises: capturing the legacy stream is refused
-// Not here: the replay (core/graphs.cpp), single nodes (graph_node_api.cpp)
-#include "core/graphs.hpp"
+// Not here: the replay (core/work/graphs.cpp), single nodes (graph_node_api.cpp)
+#include "core/work/graphs.hpp"
 
 #include "cudart/api.hpp"
 

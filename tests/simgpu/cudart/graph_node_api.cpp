@@ -8,8 +8,8 @@
 // Not here: capture and launch (graph_api.cpp)
 #include <algorithm>
 
-#include "core/graphs.hpp"
-#include "core/kernels.hpp"
+#include "core/work/graphs.hpp"
+#include "core/work/kernels.hpp"
 #include "cudart/api.hpp"
 #include "cudart/registry.hpp"
 

@@ -5,11 +5,11 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: host code runs when its turn on the stream comes
-// Not here: the thread it runs on (core/stream_queue.cpp)
+// Not here: the thread it runs on (core/work/stream_queue.cpp)
 #include <atomic>
 #include <memory>
 
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 
 using namespace gpusim;

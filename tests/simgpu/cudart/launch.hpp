@@ -5,7 +5,7 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: one cudaLaunchKernel call record
-// Not here: checks (core/kernels.cpp)
+// Not here: checks (core/work/kernels.cpp)
 #pragma once
 
 #include <driver_types.h>

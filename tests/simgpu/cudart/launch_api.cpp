@@ -5,13 +5,13 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: a launch that a device could not take gives the error the real runtime gives
-// Not here: figures and checks (core/kernels.cpp)
+// Not here: figures and checks (core/work/kernels.cpp)
 #include "cudart/launch.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "core/kernels.hpp"
+#include "core/work/kernels.hpp"
 #include "cudart/api.hpp"
 #include "cudart/registry.hpp"
 

@@ -6,11 +6,11 @@
 // Owns:     nothing; allocations live in core
 // Promises: a device refuses more than it has, with cudaErrorMemoryAllocation
 // Not here: copies (copy_api.cpp), pools (pool_api.cpp)
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 
 #include <cstring>
 
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 
 using namespace gpusim;

@@ -5,13 +5,13 @@
 // Context:  application threads
 // Owns:     one default pool for each device, and pools the program makes
 // Promises: what a stream frees is given back when its turn comes
-// Not here: the allocation map (core/memory.cpp)
+// Not here: the allocation map (core/memory/memory.cpp)
 #include <atomic>
 #include <cstring>
 #include <memory>
 
-#include "core/memory.hpp"
-#include "core/timeline.hpp"
+#include "core/memory/memory.hpp"
+#include "core/work/timeline.hpp"
 #include "cudart/api.hpp"
 
 using namespace gpusim;

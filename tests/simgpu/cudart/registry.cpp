@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/driver.hpp"
-#include "core/kernels.hpp"
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
+#include "core/work/kernels.hpp"
 
 namespace gpusim {
 

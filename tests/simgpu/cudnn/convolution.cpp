@@ -8,14 +8,14 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: see convolution.hpp
-// Not here: durations (core/timeline.cpp)
+// Not here: durations (core/work/timeline.cpp)
 #include "cudnn/convolution.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "core/library_kernel.hpp"
+#include "core/work/library_kernel.hpp"
 #include "cudnn/api.hpp"
 #include "cudnn/kernels.hpp"
 

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/library_kernel.hpp"
+#include "core/work/library_kernel.hpp"
 #include "cudnn/api.hpp"
 
 namespace gpusim {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/config.hpp"
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/clients.hpp"
 #include "cupti/completion.hpp"
 #include "cupti/delivery.hpp"

@@ -17,7 +17,7 @@
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/clients.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/state.hpp"

@@ -6,7 +6,7 @@
 // Owns:     one leaked calibration for each client
 // Promises: converts CLOCK_MONOTONIC piece by piece from the registration on, the same time always
 //           to the same value; a registered callback also governs cuptiGetTimestamp
-// Not here: device time (core/timeline.hpp)
+// Not here: device time (core/work/timeline.hpp)
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 #include "cupti/layout.hpp"
 
 namespace gpusim {

@@ -17,7 +17,7 @@
 #include <cupti.h>
 
 #include "core/hooks.hpp"
-#include "core/operations.hpp"
+#include "core/work/operations.hpp"
 
 namespace gpusim {
 

@@ -5,7 +5,7 @@
 // Context:  application threads
 // Owns:     the rank's share of the meeting place, until it is destroyed
 // Promises: a destroyed communicator only changes its magic
-// Not here: what collectives do (core/collective.hpp)
+// Not here: what collectives do (core/collective/collective.hpp)
 #pragma once
 
 #include <nccl.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collective.hpp"
+#include "core/collective/collective.hpp"
 #include "core/objects.hpp"
 
 namespace gpusim {

@@ -18,8 +18,8 @@
 #include "core/api_scope.hpp"
 #include "core/driver.hpp"
 #include "core/handles.hpp"
-#include "core/library_kernel.hpp"
-#include "core/timeline.hpp"
+#include "core/work/library_kernel.hpp"
+#include "core/work/timeline.hpp"
 #include "nccl/kernel_names.hpp"
 
 namespace gpusim {

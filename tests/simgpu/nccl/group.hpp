@@ -6,7 +6,7 @@
 // Owns:     the calls that a thread has queued
 // Promises: a call outside of a group is a group of its own; messages of one group, communicator
 //           and stream become one kernel
-// Not here: what the calls do (core/collective.hpp)
+// Not here: what the calls do (core/collective/collective.hpp)
 #pragma once
 
 #include "nccl/communicator.hpp"

@@ -6,13 +6,13 @@
 // Context:  application threads
 // Owns:     nothing
 // Promises: the same call always gives the same kernel; every name demangles
-// Not here: how long they last (core/collective.cpp)
+// Not here: how long they last (core/collective/collective.cpp)
 #pragma once
 
 #include <vector>
 
-#include "core/collective.hpp"
-#include "core/library_kernel.hpp"
+#include "core/collective/collective.hpp"
+#include "core/work/library_kernel.hpp"
 
 namespace gpusim {
 

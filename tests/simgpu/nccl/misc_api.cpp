@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "core/handles.hpp"
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 #include "nccl/communicator.hpp"
 
 using namespace gpusim;

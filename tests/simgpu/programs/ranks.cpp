@@ -22,11 +22,11 @@
 #include <cstring>
 
 #include "core/clock.hpp"
-#include "core/collective.hpp"
+#include "core/collective/collective.hpp"
 #include "core/driver.hpp"
 #include "core/handles.hpp"
-#include "core/library_kernel.hpp"
-#include "core/timeline.hpp"
+#include "core/work/library_kernel.hpp"
+#include "core/work/timeline.hpp"
 
 using namespace gpusim;
 

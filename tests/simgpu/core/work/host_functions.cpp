@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "core/stream_queue.hpp"
+#include "core/work/stream_queue.hpp"
 
 namespace gpusim {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "core/config.hpp"
 #include "core/hooks.hpp"
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/completion.hpp"
 #include "cupti/state.hpp"
 

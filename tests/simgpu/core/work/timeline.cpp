@@ -6,14 +6,14 @@
 // Owns:     nothing
 // Promises: see timeline.hpp
 // Not here: what a stream is asked to do (stream_work.cpp), graphs
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
-#include "core/stream_queue.hpp"
+#include "core/work/stream_queue.hpp"
 
 namespace gpusim {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 #include "core/objects.hpp"
 
 namespace gpusim {

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: see kernels.hpp
 // Not here: times (timeline.cpp)
-#include "core/kernels.hpp"
+#include "core/work/kernels.hpp"
 
 #include <driver_types.h>
 
@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "core/driver.hpp"
-#include "core/timeline.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

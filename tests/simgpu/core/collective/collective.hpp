@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "core/rank_segment.hpp"
-#include "core/reduction.hpp"
-#include "core/stream_queue.hpp"
+#include "core/collective/rank_segment.hpp"
+#include "core/collective/reduction.hpp"
+#include "core/work/stream_queue.hpp"
 
 namespace gpusim {
 

@@ -6,7 +6,7 @@
 // Owns:     one leaked table
 // Promises: see virtual_memory.hpp
 // Not here: API entry points (cuda/virtual_memory_api.cpp)
-#include "core/virtual_memory.hpp"
+#include "core/memory/virtual_memory.hpp"
 
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@
 
 #include <cuda.h>
 
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 
 namespace gpusim {
 namespace {

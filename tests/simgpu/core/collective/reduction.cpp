@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: see reduction.hpp; no alignment is assumed
 // Not here: payloads
-#include "core/reduction.hpp"
+#include "core/collective/reduction.hpp"
 
 #include <algorithm>
 #include <cmath>

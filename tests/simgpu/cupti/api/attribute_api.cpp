@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "core/config.hpp"
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/cupti_clock.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/state.hpp"

@@ -7,7 +7,7 @@
 // Promises: they see the one subscriber there can be; the multi-subscriber calls of 13.2 (_v2) are
 //           refused by name
 // Not here: what the headers of 13.0 declare (query_api.cpp)
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/state.hpp"
 

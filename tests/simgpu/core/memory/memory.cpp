@@ -6,7 +6,7 @@
 // Owns:     one leaked map and the mappings in it
 // Promises: see memory.hpp
 // Not here: API entry points (cuda/memory_api.cpp)
-#include "core/memory.hpp"
+#include "core/memory/memory.hpp"
 
 #include <sys/mman.h>
 

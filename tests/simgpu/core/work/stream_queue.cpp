@@ -6,7 +6,7 @@
 // Owns:     queued items; the helper thread
 // Promises: see stream_queue.hpp
 // Not here: what items do (stream_work.cpp, graphs.cpp)
-#include "core/stream_queue.hpp"
+#include "core/work/stream_queue.hpp"
 
 #include <pthread.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
 // Owns:     one leaked LineLog; the use counters of the error rules
 // Promises: see call.hpp
 // Not here: behaviour of the calls
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 
 #include <atomic>
 #include <cinttypes>

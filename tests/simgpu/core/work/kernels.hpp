@@ -8,8 +8,8 @@
 // Not here: how a cubin is read (fatbin.hpp), API entry points
 #pragma once
 
-#include "core/fatbin.hpp"
 #include "core/objects.hpp"
+#include "core/work/fatbin.hpp"
 
 namespace gpusim {
 

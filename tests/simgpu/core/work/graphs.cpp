@@ -6,7 +6,7 @@
 // Owns:     graphs and their nodes until the process ends
 // Promises: see graphs.hpp
 // Not here: the timing of one node (timeline.cpp)
-#include "core/graphs.hpp"
+#include "core/work/graphs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,9 +17,9 @@
 #include "core/clock.hpp"
 #include "core/driver.hpp"
 #include "core/hooks.hpp"
-#include "core/stream_queue.hpp"
-#include "core/timeline.hpp"
 #include "core/truth.hpp"
+#include "core/work/stream_queue.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

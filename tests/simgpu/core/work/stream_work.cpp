@@ -17,11 +17,11 @@
 #include "core/clock.hpp"
 #include "core/config.hpp"
 #include "core/driver.hpp"
-#include "core/graphs.hpp"
 #include "core/hooks.hpp"
-#include "core/stream_queue.hpp"
-#include "core/timeline.hpp"
 #include "core/truth.hpp"
+#include "core/work/graphs.hpp"
+#include "core/work/stream_queue.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

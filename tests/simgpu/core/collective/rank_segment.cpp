@@ -5,7 +5,7 @@
 // Context:  application threads and the pump
 // Promises: payloads are written with pwrite, so a full /dev/shm drops a payload and never kills
 // Not here: collectives
-#include "core/rank_segment.hpp"
+#include "core/collective/rank_segment.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <cstring>
 
 #include "core/clock.hpp"
-#include "core/stream_queue.hpp"
+#include "core/work/stream_queue.hpp"
 
 namespace gpusim {
 

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: see library_kernel.hpp
 // Not here: durations (timeline.cpp)
-#include "core/library_kernel.hpp"
+#include "core/work/library_kernel.hpp"
 
 #include <cuda_runtime_api.h>
 #include <cupti_runtime_cbid.h>
@@ -17,8 +17,8 @@
 
 #include "core/api_scope.hpp"
 #include "core/driver.hpp"
-#include "core/stream_queue.hpp"
-#include "core/timeline.hpp"
+#include "core/work/stream_queue.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

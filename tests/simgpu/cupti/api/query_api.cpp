@@ -11,7 +11,7 @@
 
 #include "core/config.hpp"
 #include "core/driver.hpp"
-#include "cupti/call.hpp"
+#include "cupti/api/call.hpp"
 #include "cupti/cupti_clock.hpp"
 #include "cupti/layout.hpp"
 #include "cupti/names.hpp"

@@ -6,15 +6,15 @@
 // Owns:     staged payloads until they are posted
 // Promises: see collective.hpp
 // Not here: where payloads lie (rank_segment.cpp), arithmetic (reduction.cpp)
-#include "core/collective.hpp"
+#include "core/collective/collective.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/clock.hpp"
 #include "core/config.hpp"
-#include "core/memory.hpp"
-#include "core/timeline.hpp"
+#include "core/memory/memory.hpp"
+#include "core/work/timeline.hpp"
 
 namespace gpusim {
 namespace {

@@ -6,7 +6,7 @@
 // Owns:     nothing
 // Promises: see fatbin.hpp
 // Not here: what the figures are used for
-#include "core/fatbin.hpp"
+#include "core/work/fatbin.hpp"
 
 #include <elf.h>
 
