@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that give no reason to wake, but work: the process wakes when one of its threads has
-// used some CPU time. Until then no thread, no descriptor and no socket of ours is there.
+// For programs that give no other reason to wake, but work: the agent wakes when one of their
+// threads has used some CPU time. Until then there is no thread, descriptor or socket of ours.
 //
-// Context:  boundary, except where said
+// Context:  boundary, except where stated
 // Owns:     a timer on the CPU clock of each thread that is watched; the action of kCpuWatchSignal
 // Promises: never interrupts a sleeping call: a thread's CPU timer expires while it runs; nothing
-//           stays pending, since no call of the C library blocks that signal, nor can one give it
-//           another action
+//           stays pending, since no call of the C library blocks that signal, nor can one change
+//           its action
 // Not here: whether the interrupted code may be disturbed (safe_point.hpp), the handler
 //           (cpu_watch_handler.cpp)
 #pragma once
@@ -21,20 +21,21 @@
 
 namespace gpuprof::wake {
 
-/// A process that lives on uses this much soon; a shell's `/bin/true` and `[` never do.
+/// A process that keeps running uses this much soon; `/bin/true` and `[` in a shell script never
+/// do.
 inline constexpr std::uint64_t kActivationCpuNs = 10'000'000;
 
 /// The first realtime signal, which the C library keeps for pthread_cancel: it refuses to block it
 /// and to set its action, and leaves it out of "all signals". Go, whose runtime handles every other
-/// signal, leaves it alone for the same reason. The library's own handler, set by the first
-/// pthread_cancel, ignores a signal of a timer.
+/// signal, leaves it alone for the same reason. The C library's own handler, set by the first
+/// pthread_cancel, ignores a signal from a timer.
 inline constexpr int kCpuWatchSignal = 32;
 
 /// What is called once a thread has used kActivationCpuNs: on that thread, where it may call
 /// pthread_create, on a stack with some 100 KiB of room. May be called several times.
 using Hook = void (*)();
 
-/// Watches the calling thread and those that are made from now on. Constructor, or forked child.
+/// Watches the calling thread and those that are created from now on. Constructor, or forked child.
 /// @param process  getpid().
 void start_cpu_watch(Hook hook, int process);
 
@@ -44,7 +45,7 @@ inline bool watching() { return g_watching.load(std::memory_order_relaxed); }
 /// From now on no signal has an effect; the timers stay until stop_cpu_watch(). Any context.
 void ignore_cpu_watch();
 
-/// Takes all timers away. The action of the signal stays: another one's could come too late for one
+/// Deletes all timers. The action of the signal stays: another one's could come too late for one
 /// under way.
 void stop_cpu_watch();
 
@@ -55,17 +56,17 @@ void stop_cpu_watch_unless_vfork();
 /// In a forked child, which inherits no timer.
 void reset_cpu_watch_after_fork();
 
-/// pthread_create is about to be called in a process that is watched: wakes it if it has worked
-/// already, whatever its threads were interrupted in.
+/// pthread_create is about to be called in a process that is watched: wakes the agent if the
+/// process has worked already, whatever its threads were interrupted in.
 void on_new_thread();
 
-/// The calling thread has that alternate stack now. Ends the watch where a frame of ours might come
-/// on top of a handler of the program's on a stack that has no room for both. Keeps errno.
+/// The calling thread has that alternate stack now. Ends the watch where a frame of ours might land
+/// on top of one of the program's handlers on a stack that has no room for both. Keeps errno.
 void on_alt_stack(const stack_t& stack);
 
 using sample::ThreadStart;
-/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no room, it is not
-/// watched.
+/// Keeps it for a new thread, which begins with begin_thread_start(). Null: no room, the thread is
+/// not watched.
 void* reserve_thread_start(const ThreadStart& start);
 void cancel_thread_start(void* reserved);
 /// On the new thread: watches it.

@@ -13,12 +13,12 @@
 
 namespace gpuprof::wake {
 
-/// Threads beyond that are not watched: they come with the others.
+/// Threads beyond that are not watched: one of the others wakes the agent.
 inline constexpr std::uint32_t kMaxTimers = 64;
 
 struct WatchedThread {
   std::atomic<int> timer{0};  // the kernel's number + 1; 0: none
-  // Of its handler only.
+  // For its handler only.
   std::uint32_t looks = 0;
   std::uint64_t mask = 0;
   std::uint32_t looks_with_mask = 0;

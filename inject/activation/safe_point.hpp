@@ -5,7 +5,8 @@
 //
 // Context:  signal
 // Owns:     nothing
-// Promises: takes no lock; reads nothing of a module that could be unmapped meanwhile; in doubt: no
+// Promises: takes no lock; reads nothing of a module that could be unmapped meanwhile; answers no
+//           if in doubt
 #pragma once
 
 #include <ucontext.h>
@@ -13,9 +14,9 @@
 namespace gpuprof::wake {
 
 /// True where the thread may call pthread_create, and with it malloc: it runs code of the program
-/// or of a library that is none of those and stands in for none of them, or is in a call of the C
-/// library that is made with no lock held. Of a handler that interrupted such a call nothing is
-/// known here.
+/// or of a library that is none of those and replaces none of them, or is in a call of the C
+/// library that is made with no lock held. Whether it runs a handler that interrupted such a call
+/// is not known here.
 bool is_safe_point(const ucontext_t* context);
 
 }  // namespace gpuprof::wake

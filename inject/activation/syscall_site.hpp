@@ -19,7 +19,7 @@ namespace gpuprof::wake {
 
 #if defined(__x86_64__)
 
-/// The number that is loaded right before the `syscall` in front of `pc`; -1: there is none such.
+/// The number that is loaded right before the `syscall` in front of `pc`; -1: there is none.
 /// @param pc  Inside the C library, not in its first bytes.
 inline long syscall_number_before(std::uintptr_t pc) {
   const auto* code = reinterpret_cast<const std::uint8_t*>(pc);
@@ -32,9 +32,9 @@ inline long syscall_number_before(std::uintptr_t pc) {
   return code[-4] == 0x31 && code[-3] == 0xc0 ? 0 : -1;  // xorl %eax, %eax
 }
 
-/// Whether the thread returns from a call that the C library makes for the program, or holding
-/// locks of streams at the most: never within malloc, the loader or the making of a thread. (But
-/// for malloc_stats, which prints under a lock of malloc's.)
+/// Whether the thread is returning from a system call that the C library makes for the program
+/// itself, or while holding locks of streams at most: never within malloc, the loader or the
+/// creation of a thread. (Except for malloc_stats, which prints under a lock of malloc.)
 inline bool is_after_safe_syscall(std::uintptr_t pc) {
   constexpr long kHarmless[] = {
       SYS_write,      SYS_readv,       SYS_writev,     SYS_pread64,    SYS_pwrite64,
@@ -47,14 +47,14 @@ inline bool is_after_safe_syscall(std::uintptr_t pc) {
       SYS_wait4,      SYS_waitid,      SYS_times,      SYS_sched_yield};
   constexpr std::uintptr_t kFunction = 0x100;
   const long number = syscall_number_before(pc);
-  // malloc opens and reads files of the kernel's under its lock, by other functions.
+  // malloc opens and reads files of the kernel under its lock, but through other functions.
   if (number == SYS_read) return pc - reinterpret_cast<std::uintptr_t>(&::read) < kFunction;
   if (number == SYS_openat) return pc - reinterpret_cast<std::uintptr_t>(&::open) < kFunction;
   return std::find(std::begin(kHarmless), std::end(kHarmless), number) != std::end(kHarmless);
 }
 
-/// Whether a call of the kernel's was all: the next thing is the return to whoever called this
-/// function, and the stack's top says to whom.
+/// Whether the system call was all that was left to do: next the function returns to its caller,
+/// and the top of the stack holds the return address.
 /// @param pc  Inside the C library, not in its first or last bytes.
 inline bool is_syscall_return(std::uintptr_t pc) {
   const auto* code = reinterpret_cast<const std::uint8_t*>(pc);

@@ -40,7 +40,7 @@ enum class NextAction {
   kPark,         // for a fork
 };
 
-/// What the daemon has not taken by our end is waited for so long.
+/// At our end, waits this long for the daemon to take what it has not taken yet.
 inline constexpr int kFinalSendMs = 500;
 
 struct Agent {
@@ -57,18 +57,18 @@ struct Agent {
   std::atomic<std::uint64_t> thread_exit_ns{0};  // CLOCK_MONOTONIC of the last announcement
   std::atomic<bool> identity_changed{false};     // look at the credentials now
   std::uint32_t reported_wake_reasons = 0;       // those of the last Hello sent
-  bool private_fd_table = false;                 // the worker has a table of descriptors of its own
+  bool private_fd_table = false;                 // the worker has its own table of descriptors
   bool components_configured = false;  // the segment is mapped and the components are configured
   bool detach_after_session = false;   // release everything when the session ends
-  bool detach_reply_pending = false;   // somebody at the control socket waits for that
+  bool detach_reply_pending = false;   // a client at the control socket waits for that
   std::uint64_t join_ns = 0;           // CLOCK_MONOTONIC of the last Join; 0: none
   std::atomic<std::uint64_t> cuda_started_early_ns{
       0};                                   // CUDA began before we were ready; 0: it did not
-  std::uint64_t armed_ns = 0;               // … when the worker began to wait for the first one
-  std::uint64_t cpu_before_session_ns = 0;  // CPU time of this thread that is none of the session's
+  std::uint64_t armed_ns = 0;               // CLOCK_MONOTONIC of the worker's first wait for a Join
+  std::uint64_t cpu_before_session_ns = 0;  // CPU time of this thread before the session
   std::uint32_t wakeup_at_turn = 0;         // Plan::wake at the begin of this turn
   Connection connection;
-  SendQueue send_queue;  // by it
+  SendQueue send_queue;  // through it
   ControlSocket control_socket;
   Connection control_connection;  // at the control socket
   CheckedFd wakeup_fd;            // a signalfd of hot::kWakeupSignal
@@ -83,7 +83,7 @@ struct Agent {
 
 extern Agent g_agent;
 
-/// Tells the daemon, behind what it has not taken yet. Worker.
+/// Sends a message to the daemon, after those that it has not taken yet. Worker.
 template <typename M>
 void send_message(const M& body, const void* tail = nullptr, std::size_t tail_bytes = 0) {
   g_agent.send_queue.enqueue(g_agent.connection, body, tail, tail_bytes);
@@ -99,33 +99,34 @@ bool worker_body();
 /// Worker.
 void apply_plan();
 
-/// Everything off, for good or for another daemon. Worker.
+/// Switches everything off, for good or for another daemon. Worker.
 void disable_all();
 
-/// Sampling again with fresh triggers, after their descriptors were lost (apply_plan.cpp). Worker.
+/// Restarts sampling with fresh triggers, after their descriptors were lost (apply_plan.cpp).
+/// Worker.
 void restart_sampling();
 
-/// Settings of the components from the config (apply_plan.cpp). Worker.
+/// Applies the settings in the config to the components (apply_plan.cpp). Worker.
 void configure_components();
 
-/// Nothing of what the components had for a session is left (apply_plan.cpp). Worker, after
+/// Releases everything that the components held for a session (apply_plan.cpp). Worker, after
 /// disable_all().
 void release_components();
 
-/// From now on the program's calls of sigaction and its kind come by us, those of the modules that
-/// it started with (sigaction_hooks.cpp). Does nothing a second time. Worker.
+/// From now on the program's calls of sigaction and the like go through us, if made by modules that
+/// it started with (sigaction_hooks.cpp). Does nothing when called again. Worker.
 void hook_signal_calls();
-/// They do not any more. Worker.
+/// They no longer do. Worker.
 void unhook_signal_calls();
 
-/// Whether a handler of a signal may be running here: one is blocked. Any context.
+/// Whether a signal handler may be running on this thread: some signal is blocked. Any context.
 bool may_be_in_handler();
 
-/// From now on fork and exit of a program with one thread come by us (single_threaded.cpp). Before
-/// the worker thread is made. Boundary.
+/// From now on fork and exit of a program with one thread go through us (single_threaded.cpp).
+/// Before the worker thread is created. Boundary.
 void hook_fork_exit();
-/// They do not any more, unless there is one thread still: what the C library locks because there
-/// was ours it locks for good. Worker.
+/// They no longer do, unless there is still one thread only: what the C library locks because there
+/// was ours, it locks for good. Worker.
 void unhook_fork_exit();
 
 /// Tells PyTorch's CPU allocator whether its reports are wanted (apply_plan.cpp). Worker.
@@ -140,8 +141,8 @@ void install_outbox();
 /// Rank, world size and visible devices as facts (facts.cpp). Worker.
 void send_environment_facts();
 
-/// Whether recording leaves the program at least half of what limits on memory leave it; says
-/// so where not (address_space.cpp). Worker.
+/// Whether recording leaves the program at least half of what limits on memory leave it; reports
+/// it if not (address_space.cpp). Worker.
 bool memory_limits_allow(std::uint64_t segment_bytes);
 
 /// Takes over the credentials of the program's main thread after it changed its own
@@ -151,17 +152,17 @@ void sync_credentials();
 /// Ends the process with the status of its main thread if only threads of ours are left
 /// (main_thread.cpp). Worker. @param status  Text of /proc/self/status.
 void exit_if_only_own_threads(const char* status);
-/// Whether one has been announced (agent.hpp, on_thread_exit) a moment ago: worth a look each
-/// kExitCheckMs (main_thread.cpp). Worker.
+/// Whether the end of a thread was announced a moment ago (agent.hpp, on_thread_exit): worth a
+/// check every kExitCheckMs (main_thread.cpp). Worker.
 bool thread_exit_announced();
 inline constexpr std::uint32_t kExitCheckMs = 1;
 
-/// Leaves at the next turn if a seccomp filter has come since the first look (seccomp_exit.cpp).
-/// Worker.
+/// Shuts down at the next turn if a seccomp filter was installed since the first check
+/// (seccomp_exit.cpp). Worker.
 /// @param status  Text of /proc/self/status.
 void shut_down_if_filtered(const char* status);
 
-/// Sends Hello with the present reasons (hello.cpp). Worker.
+/// Sends Hello with the current reasons (hello.cpp). Worker.
 bool send_hello();
 
 /// Connects to the daemon of the address, or takes the one that has joined (session.cpp). Worker.
@@ -169,20 +170,20 @@ bool send_hello();
 NextAction begin_session(NextAction how);
 /// After a fork: the same session with a new connection (session.cpp). Worker.
 NextAction rejoin_session();
-/// Turns until the session is over for us (session.cpp). Worker.
+/// Runs turns until the session is over for us (session.cpp). Worker.
 NextAction run_session();
 
 /// Waits at the control socket (armed.cpp). Worker.
 NextAction wait_armed();
-/// Waits for `timeout_ms` at most: for somebody at the control socket, the connection, if it
-/// `listens`, or a ring (armed.cpp). Worker. @param seen  What wakeup_count() said before looking
-/// for news.
+/// Waits `timeout_ms` at most for a client at the control socket, for the connection, if it
+/// `listens`, or for a wakeup (armed.cpp). Worker. @param seen  What wakeup_count() returned before
+/// checking for work.
 void wait_for_wakeup(std::uint32_t seen, int timeout_ms, bool listens);
 
 /// How long to wait, from `begun_ns` on, before a Python that may end within milliseconds is worth
 /// any preparation; 0: no longer, or there is something to do (session.cpp). Worker.
 std::uint32_t startup_grace_left_ms(std::uint64_t begun_ns);
-/// Answers who is at the control socket, if anybody (control_requests.cpp). Worker.
+/// Responds to the client at the control socket, if there is one (control_requests.cpp). Worker.
 NextAction serve_control_request();
 /// Sends RequestDone to whoever requested detaching (control_requests.cpp). Worker.
 void reply_detached();

@@ -17,7 +17,7 @@
 
 namespace gpuprof::cupti {
 
-/// What happened inside callbacks that deserves a sentence; bits of CallbackState::seen.
+/// What happened inside callbacks that deserves a notice; bits of CallbackState::seen.
 inline constexpr std::uint32_t kSeenUnknownKind = 1;
 inline constexpr std::uint32_t kSawDiscard = 2;
 inline constexpr std::uint32_t kSawZeroTimes = 4;
@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kSawGraph = 32;  // a launch of one
 struct CallbackState {
   Api api;             // immutable while a callback can run
   RecordSizes layout;  // the same
-  /// No rows of API calls are wanted.
+  /// No records of API calls are wanted.
   std::atomic<bool> drop_api{false};
   /// Completed buffers are translated until this time (CLOCK_MONOTONIC; kNever while recording), or
   /// with kUntilFlushed until a flush that begins from now on has ended, and kLingerNs longer.
@@ -45,10 +45,10 @@ struct CallbackState {
   std::atomic<std::uint64_t> callbacks_on_since_ns{
       0};                                        // all callbacks are on; what began before may not
   std::atomic<std::int64_t> captures{0};         // of streams into graphs that are under way
-  std::atomic<std::uint64_t> kernel_records{0};  // that are no nodes of graphs, ever
+  std::atomic<std::uint64_t> kernel_records{0};  // that are not nodes of graphs, ever
   std::atomic<std::uint64_t> node_records{0};    // device records of graph nodes in this session
   std::atomic<std::uint64_t> node_budget{0};     // 0: no limit
-  std::atomic<bool> drop_nodes{false};           // it is spent, and their kind must stay on
+  std::atomic<bool> drop_nodes{false};           // the budget is spent, and their kind must stay on
   std::atomic<std::uint32_t> seen{0};            // kSaw…
 };
 
@@ -60,16 +60,17 @@ inline std::uint64_t launch_count() {
          g_callback_state.other_calls.load(std::memory_order_relaxed);
 }
 
-/// The rest of such a word is when recording ended: each end has a word of its own.
+/// The rest of such a word is the time at which recording ended, so that each end has a word of its
+/// own.
 inline constexpr std::uint64_t kUntilFlushed = std::uint64_t{1} << 63;
-/// What still ran at the flush belongs to the window for so long.
+/// How long after the flush what still ran then belongs to the window.
 inline constexpr std::uint64_t kLingerNs = 2'000'000'000;
 
-/// A flush has ended that began when accept_until_ns was `then`: where recording had ended by that
-/// time CUPTI holds nothing more of it, but what still runs.
+/// A flush that began when accept_until_ns was `then` has ended: where recording had ended when it
+/// began, CUPTI holds nothing more of it but what still runs.
 inline void accept_until_linger(std::uint64_t then, std::uint64_t now_ns) {
   if (then == wire::kNever || (then & kUntilFlushed) == 0) return;
-  // release; fails where recording goes on, or ended once more meanwhile
+  // release; fails if recording is on again, or has ended once more meanwhile
   g_callback_state.accept_until_ns.compare_exchange_strong(then, now_ns + kLingerNs,
                                                            std::memory_order_release);
 }

@@ -24,7 +24,7 @@ namespace gpuprof::cupti {
 /// Sends what was kept.
 void send_queued_notices();
 
-/// Whether something is still kept. Any thread; a moment's answer.
+/// Whether something is still kept at this moment. Any thread.
 bool has_queued_notices();
 
 /// Drops what was kept (a forked child).

@@ -14,7 +14,7 @@
 
 namespace gpuprof::frames {
 
-/// Those beyond are not known: stacks that need them are flagged as others without tables.
+/// Those beyond are ignored: stacks that need them are flagged like others without tables.
 inline constexpr std::uint32_t kMaxTables = 8192;
 
 struct RegisteredTable {

@@ -12,9 +12,9 @@
 
 namespace gpuprof::entry {
 
-/// The next library's function of this name; null: there is none. Looked up by a constructor: at a
-/// call of the program another thread may be inside dlopen and hold the loader's lock until this
-/// one has come on; nor is a look-up for signal handlers.
+/// The next library's function of this name; null: there is none. Looked up by a constructor: when
+/// the program calls, another thread may be inside dlopen and hold the loader's lock until this one
+/// has made progress; nor may signal handlers look symbols up.
 template <typename Function>
 Function next_symbol(std::atomic<Function>& known, const char* name) {
   Function function = known.load(std::memory_order_relaxed);

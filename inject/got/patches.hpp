@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts functions of ours in the place of others' in the tables through which libraries call each
-// other, and takes them out again: for a library that came too late to be preloaded, and for names
-// that ours must not define.
+// Puts functions of ours in the place of others in the tables through which libraries call each
+// other (GOT), and takes them out again: for a library that was loaded too late to be preloaded,
+// and for names that it must not define.
 //
 // Context:  worker | boundary (one thread at a time)
 // Owns:     what it remembers of replaced slots: mapped by the first apply(), gone after restore()
 // Promises: writes only into slots that the loader's own list names, of modules that are mapped and
-//           fully loaded; a slot that somebody else changed since is left alone; protection of a
-//           page is afterwards what it was before
+//           fully loaded; a slot that somebody else changed since is left alone; a page's
+//           protection is the same afterwards as before
 // Not here: what the functions do (cupti/interpose/interpose.cpp, entry/interpose_torch.cpp)
 #pragma once
 
@@ -22,12 +22,12 @@ namespace gpuprof::got {
 struct Replacement {
   const char* name = nullptr;  // as in a dynamic symbol table, without its version
   void* ours = nullptr;
-  /// Calls that the library which defines it makes of it go through us, too.
+  /// Calls of it by the library that defines it go through us, too.
   bool in_definer = false;
 };
 
 /// Whether the definitions of this library come before all others' (LD_PRELOAD): then the loader
-/// has bound every caller to them and nothing is to be replaced. Asked once.
+/// has bound every caller to them and nothing is to be replaced. Determined once.
 bool is_preloaded();
 
 struct PatchCounts {
@@ -41,17 +41,17 @@ class Patches {
   /// @param rows  Ends with a row without a name; kept.
   explicit constexpr Patches(const Replacement* rows) : rows_(rows) {}
 
-  /// Replaces in all modules but this one, the C library and the loader. Called again, it looks
-  /// into the modules that came since; without any it costs one question of the loader. While
-  /// somebody is inside dlopen it does nothing: the next one does.
+  /// Replaces in all modules but this one, the C library and the loader. Called again, it examines
+  /// the modules that were loaded since; without any it costs one query to the loader. While
+  /// somebody is inside dlopen it does nothing: the next call does.
   PatchCounts apply();
 
-  /// The same, once, in the modules alone that the program started with: they are relocated, so
-  /// that nobody is waited for.
+  /// The same, once, only in the modules that the program started with: they are relocated, so that
+  /// there is nobody to wait for.
   PatchCounts apply_to_initial();
 
   /// Writes back what was there, where our function still is. The functions may be running, or be
-  /// called once more by whoever read a slot before.
+  /// called once more by whoever has read a slot before.
   void restore();
 
   std::uint32_t slots() const { return slot_count_; }
@@ -69,7 +69,7 @@ class Patches {
   };
   struct Memory {
     Slot slots[kMaxSlots];
-    std::uintptr_t modules[kMaxModules];  // bases of those looked into
+    std::uintptr_t modules[kMaxModules];  // bases of those examined
   };
 
   const Replacement* rows_;

@@ -4,8 +4,8 @@
 //
 // Context:  worker
 // Owns:     nothing
-// Promises: a reader sees the old value or the new one; the page's protection is afterwards what
-//           it was before
+// Promises: a reader sees the old value or the new one; the page's protection is the same
+//           afterwards as before
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // Context:  worker (one thread). Signal and callback code must not call any of this
 // Owns:     nothing: the agent fills the table once
 // Promises: never blocks: what the daemon does not take at once is kept for it, and counted until
-//           it has (kMessagesUnsent); silently does nothing when there is no daemon (any more)
+//           it is taken (kMessagesUnsent); silently does nothing when there is no daemon (any more)
 #pragma once
 
 #include <cstdint>

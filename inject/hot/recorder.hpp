@@ -23,8 +23,8 @@ namespace gpuprof::hot {
 /// already running in this context on this thread (a callback inside a callback).
 class Guard {
  public:
-  /// @param delivers  Many threads' records are to come through this one: a large ring buffer, if
-  ///                  this is the first record of the thread.
+  /// @param delivers  This thread is to pass on records of many threads: it gets a large ring
+  ///                  buffer, if this is its first record.
   explicit Guard(RingRole role, bool delivers = false) : saved_errno_(errno) {
     ThreadSlot* slot = t_local.slot;
     if (slot == nullptr || !enter(*slot, role, delivers)) [[unlikely]]
@@ -54,7 +54,7 @@ class Guard {
     std::atomic<std::uint8_t>& mark = slot.inside_flag(role);
     if (mark.load(std::memory_order_relaxed) != 0) return false;
     mark.store(1, std::memory_order_relaxed);
-    // For the compiler; what the processor reorders the worker's membarrier sees
+    // For the compiler; the worker's membarrier deals with what the processor reorders
     // (segment_lifetime.cpp).
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (is_owner_process() && slot.epoch.load(std::memory_order_relaxed) ==
@@ -98,7 +98,7 @@ inline bool record(const Guard& guard, const R& body, std::uint64_t ts_ns, const
   count_drop(R::kKind);
   return false;
 }
-/// The same for a record by which others are distinguished (a step mark): it uses the reserve.
+/// The same for a record without which others cannot be read (a step mark): it uses the reserve.
 template <typename R>
 inline bool record_reserved(const Guard& guard, const R& body, std::uint64_t ts_ns) {
   if (guard.producer().ring.push_reserved(body, ts_ns)) return true;

@@ -13,7 +13,7 @@ namespace gpuprof::hot {
 /// Claims a free ring buffer of the block's session and writes its RingOpen. Callback ring buffers
 /// prefer large ones, signal ring buffers take small ones; either falls back to the other size. The
 /// first large ones are for threads through which CUPTI delivers what all others did (`delivers`).
-/// False: none (counted once a thread).
+/// False: none is free (counted once per thread).
 bool claim_ring(ThreadBlock& block, RingRole role, bool delivers);
 
 /// Marks the ring buffer as no longer written to; the daemon drains and frees it.

@@ -6,9 +6,8 @@
 // Owns:     the mapping of the segment from publish_segment() on, the table of thread blocks with
 //           it
 // Promises: after unpublish_segment() no record reaches the segment and nothing of it is mapped.
-//           Where a thread does not leave our code within the deadline, memory of no use lies in
-//           the segment's place until it has left (reported once); nobody ever finds unmapped
-//           memory
+//           Where a thread does not leave our code within the deadline, dummy memory lies in the
+//           segment's place until it has left (reported once); nobody ever finds unmapped memory
 // Not here: who may see it meanwhile (state.hpp), checks of the header (agent/segment_map.hpp)
 #pragma once
 
@@ -24,13 +23,14 @@ struct MappedSegment {
   std::uint64_t bytes;
   wire::RingEntry* rings;
   std::uint32_t ring_count, large_rings;
-  const wire::Plan* plan;  // inside of it, as is `stats`
+  const wire::Plan* plan;  // inside it, as is `stats`
   const wire::Stats* stats;
 };
 
-/// Shows the segment. Nothing is published yet, or no longer.
+/// Publishes the segment. None may be published at the time.
 /// @param fd Where it was mapped from; not needed afterwards.
-/// @return false: no memory, or a layout that cannot be shown. The mapping is then the caller's.
+/// @return false: no memory, or a layout that cannot be published. The mapping is then the
+/// caller's.
 bool publish_segment(const MappedSegment& segment, int fd);
 
 enum class UnpublishResult {
@@ -39,15 +39,15 @@ enum class UnpublishResult {
   kLeaked,    // somebody is still inside: its place in the address space is not free yet
 };
 
-/// Takes the segment away: waits until no thread is inside that may use it, as long as
-/// `deadline_ms` or until a fork wants the worker to park.
+/// Withdraws the segment: waits until no thread that may use it is inside, `deadline_ms` at most or
+/// until a fork wants the worker to park.
 UnpublishResult unpublish_segment(std::uint32_t deadline_ms);
 
-/// Whether no thread is inside our code with anything of a session. Once nothing is published that
-/// stays true: what only code inside a Guard looks at may be unmapped.
+/// Whether no thread is inside our code with anything of a session. Once nothing is published, that
+/// stays true: what only code inside a Guard reads may be unmapped.
 bool no_thread_inside();
 
-/// Tells the daemon of the present session, once, of earlier segments that could not be unmapped.
+/// Reports to the daemon of the present session, once, earlier segments that could not be unmapped.
 void report_leaked_segments();
 
 /// In the child of a fork: drops the parent's segment and its threads. Boundary.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three pages of the library's own: the page that tells a process from its forked children, and
-// the places where the plan and the statistics of the present segment are seen.
+// Three of the library's own pages: the page that distinguishes a process from its forked children,
+// and those at which the plan and the statistics of the present segment appear.
 //
 // Context:  worker, but for what is behind the pointers: any
 // Owns:     the pages, for ever
-// Promises: the addresses never go away: between sessions zeroed memory lies there, in which one
-//           may count and wake without effect; the kernel puts one in the place of the other at
-//           once, so that nobody who still looks is ever in the way
+// Promises: the addresses stay valid for ever: between sessions zeroed memory lies there, in which
+//           counting and waking have no effect; the kernel puts one in the place of the other at
+//           once, so that a thread that is still reading is never in the way
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct SharedPages {
   wire::Stats* stats;
 };
 
-/// Shows the pages of the segment `fd` at these offsets. False: not page by page, or no memory;
-/// zeroed memory is shown then.
+/// Maps the pages of the segment `fd` at these offsets. False: they are not aligned to pages, or no
+/// memory; zeroed memory is mapped then.
 bool map_shared_pages(int fd, std::uint64_t plan_offset, std::uint64_t stats_offset,
                       SharedPages* out);
 
-/// Shows zeroed memory again; the pages are again like the rest of the library's data.
+/// Maps zeroed memory again; the pages are then like the rest of the library's data.
 void unmap_shared_pages();
 
 }  // namespace gpuprof::hot

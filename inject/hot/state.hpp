@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one piece of process-wide state that callback and signal code may look at.
+// The one piece of process-wide state that callback and signal code may read.
 //
 // Context:  signal | callback (read), worker (write)
 // Owns:     nothing: what it points to comes and goes with sessions (segment_lifetime.hpp)
@@ -8,7 +8,7 @@
 //           destructors
 // Not here: who decides (inject/agent)
 //
-// A session ends while threads of the program are anywhere. What they may look at, and why it is
+// A session ends while threads of the program are anywhere. What they may access, and why it is
 // there:
 //   owner_page      any time, any context         the page is the library's own (shared_pages.hpp)
 //   plan, stats     any time, any context: count, The pointers never change once set. Between
@@ -22,7 +22,7 @@
 //   its rings
 //   ThreadSlot      any time, its own thread;     the library's own memory; nobody gets the place
 //                   the worker                    of a thread that lives
-// The worker itself unpublishes, so nothing vanishes under its own steps (retire_threads, ticks).
+// The worker itself unpublishes, so nothing disappears while it is at work (retire_threads, ticks).
 // Components add: module snapshots, stacks of handlers and the frame cache by SnapshotReader
 // (sample/modules/module_snapshot.hpp), tables of Python code by the Guard.
 #pragma once
@@ -60,18 +60,18 @@ struct State {
   wire::Stats* stats = nullptr;  // null before the first session only
   wire::Plan* plan = nullptr;
   /// Whether threads measure what they spend in our code (overhead_meter.hpp), and what reading the
-  /// clock adds to it. Before the segment is shown.
+  /// clock adds to it. Set before the segment is published.
   std::atomic<bool> measures_overhead{false};
   std::atomic<std::uint32_t> clock_cost_ns{0};
-  /// The worker is parked since a fork, and waits for whoever comes by to let it go on.
+  /// The worker has been parked since a fork, and waits for whoever comes by to resume it.
   std::atomic<bool> parked_by_fork{false};
-  /// Grows when callbacks on CUDA graphs end: of captures under way nobody hears the end.
+  /// Grows when callbacks on CUDA graphs end: the end of captures under way is then missed.
   std::atomic<std::uint32_t> graph_callback_gaps{0};
   /// Kernel thread id of our worker; its own CUDA calls are not recorded.
   std::atomic<std::uint32_t> worker_tid{0};
-  /// Of the thread that flushes CUPTI while records are expected; 0: there is none.
+  /// The same for the thread that flushes CUPTI while records are expected; 0: there is none.
   std::atomic<std::uint32_t> flush_thread_tid{0};
-  /// That thread is being made, or has not yet told its id: a new one may be it.
+  /// That thread is being created, or has not yet stored its id: a new thread may be it.
   std::atomic<bool> flush_thread_starting{false};
 };
 
@@ -83,7 +83,7 @@ inline bool is_owner_process() {
   return page != nullptr && *static_cast<const volatile std::uint32_t*>(page) == 1;
 }
 
-/// Threads we brought along: neither sampled nor are their CUDA calls recorded.
+/// Threads of our own: they are not sampled, and their CUDA calls are not recorded.
 inline bool is_our_thread(std::uint32_t tid) {
   return tid == g_state.worker_tid.load(std::memory_order_relaxed) ||
          tid == g_state.flush_thread_tid.load(std::memory_order_relaxed);
@@ -109,7 +109,7 @@ inline void count_drop(wire::Kind kind) {
     stats->dropped_of_kind[slot].fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Makes the worker look at the plan and the counters soon. One system call, errno kept.
+/// Makes the worker check the plan and the counters soon. One system call, errno kept.
 void wake_worker();
 
 }  // namespace gpuprof::hot

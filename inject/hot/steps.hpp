@@ -15,7 +15,7 @@
 namespace gpuprof::hot {
 
 /// A step begins now on this thread. Returns its number (from 0).
-/// @param label The program's own number of it (kUser).
+/// @param label The program's own number for it (kUser).
 /// @param flags wire::kStepLoopEntry
 std::uint64_t step_begin(const Guard& guard, wire::StepSource source, std::uint64_t ts_ns,
                          std::uint64_t label = 0, std::uint32_t flags = 0);

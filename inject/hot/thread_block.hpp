@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one thread of the target has from us: two ring buffers and the tables of what it already
+// What one thread of the target has of ours: two ring buffers and the tables of what it has already
 // sent.
 //
 // Context:  signal | callback (its own thread only), worker (retire)
@@ -20,7 +20,7 @@
 namespace gpuprof::hot {
 
 /// Ids already sent through one ring buffer, valid for one ring buffer epoch. Direct-mapped, two
-/// ways: a forgotten id is only sent once more.
+/// ways: a forgotten id is merely sent once more.
 template <std::uint32_t kSlots>
 class SentTable {
  public:
@@ -30,7 +30,7 @@ class SentTable {
     const std::uint64_t* pair = &ids_[place(id)];
     return pair[0] == id || pair[1] == id;
   }
-  /// Its definition was sent, after contains() said that it was not.
+  /// Its definition was sent, after contains() returned false.
   void insert(std::uint64_t id) {
     std::uint64_t* pair = &ids_[place(id)];
     pair[1] = pair[0];
@@ -68,7 +68,7 @@ struct RingProducer {
 enum class RingRole : std::uint32_t { kCallback = 1, kSignal = 2 };
 
 /// Where the ring buffers of one segment are. Each block has a copy: a thread that is still inside
-/// when its session is over must not meet the next one's.
+/// when its session is over must not reach the next one's.
 struct RingDirectory {
   std::uint8_t* segment;
   std::uint64_t segment_bytes;
@@ -77,7 +77,7 @@ struct RingDirectory {
   std::uint32_t epoch;
 };
 
-/// A call of CUDA's that has not returned.
+/// A CUDA call that has not returned.
 struct PendingApiCall {
   std::uint64_t begun_ns;
   std::uint32_t correlation;  // 0: none
@@ -85,11 +85,11 @@ struct PendingApiCall {
   std::uint16_t api;  // wire::ApiDomain
 };
 
-/// What the thread does with CUDA graphs, while callbacks tell. For whoever looks for steps.
+/// What the thread does with CUDA graphs, while callbacks report it. For code that looks for steps.
 struct GraphCallState {
   std::uint32_t launches;
   std::uint32_t captures;      // begun
-  std::uint32_t capturing_in;  // State::graph_callback_gaps then, and 1; 0: none is under way
+  std::uint32_t capturing_in;  // State::graph_callback_gaps then, plus 1; 0: none is under way
 
   bool any() const { return (launches | captures) != 0; }
   bool capturing() const {
@@ -101,9 +101,9 @@ struct ThreadBlock {
   std::uint32_t tid;
   /// Of the innermost PyTorch operator open on this thread, as OpEnd::outer.
   std::uint32_t open_op;
-  /// Another number for each thread and session that had this block; never 0.
+  /// A different number for each thread and session that had this block; never 0.
   std::uint32_t owner;
-  /// Its place in the table: components keep what they have for a thread by it.
+  /// Its place in the table, by which components keep what they have for a thread.
   std::uint32_t index;
   RingDirectory directory;
   /// For callbacks.
@@ -120,7 +120,7 @@ struct ThreadBlock {
 
 inline constexpr std::uint32_t kMaxThreadBlocks = 256;
 
-/// A thread's place, in the library's own memory: it stays its thread's until that has ended,
+/// A thread's place, in the library's own memory: it belongs to its thread until that has ended,
 /// through any number of sessions, so that nobody else ever writes its marks.
 struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> tid{0};  // 0: free
@@ -128,10 +128,10 @@ struct alignas(64) ThreadSlot {
   std::atomic<std::uint32_t> epoch{0};
   /// Null while it is made ready, and where there is none.
   ThreadBlock* block = nullptr;
-  /// Operators of this session that may have begun a step; 0: the thread makes none. For the
+  /// Operators of this session that may have begun a step; 0: the thread makes no steps. For the
   /// worker.
   std::atomic<std::uint32_t> step_ops{0};
-  /// One a RingRole: our code runs there and may use block and segment (segment_lifetime.hpp).
+  /// One per RingRole: our code runs there and may use block and segment (segment_lifetime.hpp).
   std::atomic<std::uint8_t> inside[2]{};
 
   std::atomic<std::uint8_t>& inside_flag(RingRole role) {
@@ -142,7 +142,7 @@ struct alignas(64) ThreadSlot {
 /// Maps the table of blocks. Worker. False: no memory.
 bool map_thread_blocks();
 
-/// Unmaps it. Nobody is inside, nor gets there before map_thread_blocks(). Worker.
+/// Unmaps it. No thread is inside, nor gets there before map_thread_blocks(). Worker.
 void unmap_thread_blocks();
 
 /// Calls visitor(slot, argument) for each place that has a thread. Worker.
@@ -157,8 +157,8 @@ struct ThreadLocal {
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadLocal t_local;
 
 /// Takes a place for this thread, at its first use. Null: none left (counted), or not alive.
-/// @param tid  this thread's kernel id where the caller knows it, which saves a system call:
-///             filters of the program's may end it for one.
+/// @param tid  this thread's kernel id where the caller knows it, which saves a system call: a
+///             filter of the program may end it for one.
 ThreadSlot* claim_slot(std::uint32_t tid = 0);
 
 /// Makes this thread's block ready for what is published now. The thread is marked inside, in one
@@ -172,10 +172,10 @@ void reset_this_thread();
 /// This thread's kernel id without a system call after the first look.
 std::uint32_t current_tid();
 
-/// The kernel knows no such thread of this process any more. Keeps errno. Any context.
+/// Whether the kernel no longer knows such a thread of this process. Keeps errno. Any context.
 bool thread_exited(std::uint32_t tid);
 
-/// Gives back the ring buffers and places of threads for which `gone(tid, arg)` says true: they
+/// Gives back the ring buffers and places of threads for which `gone(tid, arg)` returns true: they
 /// have ended. Worker.
 void retire_threads(bool (*gone)(std::uint32_t tid, void* arg), void* arg);
 

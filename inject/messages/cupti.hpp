@@ -97,7 +97,7 @@ inline constexpr char kCallbacksReplaced[] =
     "GPU records stopped although the program still launches work: another profiler replaced "
     "gpuprof's CUPTI callbacks. gpuprof tries again in the next window";
 
-// Optional sentences behind base::kWorkBeforeAttach
+// Optional sentences after base::kWorkBeforeAttach
 inline constexpr char kEarlierStreams[] =
     ". Streams created before that have no priority: this CUPTI does not report it later";
 inline constexpr char kEarlierGraphLaunches[] =

@@ -4,9 +4,9 @@
 //
 // Context:  worker
 // Owns:     the address of the loader's lock, once it was found
-// Promises: the lock is looked at, never taken, where it was found
+// Promises: the lock is read, never taken, where it was found
 //
-// Why not take it: it is held while constructors run, as long as these like, and one of them may
+// Why not take it: it is held while constructors run, however long they take, and one of them may
 // wait for what waits for us (a fork, for instance).
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace gpuprof::modules {
 
-/// Whether every load that was under way when this began is over. Asks for a quarter of a
-/// millisecond at the most; waits for these loads only where the lock was not found.
+/// Whether every load that was under way when this began is over. Polls for a quarter of a
+/// millisecond at most; waits for these loads only where the lock was not found.
 bool pending_loads_done();
 
 enum class LockState : std::uint8_t { kFree, kHeld, kNotFound };

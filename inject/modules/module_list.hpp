@@ -10,7 +10,7 @@
 //
 // Why: a module stands in the list as soon as it is mapped. It is relocated, gets its thread-local
 // block and runs its constructors later, all on the thread that is inside dlopen: until then a call
-// into it jumps to an address that is none, and what is written into it is overwritten.
+// into it jumps to an invalid address, and what is written into it is overwritten.
 #pragma once
 
 #include <link.h>
@@ -22,25 +22,25 @@
 
 namespace gpuprof::modules {
 
-/// As dl_iterate_phdr's: returns 0 to go on. May call nothing of the loader and nothing of the
+/// As dl_iterate_phdr's: returns 0 to continue. May call nothing of the loader and nothing of the
 /// module.
 using Visitor = int (*)(dl_phdr_info* module, std::size_t size, void* data);
 
-/// Visits all that is listed, whether or not its load is over. Of a module may be read its program
-/// headers and what lies in its file as it is in memory: symbol tables, notes, unwind tables.
+/// Visits all that is listed, whether or not its load is over. Of a module, its program headers may
+/// be read, and what is the same in memory as in its file: symbol tables, notes, unwind tables.
 ///
 /// @return What the last visitor returned.
 int visit_listed_modules(Visitor visitor, void* data);
 
 enum class VisitResult : std::uint8_t {
   kDone,
-  kLoaderBusy,  // somebody is inside dlopen or dlclose: nothing was visited; come again
+  kLoaderBusy,  // somebody is inside dlopen or dlclose: nothing was visited; try again
 };
 
 /// Visits all that is listed if each one's load is known to be over: its data may be read and
 /// written as well.
 ///
-/// @param counts  If not null: what the list was like (kDone).
+/// @param counts  If not null: receives the counts of that list (kDone).
 VisitResult visit_loaded_modules(Visitor visitor, void* data, base::LoaderCounts* counts = nullptr);
 
 /// Whether an address range lies in what is mapped of the module with these rights (PF_R, PF_W).
@@ -56,8 +56,8 @@ bool is_loader(const dl_phdr_info& module);
 /// Whether an address lies in what is mapped of the module.
 bool contains_address(const dl_phdr_info& module, const void* address);
 
-/// How many modules at the beginning of the list came with the program: relocated, all of them,
-/// before any code of it ran. Nearly always the loader is the last of them.
+/// How many modules at the beginning of the list came with the program: all relocated before any
+/// code of it ran. Nearly always the loader is the last of them.
 std::uint32_t initial_module_count();
 
 }  // namespace gpuprof::modules

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module whose load is over and that stays: where functions that we call come from.
+// A module whose load is over and that stays mapped: where functions that we call come from.
 //
 // Context:  worker | boundary
 // Owns:     one reference of the loader's to each module held, for good
@@ -28,8 +28,7 @@ class PinnedModule {
   /// The same on a thread of the program: waits for others who are inside dlopen. Boundary.
   static PinnedModule pin_blocking(const char* path);
 
-  /// Loads a library (flags of dlopen beside RTLD_NOW | RTLD_LOCAL), or holds it if it is mapped.
-  /// Worker | boundary.
+  /// Loads a library (RTLD_NOW | RTLD_LOCAL), or holds it if it is mapped. Worker | boundary.
   static PinnedModule load_and_pin(const char* path);
 
   explicit operator bool() const { return handle_ != nullptr; }
@@ -54,7 +53,7 @@ const char* module_path_of(const void* address);
 /// Boundary.
 void* symbol_from_caller(const void* caller, const char* name);
 
-/// What a function of ours stands before: the next definition of the name. For constructors of this
+/// What a function of ours precedes: the next definition of the name. For constructors of this
 /// library and, where they were too early, at a call of the program. Boundary.
 void* next_symbol(const char* name);
 

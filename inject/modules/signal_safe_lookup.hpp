@@ -5,12 +5,12 @@
 // Context:  signal
 // Owns:     what was found of the C library and the loader
 // Promises: takes no lock, calls nothing but the C library's lookup for unwinders, which takes none
-// Not here: everybody who may wait for the lock of the list (module_list.hpp)
+// Not here: code that may wait for the lock of the list (module_list.hpp)
 //
-// Why this is allowed: what the program began with stands first in the loader's list, is relocated
-// before any code of it runs and is never taken out, so that so much of the list may be walked. Of
-// another module only the one whose code the calling thread runs may be asked for: that one stays
-// mapped meanwhile.
+// Why this is allowed: the modules that the program started with stand first in the loader's list,
+// are relocated before any of its code runs and are never taken out, so that this part of the list
+// may be walked. Of other modules, only the one whose code the calling thread runs may be looked
+// up: it stays mapped meanwhile.
 #pragma once
 
 #include <link.h>
@@ -21,7 +21,7 @@ namespace gpuprof::modules {
 
 /// A module as it is in memory.
 struct MappedModule {
-  dl_phdr_info info{};  // program headers, bias and path alone
+  dl_phdr_info info{};  // program headers, bias and path only
   std::uintptr_t begin = 0, end = 0;
 
   bool known() const { return end != 0; }
@@ -34,12 +34,12 @@ struct MappedModule {
 const MappedModule& c_library();
 const MappedModule& dynamic_loader();
 
-/// The module of code that the calling thread runs. Not known(): none; with a C library older than
-/// glibc 2.35: or one that came by dlopen.
+/// The module of code that the calling thread runs. Not known(): there is none or, with a C library
+/// older than glibc 2.35, it was loaded by dlopen.
 MappedModule running_module(std::uintptr_t pc);
 
-/// The code that the calling thread runs is of no module: it was made at run time. False where that
-/// is not known (a C library older than glibc 2.35).
+/// Whether the code that the calling thread runs is of no module: it was generated at run time.
+/// False where that is not known (a C library older than glibc 2.35).
 bool runs_jit_code(std::uintptr_t pc);
 
 }  // namespace gpuprof::modules

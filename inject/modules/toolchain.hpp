@@ -4,7 +4,7 @@
 //
 // Context:  worker | boundary
 // Owns:     nothing
-// Promises: reads program headers, notes and the dynamic section alone
+// Promises: reads only program headers, notes and the dynamic section
 #pragma once
 
 #include <link.h>
@@ -15,7 +15,7 @@ namespace gpuprof::modules {
 bool is_go_module(const dl_phdr_info& module);
 
 /// Whether the program needs no library, though it was started by the loader. Its threads are not
-/// the C library's then: something else may lie where ours expects thread-local storage.
+/// the C library's then: something else may lie where our code expects thread-local storage.
 bool program_has_no_needed();
 
 }  // namespace gpuprof::modules

@@ -4,7 +4,7 @@
 //
 // Context:  callback; send_names, resend_names: worker
 // Owns:     tables of fixed size in the library's own memory: the program keeps what it was handed
-// Promises: no lock; a full table answers a handle that means "no name"
+// Promises: no lock; a full table returns a handle that means "no name"
 // Not here: messages of single events (handlers.cpp)
 #pragma once
 
@@ -42,10 +42,10 @@ void add_thread_name(std::uint32_t tid, TextView name);
 /// Sends what was named since the last call, to the outbox. Worker.
 void send_names();
 
-/// The next send_names() tells of domains again, to another daemon. Worker.
+/// The next send_names() reports domains again, to another daemon. Worker.
 void resend_names();
 
-/// Wide characters (UTF-32) as UTF-8, cut to `room` bytes at a character's border.
+/// Wide characters (UTF-32) as UTF-8, cut to `room` bytes at a character boundary.
 TextView to_utf8(const wchar_t* wide, char* to, std::uint32_t room);
 TextView as_text(const char* text);
 

@@ -4,7 +4,7 @@
 //
 // Context:  callback (application threads)
 // Owns:     eight bytes of each thread: the depth of its pushed ranges
-// Promises: one relaxed load and a return when nothing is on; push and pop answer NVTX's depths
+// Promises: one relaxed load and a return when nothing is on; push and pop return NVTX's depths
 //           whether or not anything is recorded
 // Not here: who put them there (initialize.cpp), names of domains (handle_tables.hpp)
 #pragma once

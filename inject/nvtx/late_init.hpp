@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Libraries whose NVTX looked for a tool before we came and found none: each copy of the header
-// keeps one object with its functions and tables of them. It is found, proved and filled.
+// Libraries whose NVTX looked for a tool before we were loaded and found none: each copy of the
+// header keeps one object with its functions and tables of them. It is found, verified and filled.
 //
 // Context:  worker (valid_globals: any, pure)
 // Owns:     a list of such objects
 // Promises: an object is only touched if every size, table and function in it is what the header
-//           makes of it, its initialisation is complete, and no tool has it; what was written is
-//           taken back by release_late_tables()
+//           makes of it, its initialisation is complete, and no tool has filled it; what was
+//           written is undone by release_late_tables()
 // Not here: copies that look for us themselves (initialize.cpp)
 #pragma once
 
@@ -42,8 +42,8 @@ bool valid_globals(const NvtxGlobals& globals);
 /// Whether no tool has filled it.
 bool has_no_tool(const NvtxGlobals& globals);
 
-/// Fills what has come to be fit for it since the last call. Costs a question of the loader where
-/// nothing is new.
+/// Fills the objects that have become ready for it since the last call. Costs one query to the
+/// loader where nothing is new.
 void fill_late_tables(std::uint64_t now_ns);
 
 /// Takes our functions out again. The next fill_late_tables() begins anew.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that have come, and where their initialised data lies.
+// Newly loaded modules, and where their initialised data lies.
 //
 // Context:  worker
 // Owns:     nothing
@@ -28,11 +28,12 @@ struct ModuleData {
 
 class SeenModules {
  public:
-  /// Whether modules went since the last look: what was found may be gone, all are new again.
+  /// Whether modules were unloaded since the last check: what was found may be gone, all are new
+  /// again.
   bool some_unloaded();
   /// Calls f for some modules not seen before: as many as take a millisecond or so. f calls nothing
-  /// of the loader. While somebody is inside dlopen none is looked into: a later call does.
-  /// @return whether there are more to look into at once.
+  /// of the loader. While somebody is inside dlopen none is visited: a later call visits them.
+  /// @return whether there are more to visit at once.
   bool visit_new(void (*f)(const ModuleData&));
 
  private:

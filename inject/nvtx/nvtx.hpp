@@ -23,8 +23,8 @@ void set_step_pattern(const char* name);
 /// Sends names of domains first seen since the last call.
 void tick();
 
-/// Releases NVTX: tables that were filled late are empty again; what called for us itself finds
-/// handlers that do nothing. The next tick() with something on begins anew. Worker.
+/// Releases NVTX: tables that were filled late are empty again; copies that looked for us
+/// themselves find handlers that do nothing. The next tick() with something on begins anew. Worker.
 void release();
 
 }  // namespace gpuprof::nvtx

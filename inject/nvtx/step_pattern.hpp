@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nvtx:NAME as a step source: does a message match.
+// nvtx:NAME as a step source: whether a message matches.
 //
 // Context:  matches_step_pattern: callback; set_step_pattern (nvtx.hpp): worker
 // Owns:     two copies of the pattern: one in use, one to write

@@ -23,7 +23,7 @@ ssize_t read_small_file(const char* path, char* to, std::size_t room);
 void task_path(char* to, std::size_t room, pid_t tid, const char* name);
 
 /// Calls visitor(line, argument) for each line of /proc/self/maps, without its end, until it
-/// answers false.
+/// returns false.
 void for_each_mapping(bool (*visitor)(const char* line, void* argument), void* argument);
 
 /// The file mapped at `address`, empty if there is none.

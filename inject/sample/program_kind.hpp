@@ -16,14 +16,14 @@ bool detect_alt_stack_needs(const Snapshot& snapshot);
 /// The same in the loader's list at this moment. Boundary.
 void detect_listed_alt_stack_needs();
 
-/// Some module was made by the Go toolchain.
+/// Whether some module was made by the Go toolchain.
 bool has_go(const Snapshot* snapshot);
 
-/// The program itself was.
+/// Whether the program itself was.
 bool is_go(const Snapshot* snapshot);
 
-/// Its threads are not the C library's: Go without cgo, whose program needs no library and keeps
-/// something of its own where ours expects thread-local storage.
+/// Whether its threads are not the C library's: Go without cgo, whose program needs no library and
+/// keeps something of its own where our code expects thread-local storage.
 bool has_non_libc_threads(const Snapshot* snapshot);
 
 }  // namespace gpuprof::sample

@@ -39,7 +39,7 @@ bool prepare();
 /// also for signals of a POSIX timer the agent armed while no sampling is on.
 int signal_number();
 
-/// Bits of all signals that some of ours may have come by and be pending still.
+/// Bits of all signals by which ours may have been sent and may still be pending.
 std::uint64_t own_signals();
 
 /// A signal set that has the sampling signal but not this one means just that signal, not all.
@@ -53,33 +53,34 @@ constexpr int neighbour_signal(int ours) {
 bool consume_own_signal(int signal, const siginfo_t& info);
 
 /// Takes ours off the calling thread, where it blocks that signal; the program's stay, in their
-/// order. heed: they have their effect, as of consume_own_signal. Boundary, also in signal
+/// order. heed: ours have their effect, as with consume_own_signal. Boundary, also in signal
 /// handlers.
 void discard_own_pending(int signal, bool heed = true);
 
-/// What the program asked the C library about that signal, without us: `action` is what it was
-/// told. Boundary, also in signal handlers.
+/// What the C library would have returned for that signal without us: `action` is what it has
+/// returned to the program. Boundary, also in signal handlers.
 void restore_program_action(int signal, struct sigaction* action);
 
-/// The same; installs the handler if there is none yet, 0 if no signal is free. Worker, or
+/// As signal_number(); installs the handler if there is none yet, 0 if no signal is free. Worker,
+/// or
 /// boundary while the worker is parked.
 int claim_signal();
 
-/// The program is about to take that signal for itself, be it for its default action, which would
-/// end the process: while samples are taken, waits until they come by another one, 0.5 s at the
-/// most. Keeps errno. Boundary, also in signal handlers.
+/// The program is about to take that signal for itself, if only for its default action, which would
+/// end the process: while samples are taken, waits until they use another one, 0.5 s at most. Keeps
+/// errno. Boundary, also in signal handlers.
 void yield_signal(int number);
 
-/// The program waits for that signal, which it was not to be disturbed by: the same, but our
-/// handler stays there and what is pending, too. Boundary.
+/// The program waits for that signal, by which it was not to be disturbed: the same, but our
+/// handler stays, and so does what is pending. Boundary.
 void yield_signal_keep_handler(int number);
 
-/// As yield_signal where the worker is parked, or a forked child has none yet: our handler is gone,
-/// and what is pending, too, unless some of the program's waits here: then it is left, as by
-/// yield_signal_keep_handler. Boundary, also in signal handlers.
+/// As yield_signal where the worker is parked, or a forked child has none yet: our handler is
+/// removed and what is pending discarded, unless one of the program's is pending here: then both
+/// are left, as by yield_signal_keep_handler. Boundary, also in signal handlers.
 void abandon_signal(bool forked);
 
-/// Takes the handler back, where there is no session: the signal's disposition is again what it was
+/// Removes the handler, where there is no session: the signal's disposition is again what it was
 /// before us, a timer of worker_resume_after_cpu is deleted, nothing stays pending. Not while a
 /// fork is under way: the agent may be about to arm that timer. Worker.
 void release_signal();
@@ -96,8 +97,7 @@ bool release();
 /// new or gone. Cheap when nothing changed.
 void refresh_modules();
 
-/// Starts or stops triggers of all threads. start() returns how it went; sentences go to the
-/// outbox.
+/// Starts or stops triggers of all threads. start() returns how it went; notices go to the outbox.
 bool start(const Settings& settings);
 void stop();
 
@@ -109,7 +109,7 @@ std::uint32_t tick(std::uint64_t now_ns);
 /// Worker.
 void retire_ended_threads(std::uint64_t now_ns);
 
-/// fork: prepare stops sampling and waits (bounded) until no handler runs; the parent goes on;
+/// fork: prepare stops sampling and waits (bounded) until no handler runs; the parent continues;
 /// the child forgets everything and closes inherited perf descriptors.
 void before_fork();
 void after_fork_parent();

@@ -20,7 +20,7 @@ bool modules_changed();
 /// @return how many there are now.
 std::uint32_t find_libraries(std::uint64_t now_ns);
 
-/// Makes modules_changed() say yes once more.
+/// Makes modules_changed() return true once more.
 void force_rescan();
 
 }  // namespace gpuprof::torch

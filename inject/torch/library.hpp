@@ -16,8 +16,9 @@
 
 namespace gpuprof::torch {
 
-/// std::unique_ptr<at::ObserverContext>, of which there is none: its destructor, which does
-/// nothing, makes it a class that is returned in memory, where each processor wants that to be.
+/// std::unique_ptr<at::ObserverContext> without an object: its destructor, which does nothing,
+/// makes it a class that is returned in memory, where each processor's calling convention wants
+/// that to be.
 struct NullObserverContext {
   void* nothing = nullptr;
   ~NullObserverContext() {}
@@ -37,7 +38,7 @@ static_assert(sizeof(RecordFunctionCallback) == 40);
 
 /// at::RecordScope, as far as it matters here.
 enum class Scope : std::uint8_t { kFunction = 0, kBackward = 1, kUser = 7 };
-/// Scopes that are observed: not kernels as dtypes see them (3), not build features (5).
+/// Scopes that are observed: not kernel functions by dtype (3), not build features (5).
 inline constexpr bool kObservedScopes[10] = {true,  true, true, false, true,
                                              false, true, true, true,  true};
 
@@ -73,8 +74,8 @@ struct FunctionLayout {
   std::uint32_t scope = 0;   // u8
 };
 
-/// A place, in bytes from an object's start, that is found out by looking at objects that come by.
-/// Threads that look at once lose some: that only takes a few objects more.
+/// A place, in bytes from an object's start, that is learned from objects that come by. Threads
+/// that do so at once lose some: then it only takes a few objects more.
 class LearnedOffset {
  public:
   /// 0: not known yet, kRefused: never will be.
@@ -108,8 +109,8 @@ struct InputLayout {
   std::uint32_t bool_tag = 0;
   LearnedOffset sizes;  // of a tensor
   LearnedOffset items;  // of a list: {begin, end, capacity}, then their type
-  // Where libtorch's own tensor that stands for none has them; 0: nobody knows before `sizes` and
-  // `items` do. Believed of objects that make sense there.
+  // Where libtorch's own tensor that stands for none has them; 0: not known before `sizes` and
+  // `items` are. Assumed for objects that make sense there.
   std::uint32_t expected_sizes = 0, expected_items = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version of PyTorch, for sentences only: what is read of it is never decided by its number.
+// The version of PyTorch, for messages only: it never decides what is read of PyTorch.
 //
 // Context:  worker
 // Owns:     nothing

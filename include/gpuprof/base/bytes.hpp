@@ -44,26 +44,26 @@ constexpr std::uint64_t hash_step(std::uint64_t hash, std::uint64_t word) {
   return mix64(hash ^ word) + 0x9e3779b97f4a7c15ULL;
 }
 
-/// Both halves of a long product as one word.
+/// The two halves of a 128-bit product, combined into one word.
 constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-/// Adds two words for one long multiplication.
+/// Adds two words to a running hash, at the cost of one long multiplication.
 constexpr std::uint64_t hash_pair(std::uint64_t hash, std::uint64_t a, std::uint64_t b) {
   return fold(a ^ 0xa0761d6478bd642fULL, b ^ 0xe7037ed1a0b428dbULL ^ hash) + (hash >> 29);
 }
 
 /// Hash of a byte string; equal bytes give equal values in target and daemon. Cheap: it
-/// runs at every operator.
+/// runs for every operator.
 inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   const auto* p = static_cast<const unsigned char*>(data);
   std::uint64_t hash = 0x67707570726f66ULL + bytes * 0x9e3779b97f4a7c15ULL;
   for (; bytes > 16; p += 16, bytes -= 16)
     hash = hash_pair(hash, load<std::uint64_t>(p), load<std::uint64_t>(p + 8));
-  // The last words overlap the ones before: no byte is looked at alone.
+  // The last words overlap the previous ones, so that no loop over single bytes is needed.
   std::uint64_t first = 0, last = 0;
   if (bytes >= 8) {
     first = load<std::uint64_t>(p);

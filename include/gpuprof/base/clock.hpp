@@ -19,7 +19,7 @@ inline std::uint64_t clock_ns(clockid_t id) {
          static_cast<std::uint64_t>(ts.tv_nsec);
 }
 
-/// CLOCK_MONOTONIC in ns: the one time line of everything the daemon keeps.
+/// CLOCK_MONOTONIC in ns: the one time base of everything the daemon stores.
 inline std::uint64_t mono_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 /// CLOCK_REALTIME in ns since the epoch: CUPTI's default clock.

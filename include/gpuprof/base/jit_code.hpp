@@ -8,7 +8,7 @@
 
 namespace gpuprof::base {
 
-/// The path of executable memory that a compiler at run time has filled (wire::Module::path).
+/// The path given to executable memory that a run-time compiler has filled (wire::Module::path).
 inline constexpr char kJitCodePath[] = "[generated code]";
 
 }  // namespace gpuprof::base

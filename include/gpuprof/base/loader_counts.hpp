@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often the loader's list of modules has changed, so that it is walked again only after that.
+// How often the loader's list of modules has changed, so that it is walked again only after a
+// change.
 //
 // Context:  boundary (takes the loader's lock)
 // Owns:     nothing
@@ -20,8 +21,8 @@ struct LoaderCounts {
   bool operator==(const LoaderCounts&) const = default;
 };
 
-/// @param size  the size of `info` that the callback was given. @return zeros if the C library has
-/// none.
+/// @param size  the size of `info`, as passed to the callback. @return zeros if the C library has
+/// no such counters.
 inline LoaderCounts loader_counts(const dl_phdr_info& info, std::size_t size) {
   if (size < offsetof(dl_phdr_info, dlpi_subs) + sizeof info.dlpi_subs) return {};
   return {info.dlpi_adds, info.dlpi_subs};

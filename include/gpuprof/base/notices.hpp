@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Codes of notices: which notice a later one replaces. A message that more than one program knows.
+// Codes of notices, by which a later notice replaces an earlier one, and one message that several
+// programs share.
 //
 // Context:  any
 // Owns:     nothing
-// Promises: no code of CUPTI and no errno has the bits used here
+// Promises: no CUPTI code and no errno uses these bits
 // Not here: the other messages (inject/messages)
 #pragma once
 
@@ -17,7 +18,7 @@ namespace gpuprof::base {
 inline constexpr std::uint32_t kNoticeProvisional = 1u << 31;
 inline constexpr std::uint32_t kNoticeFinal = 1u << 30;
 
-/// Code of the notice that the process connected and never began to record.
+/// Code of the notice that the process connected but never began to record.
 inline constexpr std::uint32_t kNoticeNothingRecorded = 1u << 29;
 
 /// Code of the notice that after too many records of graph nodes these, or all GPU work, are not
@@ -26,17 +27,18 @@ inline constexpr std::uint32_t kNoticeGraphNodesStopped = 1u << 28;
 
 /// Subjects: the low bits of such a code.
 inline constexpr std::uint32_t kNoticeCuptiYielded = 1;
-/// There are no callbacks for launches, as the slot is the program's.
+/// There are no launch callbacks, because the program holds the subscriber slot.
 inline constexpr std::uint32_t kNoticeNoSubscriber = 16;
-/// Marks of steps found no room.
+/// There was no room for step marks.
 inline constexpr std::uint32_t kNoticeLostStepMarks = 17;
-/// Names, or sentences, of the process found no room in its spool.
+/// There was no room for names, or notices, of the process in its spool.
 inline constexpr std::uint32_t kNoticeLostNames = 18;
 inline constexpr std::uint32_t kNoticeLostNotices = 19;
-/// The first of as many as there are sources of CUPTI's (ingest::CuptiSource).
+/// The first of several, one for each of CUPTI's sources (ingest::CuptiSource).
 inline constexpr std::uint32_t kNoticeSourceSilent = 2;
 
-/// The beginning of a notice that `gpuprof doctor` recognises: it expects it of its own trial.
+/// The beginning of a notice that `gpuprof doctor` recognises: it expects this notice from its own
+/// trial.
 inline constexpr char kWorkBeforeAttach[] =
     "GPU work launched before gpuprof attached is not in the trace";
 

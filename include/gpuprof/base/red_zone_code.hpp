@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Libraries whose code keeps data below the stack pointer, where nobody else may write then.
+// Libraries whose code keeps data below the stack pointer, where nothing else may write meanwhile.
 //
 // Context:  any
 // Owns:     nothing
 //
-// Why: oneDNN generates matrix kernels that keep data there, or something else than a stack in the
-// stack pointer (seen in TensorFlow 2.21 and jaxlib 0.7.1). What a signal or an injection puts
-// there shows later as a corrupted heap.
+// Why: oneDNN generates matrix kernels that keep data there, or something other than a stack
+// address in the stack pointer (seen in TensorFlow 2.21 and jaxlib 0.7.1). What a signal or an
+// injection writes there shows up later as a corrupted heap.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace gpuprof::base {
 
-/// Begins of file names: oneDNN itself, and those that carry it inside.
+/// Prefixes of file names: oneDNN itself, and libraries that contain it.
 inline constexpr std::array<std::string_view, 7> kRedZoneFiles = {
     "libdnnl",       "libmkldnn",    "libtensorflow", "_pywrap_tensorflow", "lib_pywrap_tensorflow",
     "libjax_common", "xla_extension"};

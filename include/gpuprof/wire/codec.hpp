@@ -4,7 +4,7 @@
 //
 // Context:  any (signal-safe)
 // Owns:     nothing
-// Promises: a reader that forgets a record does not compile; unknown kinds are skipped by length
+// Promises: a reader that omits a record type does not compile; unknown kinds are skipped by length
 // Not here: the ring itself (ring_buffer.hpp)
 #pragma once
 

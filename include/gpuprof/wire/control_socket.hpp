@@ -6,8 +6,8 @@
 // Owns:     nothing
 // Promises: a control socket is a SOCK_SEQPACKET socket named `PID-NONCE.door` in a folder of mode
 //           0700 that belongs to the process's user, or an abstract one named
-//           `@gpuprof-door-UID-PID-NONCE` where no folder can be written. PID is the process's id
-//           as it sees itself. One request a connection
+//           `@gpuprof-door-UID-PID-NONCE` where no folder can be written. PID is the process id as
+//           the process itself sees it. One request per connection
 // Not here: opening it (inject/agent/socket/control_socket), finding it (daemon/control)
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace gpuprof::wire {
 
-/// Folders tried in this order; between both parts stands the effective user id, as the process
+/// Folders, tried in this order; between the two parts stands the effective user id, as the process
 /// sees it.
 struct ControlSocketFolder {
   const char* prefix;
@@ -59,7 +59,8 @@ struct StopRequest {
   std::uint64_t reserved;
 };
 
-/// Everything off and gone but the library's own pages. Answered with RequestDone when it is done.
+/// Switches everything off and removes everything but the library's own pages. Answered with
+/// RequestDone when that is done.
 struct DetachRequest {
   static constexpr MessageType kType = MessageType::kDetachRequest;
   std::uint64_t reserved;
@@ -76,7 +77,7 @@ struct StatusReply {
   std::uint64_t steps;
   std::uint64_t dropped;        // records of the session so far
   std::uint64_t worker_cpu_ns;  // of the worker thread, since it began
-  std::uint64_t armed_ns;       // CLOCK_MONOTONIC when the library came to life
+  std::uint64_t armed_ns;       // CLOCK_MONOTONIC when the agent was armed, else when it was loaded
 };
 
 struct RequestDone {

@@ -11,8 +11,8 @@
 
 namespace gpuprof::wire {
 
-/// Longest text of a StringDef; longer ones are cut at a UTF-8 border and flagged. Kernel names of
-/// PyTorch's own libraries have up to 4,600 bytes.
+/// Longest text of a StringDef; longer ones are cut at a UTF-8 character boundary and flagged.
+/// Kernel names of PyTorch's own libraries have up to 4,600 bytes.
 inline constexpr std::uint32_t kMaxTextBytes = 16320;
 /// Longest file or function name of a Python code object.
 inline constexpr std::uint32_t kMaxNameBytes = 4096;

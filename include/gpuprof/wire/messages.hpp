@@ -20,10 +20,10 @@
 namespace gpuprof::wire {
 
 inline constexpr std::uint32_t kMessageMagic = 0x4c544347;  // "GCTL"
-/// The one environment variable of ours: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket
-/// path, `@NAME` for an abstract socket, or `armed`: there is no daemon yet, wait at the control
-/// socket (wire/control_socket.hpp). pid is the process started as the command (absent: none), name
-/// is the value of --name.
+/// Our only environment variable: `ADDRESS;session=HEX;pid=N;name=NAME`. ADDRESS is a socket path,
+/// `@NAME` for an abstract socket, or `armed`: there is no daemon yet, wait at the control socket
+/// (wire/control_socket.hpp). pid is the process started as the command (absent: none), name is the
+/// value of --name.
 inline constexpr char kSocketVariable[] = "GPUPROF_SOCKET";
 inline constexpr char kArmedAddress[] = "armed";
 
@@ -90,9 +90,9 @@ inline constexpr std::uint32_t kWakeAttach = 16;
 /// Not a reason: the same agent connects again (its worker was parked during a fork) and keeps
 /// the segment it has.
 inline constexpr std::uint32_t kWakeReconnect = 32;
-inline constexpr std::uint32_t kWakeCpuTime = 64;  // a thread of it used some CPU time
+inline constexpr std::uint32_t kWakeCpuTime = 64;  // one of its threads used some CPU time
 
-/// First message of an agent; repeated with more bits when it later sees CUDA, NVTX or Python.
+/// First message of an agent; repeated with more bits when it later detects CUDA, NVTX or Python.
 /// Tail: executable path, then command line (arguments separated by NUL, cut at 2048 bytes).
 struct Hello {
   static constexpr MessageType kType = MessageType::kHello;
@@ -100,7 +100,7 @@ struct Hello {
   std::uint32_t wake_reasons;  // kWake…
   std::uint32_t pid, ppid;
   std::uint64_t mono_ns, real_ns;
-  std::uint64_t process_start_ticks;  // /proc/PID/stat field 22: tells a reused pid apart
+  std::uint64_t process_start_ticks;  // /proc/PID/stat field 22: distinguishes a reused pid
   std::uint32_t exe_bytes, command_bytes;
   std::uint64_t load_ns;  // CLOCK_MONOTONIC when our constructor ran
   std::uint64_t session;  // from GPUPROF_SOCKET
@@ -121,7 +121,7 @@ struct ModuleUnloaded {
   std::uint64_t unloaded_ns;
 };
 
-/// A thread seen, renamed or gone. Tail: name.
+/// A thread appeared, was renamed or ended. Tail: name.
 struct Thread {
   static constexpr MessageType kType = MessageType::kThread;
   std::uint32_t tid;
@@ -170,8 +170,8 @@ struct DomainName {
 struct StateReport {
   static constexpr MessageType kType = MessageType::kStateReport;
   std::uint32_t state;      // AgentState
-  std::uint32_t sequence;   // Plan::sequence it answers
-  std::uint64_t ts_ns;      // when everything asked for was on (or off)
+  std::uint32_t sequence;   // Plan::sequence it responds to
+  std::uint64_t ts_ns;      // when everything requested was on (or off)
   std::uint64_t steps;      // agent's counter then
   std::uint64_t switch_ns;  // how long the switch took
 };
@@ -198,10 +198,10 @@ enum class ByeReason : std::uint32_t {
   kDetached = 5,   // `gpuprof detach`
 };
 
-/// Somebody at the process's control socket wants the session to end (`gpuprof stop`).
+/// A client at the process's control socket has requested the end of the session (`gpuprof stop`).
 struct ForwardedStop {
   static constexpr MessageType kType = MessageType::kForwardedStop;
-  std::uint32_t pid;  // who asked
+  std::uint32_t pid;  // of that client
   std::uint32_t reserved;
 };
 
@@ -227,7 +227,7 @@ struct Config {
   static constexpr MessageType kType = MessageType::kConfig;
   std::uint16_t major, minor;
   std::uint32_t trace;        // kTrace…
-  std::uint32_t sampler;      // SamplerKind asked for
+  std::uint32_t sampler;      // SamplerKind requested
   std::uint32_t rate_hz;      // 0: no sampling
   std::uint32_t step_source;  // StepSource
   std::uint32_t step_text_bytes;
@@ -241,7 +241,7 @@ struct Config {
   std::uint64_t segment_bytes;
   std::uint64_t daemon_pid;
 };
-/// What is taken of each operator beside name, times and sequence number.
+/// What is recorded of each operator besides name, times and sequence number.
 inline constexpr std::uint32_t kTorchShapes = 1;   // --record-shapes
 inline constexpr std::uint32_t kTorchStack = 2;    // --with-stack
 inline constexpr std::uint32_t kTorchModules = 4;  // --with-modules
@@ -252,14 +252,14 @@ struct PlanChanged {
   static constexpr MessageType kType = MessageType::kPlanChanged;
   std::uint64_t sequence;
 };
-/// Deliver everything that is complete (forced: everything), then FlushDone.
+/// Deliver everything that is complete (forced: everything), then send FlushDone.
 struct Flush {
   static constexpr MessageType kType = MessageType::kFlush;
   std::uint64_t token;
   std::uint64_t forced;
 };
 /// The session is over for this process. It waits at its control socket again, or detaches if its
-/// JoinRequest said so (kJoinThenDetach).
+/// JoinRequest requested that (kJoinThenDetach).
 struct Stop {
   static constexpr MessageType kType = MessageType::kStop;
   std::uint64_t reason;
@@ -292,7 +292,7 @@ struct Capture {
   std::uint32_t flags;  // kJoin…
   std::uint32_t text_bytes;
   std::uint32_t
-      program;  // support::exec_fingerprint() of the one that is meant; 0: what runs there
+      program;  // support::exec_fingerprint() of the intended program; 0: whatever runs there
 };
 struct CommandStarted {
   static constexpr MessageType kType = MessageType::kCommandStarted;
@@ -301,7 +301,7 @@ struct CommandStarted {
 };
 struct CommandEnded {
   static constexpr MessageType kType = MessageType::kCommandEnded;
-  std::int32_t wait_status;  // as waitpid gave it
+  std::int32_t wait_status;  // as returned by waitpid
   std::uint32_t reserved;
 };
 /// Finish now: close windows, write files, send the summary.
@@ -355,7 +355,7 @@ std::size_t encode_message(const M& body, const void* tail, std::size_t tail_byt
   return total;
 }
 
-/// One packet taken apart; pointers borrow the packet.
+/// One parsed packet; its pointers borrow the packet.
 struct Packet {
   MessageType type;
   const std::byte* body;
@@ -372,7 +372,8 @@ struct Packet {
   }
 };
 
-/// False unless the lengths add up and the magic is right. The major is left to the caller.
+/// False unless the lengths add up and the magic is right. Checking the major version is left to
+/// the caller.
 inline bool parse_packet(const std::byte* data, std::size_t bytes, Packet* out,
                          std::uint16_t* major) {
   MessageHeader header;

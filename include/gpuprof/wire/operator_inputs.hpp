@@ -4,7 +4,7 @@
 //
 // Context:  any (signal-safe)
 // Owns:     nothing
-// Promises: a reader never leaves the words it was given
+// Promises: a reader never reads beyond the words it was given
 //
 // Each input begins with a head word; what follows depends on its form:
 //   kNothing, kSymbol, kOther  nothing
@@ -14,8 +14,8 @@
 //   kComplex              two values: the real part, the imaginary one
 //   kIntList, kDoubleList, kBoolList  `count` values; `total` of the list
 //   kNumberList           `count` numbers, each with a head of its own; `total` of the list
-//   kText                 `count` words of bytes, filled up with zeros; `total` bytes in all,
-//                     kMaxInputText + 1 of every longer one
+//   kText                 `count` words of bytes, padded with zeros; `total` bytes in all,
+//                     kMaxInputText + 1 for every longer text
 //   kTuple                `count` numbers and texts, each with a head of its own
 #pragma once
 
@@ -38,7 +38,7 @@ enum class InputForm : std::uint8_t {
   kComplex = 10,
   kSymbol = 11,      // a number whose value is not known: of dynamic shapes, while they are traced
   kNumberList = 12,  // numbers of several kinds, or of the two above
-  kText = 13,        // this and the next: of collectives alone
+  kText = 13,        // this and the next: of collectives only
   kTuple = 14,
 };
 
@@ -59,7 +59,7 @@ struct InputHead {
   }
 };
 
-/// Bounds of what is taken of one operator.
+/// Limits on what is recorded of one operator.
 inline constexpr std::uint32_t kMaxInputs = 64;
 inline constexpr std::uint32_t kMaxInputDims = 64;     // a tensor with more is kOther
 inline constexpr std::uint32_t kMaxListTensors = 512;  // of one list

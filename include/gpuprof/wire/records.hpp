@@ -32,8 +32,8 @@ struct Lost {
   std::uint64_t first_ns, last_ns;  // CLOCK_MONOTONIC, when the first and last were dropped
 };
 
-/// Text behind an id. id = base::hash_bytes of the full text, also of one that is sent cut: texts
-/// that differ behind the cut have different ids. Tail: the bytes, no NUL.
+/// Text behind an id. id = base::hash_bytes of the full text, even if it is sent cut: texts that
+/// differ only after the cut have different ids. Tail: the bytes, no NUL.
 /// Sent before its first use in a ring buffer and again after any drop in that ring buffer.
 struct StringDef {
   static constexpr Kind kKind = Kind::kStringDef;
@@ -53,7 +53,7 @@ struct PyFrame {
 inline constexpr std::uint32_t kPyShim = 1;
 /// Frame entered from C (3.11): last one of its run. Before 3.11 every frame is one.
 inline constexpr std::uint32_t kPyEntry = 2;
-/// Not a frame: the module object whose call the frame before this one is. Operator stacks only.
+/// Not a frame: the module object whose call is the frame before this one. Operator stacks only.
 inline constexpr std::uint32_t kPyModule = 4;
 
 /// Frames behind a stack id. Tail: native_count return addresses (u64, innermost first, the
@@ -88,7 +88,7 @@ struct PyCodeDef {
 };
 inline constexpr std::uint16_t kCodeTableCut = 1;
 
-/// One look at one thread.
+/// One observation of one thread.
 struct Sample {
   static constexpr Kind kKind = Kind::kSample;
   std::uint64_t ts_ns;
@@ -106,7 +106,7 @@ struct StepMark {
   std::uint64_t number;       // agent's counter, from 0
   std::uint32_t source;       // StepSource
   std::uint32_t flags;        // kStepBegin, kStepEnd, kStepLoopEntry
-  std::uint64_t user_number;  // the program's own number of it (StepSource kUser); else 0
+  std::uint64_t user_number;  // the program's own number for it (StepSource kUser); else 0
 };
 inline constexpr std::uint32_t kStepBegin = 1;
 inline constexpr std::uint32_t kStepEnd = 2;  // ends step `number`; absent: the next begin ends it
@@ -118,7 +118,8 @@ struct UnmatchedLaunch {
   std::uint64_t ts_ns;
   std::uint64_t name_id;
 };
-/// kernel:REGEX: the worker's answer for one name; numbers its earlier UnmatchedLaunch records.
+/// kernel:REGEX: the worker's result for one name, by which its earlier UnmatchedLaunch records are
+/// numbered.
 struct KernelNameMatch {
   static constexpr Kind kKind = Kind::kKernelNameMatch;
   std::uint64_t name_id;
@@ -191,8 +192,8 @@ enum class StepSource : std::uint32_t {
   kOptimizer = 4,
   kNvtx = 5,
   kKernel = 6,
-  kPeriod = 7,         // found only
-  kLoopOptimizer = 8,  // found only: a loop around the optimizer
+  kPeriod = 7,         // detected only
+  kLoopOptimizer = 8,  // detected only: a loop around the optimizer
 };
 
 template <typename... R>

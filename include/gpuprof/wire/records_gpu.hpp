@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of the GPU: API calls from callbacks, everything CUPTI's buffers say.
+// Records of the GPU: API calls from callbacks, and everything from CUPTI's activity buffers.
 //
 // Context:  any
 // Owns:     nothing
@@ -28,7 +28,7 @@ struct Launch {
 };
 inline constexpr std::uint16_t kLaunchDeviceWork =
     1;  // a kernel or a graph: GPU records are to follow
-inline constexpr std::uint16_t kLaunchCaptured = 2;  // perhaps into a graph, while one was captured
+inline constexpr std::uint16_t kLaunchCaptured = 2;  // perhaps into a graph: one was being captured
 inline constexpr std::uint16_t kLaunchGraph = 4;     // of a graph
 inline constexpr std::uint16_t kLaunchCaptureBegins = 8;  // none: what follows goes into a graph …
 inline constexpr std::uint16_t kLaunchCaptureEnds = 16;   // … up to this
@@ -37,7 +37,7 @@ enum class ApiDomain : std::uint16_t { kDriver = 1, kRuntime = 2 };
 // ---- From here on start_ns/end_ns are on the CUPTI clock; the daemon converts (ClockSync). ----
 
 /// One outermost call of CUDA's runtime or driver API: from our callbacks at its entry and its
-/// exit, on CLOCK_MONOTONIC (kApiMonotonicClock), or a record of CUPTI's.
+/// exit, on CLOCK_MONOTONIC (kApiMonotonicClock), or from a record of CUPTI.
 struct ApiCall {
   static constexpr Kind kKind = Kind::kApiCall;
   std::uint64_t start_ns, end_ns;
@@ -128,7 +128,7 @@ struct StreamInfo {
   std::int32_t priority;
   std::uint32_t flags;
 };
-/// Device properties, from the CUPTI device record and driver attributes. Values unknown are 0.
+/// Device properties, from the CUPTI device record and driver attributes. Unknown values are 0.
 /// name_id: StringDef.
 struct DeviceInfo {
   static constexpr Kind kKind = Kind::kDeviceInfo;

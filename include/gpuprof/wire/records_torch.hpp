@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records of PyTorch: operators, what went into them, memory, the loops steps are found by.
+// Records of PyTorch: operators and their inputs, memory, and the loops by which steps are
+// detected.
 //
 // Context:  any
 // Owns:     nothing
@@ -13,7 +14,7 @@
 
 namespace gpuprof::wire {
 
-/// A RecordFunction begins: an operator, an autograd node or a range of the program's own.
+/// A RecordFunction begins: an operator, an autograd node or one of the program's own ranges.
 struct OpBegin {
   static constexpr Kind kKind = Kind::kOpBegin;
   std::uint64_t ts_ns;
@@ -28,19 +29,19 @@ struct OpBegin {
   std::uint16_t scope;           // at::RecordScope: 0 function, 1 backward, 2 TorchScript, 7 user
   std::uint16_t flags;           // kOp…
 };
-/// Nothing encloses it but ranges of the program's own.
+/// Nothing but the program's own ranges encloses it.
 inline constexpr std::uint16_t kOpTopLevel = 1;
 
-/// It ends, perhaps on another thread than it began on.
+/// A RecordFunction ends, perhaps on another thread than the one it began on.
 struct OpEnd {
   static constexpr Kind kKind = Kind::kOpEnd;
   std::uint64_t ts_ns;
   std::uint64_t object;
   std::uint32_t op_id;  // 0: it did not begin on this thread, or the thread has forgotten it
-  // op_id of the innermost one that is still open on this thread; 0: none; or kOpUnknown
+  // op_id of the innermost operator that is still open on this thread; 0: none; or kOpUnknown
   std::uint32_t outer;
 };
-/// For the op_id of one that is open and forgotten: too many were open inside it.
+/// In place of the op_id of an open operator that was forgotten: too many were open inside it.
 inline constexpr std::uint32_t kOpUnknown = ~0U;
 
 /// Inputs behind an id: `words` 64-bit words as gpuprof/wire/operator_inputs.hpp describes them.
@@ -51,7 +52,7 @@ struct InputsDef {
   std::uint32_t words;  // of the tail
   std::uint32_t flags;  // kInputsCut
 };
-/// More inputs than are taken: the last ones are missing.
+/// There were more inputs than are recorded: the last ones are missing.
 inline constexpr std::uint32_t kInputsCut = 1;
 
 /// An nn.Module object. Tail: name of its class, no NUL. id = hash over object and type address.
@@ -64,7 +65,7 @@ struct TorchModuleDef {
   std::uint32_t reserved;
 };
 
-/// PyTorch's allocator took (bytes > 0) or gave back (bytes < 0) a block.
+/// PyTorch's allocator allocated (bytes > 0) or freed (bytes < 0) a block.
 struct Allocation {
   static constexpr Kind kKind = Kind::kAllocation;
   std::uint64_t ts_ns;
@@ -89,8 +90,8 @@ inline constexpr std::uint32_t kLoopInModule = 1;  // inside a module's call
 
 /// Loops around every operator of one stack. Tail: `count` loop ids, innermost first.
 /// Sent with the first top-level operator of that stack in a ring buffer, after their LoopDefs.
-/// Where no stacks are recorded, sent for the operators that follow in the ring buffer as often as
-/// the loops change.
+/// Where no stacks are recorded, sent whenever the loops change, for the operators that follow in
+/// the ring buffer.
 struct StackLoops {
   static constexpr Kind kKind = Kind::kStackLoops;
   std::uint64_t stack_id;  // 0: of the operators that follow
@@ -108,15 +109,16 @@ struct LoopMark {
 };
 inline constexpr std::uint32_t kMarkLoopEntry = 1;  // the loop was entered
 inline constexpr std::uint32_t kMarkInferred = 2;   // its own instruction did not move
-/// No iteration: an Optimizer.step range begins inside of it. One for each loop around it,
-/// innermost first, the first of them with kMarkLoopEntry. Sent while operators are not recorded.
+/// No iteration: an Optimizer.step range begins inside the loop. One mark for each loop around the
+/// range, innermost first, the first of them with kMarkLoopEntry. Sent while operators are not
+/// recorded.
 inline constexpr std::uint32_t kMarkOptimizer = 4;
 /// No iteration, and sent while neither operators nor launches are recorded; the last StackLoops
-/// with stack_id 0 says where in the program that is.
-/// The thread launched CUDA graphs since its operator before.
+/// with stack_id 0 gives the place in the program.
+/// The thread has launched CUDA graphs since its previous operator.
 inline constexpr std::uint32_t kMarkGraphReplays = 8;
-/// What the thread launches goes into a CUDA graph: its first operator there. With kMarkOptimizer:
-/// an Optimizer.step range there.
+/// The thread's launches go into a CUDA graph: its first operator there. With kMarkOptimizer: an
+/// Optimizer.step range there.
 inline constexpr std::uint32_t kMarkGraphCapture = 16;
 
 }  // namespace gpuprof::wire

@@ -28,8 +28,8 @@ struct RingHeader {
   alignas(64) std::atomic<std::uint64_t> head;  // release; pairs with the reader's acquire
   std::atomic<std::uint64_t> dropped;           // records that did not fit, ever
   std::atomic<std::uint64_t> pushed;            // records that did, ever
-  // Time its thread spent in code of ours that writes here, as far as Config asks for it; goes on
-  // with the next thread that has the ring buffer.
+  // Time its thread spent in our code that writes here, if Config requests it; continues with the
+  // next thread that has the ring buffer.
   std::atomic<std::uint64_t> overhead_ns;
   // Written by the consumer.
   alignas(64) std::atomic<std::uint64_t> tail;  // release; pairs with the writer's acquire
@@ -60,14 +60,15 @@ class RingWriter {
 
   bool valid() const { return header_ != nullptr; }
 
-  /// What was sent through this ring buffer is not sent again while this stays; 0: no ring
-  /// buffer's.
+  /// What was sent through this ring buffer is not sent again while this stays the same; no ring
+  /// buffer has 0.
   std::uint32_t epoch() const { return epoch_; }
 
-  /// Records dropped so far, modulo 2^32. Who sends several that need each other compares it.
+  /// Records dropped so far, modulo 2^32. Whoever sends several records that depend on each other
+  /// compares it.
   std::uint32_t drop_count() const { return drops_; }
 
-  /// Of a valid ring buffer.
+  /// Only if valid().
   std::uint64_t capacity_bytes() const { return capacity_; }
   std::uint64_t unread_bytes() const {
     return head_ - header_->tail.load(std::memory_order_acquire);
@@ -84,15 +85,15 @@ class RingWriter {
     return push_raw_parts(kind, body, body_bytes, &part, 1, ts_ns);
   }
 
-  /// For the few records by which others are distinguished (step marks): a share of the ring buffer
-  /// is reserved for them. What was lost before one of them may be reported after it.
+  /// For the few records without which others cannot be read (step marks): a share of the ring
+  /// buffer is reserved for them. What was lost before one of them may be reported after it.
   template <typename R>
   bool push_reserved(const R& record, std::uint64_t ts_ns) {
     if (lost_count_ != 0) push_lost();
     return put(capacity_, R::kKind, &record, sizeof record, nullptr, 0) || drop(ts_ns);
   }
 
-  /// The same with a tail made of several pieces, which need not be copied together first.
+  /// As push_raw, with a tail made of several pieces, which need not be copied together first.
   bool push_raw_parts(Kind kind, const void* body, std::uint32_t body_bytes, const TailPart* parts,
                       std::uint32_t part_count, std::uint64_t ts_ns) {
     if (lost_count_ != 0 && !push_lost()) return drop(ts_ns);
@@ -104,7 +105,8 @@ class RingWriter {
     return push_raw(R::kKind, &record, sizeof record, tail, tail_bytes, ts_ns);
   }
 
-  /// The same without a tail. In nearly all cases the record is made where it will be read.
+  /// The same without a tail. In nearly all cases the record is constructed in place, where it will
+  /// be read.
   template <typename R>
   bool push(const R& record, std::uint64_t ts_ns) {
     static_assert(std::is_trivially_copyable_v<R> && alignof(R) <= 8);
@@ -121,7 +123,7 @@ class RingWriter {
     return true;
   }
 
-  /// Adds to RingHeader::overhead_ns. Of a valid ring buffer.
+  /// Adds to RingHeader::overhead_ns. Only if valid().
   void add_overhead_ns(std::uint64_t ns) {
     header_->overhead_ns.store(header_->overhead_ns.load(std::memory_order_relaxed) + ns,
                                std::memory_order_relaxed);
@@ -133,9 +135,9 @@ class RingWriter {
   }
 
  private:
-  // A step that is counted takes 112 bytes: an iteration's begin, its optimizer, the step. Those of
-  // more than two thousand steps in a ring buffer of a mebibyte: the daemon may stand still for a
-  // second or more beside steps of half a millisecond.
+  // A counted step takes 112 bytes: an iteration's begin, its optimizer, the step. In a ring buffer
+  // of one mebibyte, the reserve holds more than two thousand steps: with steps of half a
+  // millisecond, the daemon may be stopped for a second or more.
   static constexpr std::uint64_t kReservedShare = 4, kMaxReservedBytes = 256u << 10;
 
   bool drop(std::uint64_t ts_ns) {
@@ -195,7 +197,7 @@ class RingWriter {
   bool has_room(std::uint64_t bytes, std::uint64_t room) {
     if (head_ - cached_tail_ + bytes <= room) return true;
     const std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
-    // A tail that never was is no reason to write over unread records.
+    // An impossible tail is no reason to overwrite unread records.
     if (tail > head_ || head_ - tail > capacity_) return false;
     cached_tail_ = tail;
     return head_ - cached_tail_ + bytes <= room;
@@ -228,7 +230,7 @@ class RingReader {
   };
   enum class Next { kFrame, kEmpty, kCorrupt };
 
-  /// How far the producer had published when asked; next() stops there.
+  /// How far the producer has published at this moment; next() stops there.
   std::uint64_t head_position() const { return header_->head.load(std::memory_order_acquire); }
 
   /// Copies the next frame out, then checks it.
@@ -266,7 +268,7 @@ class RingReader {
     return Next::kEmpty;
   }
 
-  /// Gives what was read back to the producer.
+  /// Returns the space of what was read to the producer.
   void consume() { header_->tail.store(tail_, std::memory_order_release); }
 
   /// Drops everything up to `position`.

@@ -25,7 +25,7 @@ namespace gpuprof::wire {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x314745'53'50475047ULL;
 
-/// Distance from this object to what it means, as boost::interprocess::offset_ptr stores it:
+/// Distance from this object to what it points to, as boost::interprocess::offset_ptr stores it:
 /// 1 is null. The daemon constructs offset_ptrs, the target reads them as this.
 struct RelPtr {
   std::int64_t distance;
@@ -89,23 +89,23 @@ enum class Counter : std::uint32_t {
   kWorkerCpuNs,  // CPU time of the worker thread
   kFlushes,
   kGraphBudgetStops,
-  kCuptiUnknownBytes,      // from such a record to the end of its buffer
-  kFinalFlushTimedOut,     // 1: the program ended before CUPTI had given what it held
-  kMessagesUnsent,         // that the daemon has not taken (yet)
-  kFlushTimeouts,          // flushes of CUPTI whose end was waited for in vain
-  kCuptiEnableDelayNs,     // in which CUPTI should have been switched on and was not
-  kWaitsInterruptedAgain,  // waiting calls that the sampling signal ended early, but for a thread's
+  kCuptiUnknownBytes,      // from a record of unknown kind to the end of its buffer
+  kFinalFlushTimedOut,     // 1: the program ended before CUPTI had delivered what it held
+  kMessagesUnsent,         // messages that the daemon has not taken (yet)
+  kFlushTimeouts,          // flushes of CUPTI whose end was awaited in vain
+  kCuptiEnableDelayNs,     // time in which CUPTI should have been switched on but was not
+  kWaitsInterruptedAgain,  // waiting calls that the sampling signal cut short, except each thread's
                            // first
   kProgramCuptiCallsMissed,  // calls of the program's own CUPTI profiler that were not followed
-  kSamplesDuringFork,        // samples and stacks of launches that a fork under way held back
-  kForksWithoutPause,  // forks of the program beside a worker that did not stand still in time
-  kGraphNodesSkipped,  // records of graph nodes, after a kGraphBudgetStops
+  kSamplesDuringFork,        // samples and launch stacks suppressed by a fork under way
+  kForksWithoutPause,        // forks of the program before which the worker did not pause in time
+  kGraphNodesSkipped,        // records of graph nodes, after a kGraphBudgetStops
   kCount
 };
 inline constexpr std::uint32_t kCounterSlots = 64;
 static_assert(static_cast<std::uint32_t>(Counter::kCount) <= kCounterSlots);
 
-/// Record kinds counted separately in Stats::dropped_of_kind; all of today's are below.
+/// Record kinds counted separately in Stats::dropped_of_kind; all present ones are below.
 inline constexpr std::uint32_t kKindSlots = 64;
 
 struct Stats {
@@ -118,7 +118,7 @@ struct Stats {
   std::atomic<std::uint64_t> bye;                 // ByeReason + 1 once the process ends by itself
   std::atomic<std::uint64_t> parked;              // 1 while the worker is parked for a fork
   std::uint64_t reserved[7];
-  /// Records that found no room in their ring buffer, by Kind: what kDroppedRingFull is made of.
+  /// Records that found no room in their ring buffer, by Kind: the breakdown of kDroppedRingFull.
   std::atomic<std::uint64_t> dropped_of_kind[kKindSlots];
 };
 
@@ -132,7 +132,7 @@ enum class AgentState : std::uint32_t {
 
 inline constexpr std::uint64_t kNever = ~0ULL;
 
-/// What begins a step, chosen by the daemon. A user's own ProfilerStep# ranges always do.
+/// What begins a step, chosen by the daemon. A user's own ProfilerStep# ranges always begin one.
 enum class StepRule : std::uint32_t {
   kNone = 0,          // nothing is counted yet; every iteration is reported as a LoopMark
   kLoop = 1,          // the iterations of one loop whose own instruction moved, and each entry
@@ -150,15 +150,15 @@ struct Plan {
   /// Shared futex word the worker sleeps on: whoever has news for it adds one and wakes it
   /// (wake_agent). Written by both sides.
   std::atomic<std::uint32_t> wake;
-  /// What the agent counts as a step where that has to be found out (StepSource kAuto, kLoop or
+  /// What the agent counts as a step where that has to be detected (StepSource kAuto, kLoop or
   /// kOptimizer): the daemon's choice, once it has seen enough. step_key is written first.
   std::atomic<std::uint32_t> step_rule;  // StepRule
   std::atomic<std::uint64_t> step_key;   // LoopDef::id, or StringDef::id of an operator's name
   /// The thread whose iterations count; 0: any. Once it has ended, the agent puts the next thread
   /// that runs the loop in its place.
   std::atomic<std::uint32_t> step_tid;
-  /// What is left out of all that Config asks for, to cost less: kThrottle… (throttle.hpp). It only
-  /// grows. Written before `sequence`.
+  /// What is omitted of what Config requests, to reduce the overhead: kThrottle… (throttle.hpp). It
+  /// only grows. Written before `sequence`.
   std::atomic<std::uint32_t> throttle;
   std::uint64_t reserved;
 };
@@ -191,9 +191,9 @@ inline constexpr std::uint64_t kSmallRingBytes = 64u << 10;
 inline constexpr std::uint32_t kDefaultLargeRings = 40;
 inline constexpr std::uint32_t kDefaultSmallRings = 224;
 
-/// How many of the large ring buffers, from the first on, are kept for threads that deliver what
-/// CUPTI recorded of all others since the last flush: CUPTI's own, ours that flushes, and one to
-/// spare. Megabytes come within a millisecond there.
+/// How many of the large ring buffers, from the first on, are reserved for threads that deliver
+/// what CUPTI has recorded of all others since the last flush: CUPTI's own, our flush thread, and
+/// one to spare. Megabytes arrive there within a millisecond.
 constexpr std::uint32_t delivery_rings(std::uint32_t large_rings) {
   constexpr std::uint32_t kForDelivery = 3;
   return large_rings <= 2 * kForDelivery ? 0 : kForDelivery;
@@ -204,7 +204,7 @@ constexpr std::uint64_t ring_bytes(std::uint32_t ring, std::uint32_t large_rings
   return ring < delivery_rings(large_rings) ? kDeliveryRingBytes : kLargeRingBytes;
 }
 
-/// Where things lie, from the ring buffer counts alone.
+/// Where things lie, computed from the numbers of ring buffers alone.
 struct SegmentLayout {
   std::uint64_t plan_offset, stats_offset, directory_offset, rings_offset, total_bytes;
 };
@@ -212,8 +212,8 @@ struct SegmentLayout {
 /// costs one page at most.
 inline constexpr std::uint64_t kRingDataOffset = 4096;
 
-/// From SegmentLayout::rings_offset to the header of a ring buffer; of the ring buffer behind the
-/// last one: to the end of the segment.
+/// From SegmentLayout::rings_offset to the header of a ring buffer; for the one after the last: to
+/// the end of the segment.
 constexpr std::uint64_t ring_offset(std::uint32_t ring, std::uint32_t large_rings) {
   const std::uint32_t delivery = delivery_rings(large_rings);
   const std::uint32_t large = ring < large_rings ? ring : large_rings;

@@ -12,18 +12,18 @@ namespace gpuprof::wire {
 
 /// No stacks of launches and operators, no modules, no native frames beside Python's.
 inline constexpr std::uint32_t kThrottleStacks = 1;
-/// No launch records, API calls, inputs of operators and memory.
+/// No launch records, API calls, operator inputs or memory records.
 inline constexpr std::uint32_t kThrottleApi = 2;
-/// No operators and NVTX ranges, but for what steps are counted by.
+/// No operators or NVTX ranges, except those by which steps are counted.
 inline constexpr std::uint32_t kThrottleHost = 4;
 inline constexpr std::uint32_t kThrottleSamples = 8;
 /// No steps among operators while recording.
 inline constexpr std::uint32_t kThrottleSteps = 16;
-/// The rate of samples is halved as often as the bits from here on say.
+/// The sampling rate is halved as many times as the bits from here on say.
 inline constexpr std::uint32_t kThrottleRateShift = 8;
 inline constexpr std::uint32_t kThrottleRateMax = 7;
 
-/// How often the rate of samples is halved.
+/// How many times the sampling rate is halved.
 constexpr std::uint32_t rate_halvings(std::uint32_t less) {
   return (less >> kThrottleRateShift) & kThrottleRateMax;
 }

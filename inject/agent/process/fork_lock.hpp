@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that fork at the same time: one after the other prepares and ends, the forks themselves
+// Threads that fork at the same time prepare and finish one after the other; the forks themselves
 // overlap.
 //
 // Context:  boundary
 // Owns:     a word that says whose turn it is, and how many forks are under way
 // Promises: no thread waits longer than the one before it may take (Deadline), nor for one that
-//           has ended or for itself, interrupted by a signal whose handler forks
+//           has ended, nor for itself when interrupted by a signal whose handler forks
 //
-// Why: since its release 2.36 the C library holds no lock while handlers of forks run.
+// Why: since release 2.36 the C library holds no lock while fork handlers run.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace gpuprof::agent {
 
-/// The calling thread's turn, while it lives.
+/// The calling thread's turn, for the lifetime of the object.
 class ForkLock {
  public:
   ForkLock();
@@ -28,30 +28,31 @@ class ForkLock {
   bool taken_;
 };
 
-/// The same for as long as until unlock_fork(). False: it is this thread's already.
+/// The same until unlock_fork(). False: this thread already has the turn.
 bool lock_fork();
-/// … while no fork is under way. False: there is one after so long, or it is this thread's already.
+/// … while no fork is under way. False: one still is after that time, or this thread already has
+/// the turn.
 bool lock_when_no_fork(std::uint32_t deadline_ms);
 void unlock_fork();
 bool holds_fork_lock();
 
-/// Forks from their prepare handler to the parent's. Changed by whose turn it is.
+/// Forks from their prepare handler to the parent's handler. Changed by whoever has the turn.
 struct PendingForks {
   std::atomic<std::uint32_t> count{0};
-  std::atomic<std::uint64_t> since_ns{0};  // 0: none is
+  std::atomic<std::uint64_t> since_ns{0};  // 0: there is none
 
   bool any() const { return count.load(std::memory_order_relaxed) != 0; }
   /// True for the first one.
   bool begin();
   /// True for the last one.
   bool end();
-  /// Where one has followed another for long: waits, 20 ms at most, until none is under way, so
-  /// that the worker thread gets to work in between.
+  /// Where one has followed another for a long time: waits, 20 ms at most, until none is under way,
+  /// so that the worker thread gets to work in between.
   void wait_for_gap() const;
 };
 extern PendingForks g_pending_forks;
 
-/// The child is alone, whatever other threads of the parent were doing.
+/// The child has this thread only, whatever other threads of the parent were doing.
 void reset_fork_lock_after_fork();
 
 }  // namespace gpuprof::agent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls that take a signal without a handler, and those that handlers fork and end by, for a
-// library that came too late to be asked for them by name.
+// The calls that take a signal without a handler, and those by which handlers fork and exit, for a
+// library that was loaded too late for callers to have been bound to it by name.
 //
 // Context:  worker
 // Owns:     nothing
@@ -11,10 +11,10 @@
 
 namespace gpuprof::agent {
 
-/// sigwait and its kind, as inject/entry/interpose_sigwait.cpp has them; null in unit tests.
+/// sigwait and the like, as inject/entry/interpose_sigwait.cpp defines them; null in unit tests.
 extern const got::Replacement kSigwaitReplacements[] __attribute__((weak));
 
-/// fork and exit, as inject/entry/interpose_fork_exit.cpp has them; null in unit tests.
+/// fork and exit, as inject/entry/interpose_fork_exit.cpp defines them; null in unit tests.
 extern const got::Replacement kForkExitReplacements[] __attribute__((weak));
 
 }  // namespace gpuprof::agent

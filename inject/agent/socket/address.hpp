@@ -19,17 +19,17 @@ struct Address {
   std::uint64_t session;
   std::uint32_t command_pid;      // 0: none
   std::uint64_t nonce;            // of the control socket; 0: any
-  std::uint32_t idle_timeout_ms;  // detaches if nobody has come by then; 0: waits for ever
+  std::uint32_t idle_timeout_ms;  // detaches if no client has connected by then; 0: waits for ever
   char name[64];                  // --name
   bool syscalls_restricted;       // mark_syscalls_restricted()
 };
 
 /// Parses `ADDRESS;session=HEX;pid=N;name=NAME;nonce=HEX;patience=MS`, where ADDRESS may be the
-/// word `armed`. No allocation. False: not ours to use.
+/// word `armed`. No allocation. False: not for us to use.
 bool parse_address(const char* text, Address* out);
 
-/// Tells the programs that this one will start in its place, or its forked children, that the
-/// system calls they may make are restricted: changes one letter of our own variable in place.
+/// Tells the programs that this one executes in its place, or its forked children, that the system
+/// calls they may make are restricted: changes one letter of our own variable in place.
 /// @param environment  As environ; may be null.
 void mark_syscalls_restricted(char** environment);
 

@@ -29,13 +29,13 @@ struct CheckedFd {
 
   /// Moves `raw` to the top of the range and remembers it. False: no number is free there.
   bool adopt(base::UniqueFd raw);
-  /// Still the thing we made?
+  /// Whether it is still what we made.
   bool is_intact() const;
   /// Closes it if it is still ours.
   void close();
 };
 
-/// kFull: the peer does not read just now.
+/// kFull: the peer is not reading at the moment.
 enum class SendResult { kSent, kFull, kPeerGone };
 
 enum class ReceiveResult { kPacket, kNothing, kPeerGone, kDescriptorLost };
@@ -46,7 +46,7 @@ class Connection {
   bool open(const Address& address);
   /// Takes over a connected socket, whose peer was checked.
   bool adopt(base::UniqueFd socket) { return socket_.adopt(std::move(socket)); }
-  /// Takes over what another one is connected to.
+  /// Takes over the socket of another connection.
   void adopt_from(Connection* other) {
     close();
     std::swap(socket_, other->socket_);
@@ -61,7 +61,7 @@ class Connection {
     return bytes != 0 && send_packet(bytes);
   }
 
-  /// From now on a peer that does not read is waited for no more.
+  /// From now on does not wait for a peer that does not read.
   void stop_waiting() { send_deadline_ms_ = 0; }
 
   /// A whole packet, without waiting.
@@ -73,7 +73,7 @@ class Connection {
   /// Waits for a packet, `timeout_ms` at most.
   void wait(int timeout_ms);
 
-  /// The descriptor went with the table it was in.
+  /// The descriptor is gone with the table it was in.
   void forget_descriptor() { socket_.fd = -1; }
   int fd() const { return socket_.fd; }
 

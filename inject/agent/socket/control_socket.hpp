@@ -6,7 +6,7 @@
 // Owns:     the socket and its file
 // Promises: only the process's own user and root are let in; a folder that somebody else prepared
 //           is not used
-// Not here: what is asked there (control_requests.cpp)
+// Not here: what is requested there (control_requests.cpp)
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace gpuprof::agent {
 
 class ControlSocket {
  public:
-  /// Makes the socket, at the first place that can be had. The number in its name is `nonce`, or if
-  /// that is 0 a random one, the same each time: whoever was told this name finds a control
-  /// socket that was made anew. False: nowhere.
+  /// Makes the socket, at the first place where that is possible. The number in its name is
+  /// `nonce`, or if that is 0 a random one, the same each time: whoever knows the name finds a
+  /// control socket that was made anew. False: it was possible nowhere.
   bool open(std::uint64_t nonce);
   bool is_open() const { return socket_.fd >= 0; }
   int fd() const { return socket_.fd; }
   /// Its file is gone (a folder of the session was cleared), or its descriptor (the program closed
   /// all that it did not know): close() and open() again.
   bool lost() const;
-  /// Somebody at the control socket, or none. Never waits.
+  /// Accepts a client at the control socket, if there is one. Never waits.
   base::UniqueFd accept(std::uint32_t* peer_pid);
   /// Closes it and removes its file.
   void close();
-  /// The descriptor went with the table it was in: nobody answers there any more.
+  /// The descriptor is gone with the table it was in: nobody listens there any more.
   void forget_descriptor();
   /// In a forked child: socket and file are the parent's. Boundary.
   void abandon_to_parent(bool with_descriptor);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the worker tells the daemon, in order: sent at once, or kept until the socket takes it.
+// The worker's messages to the daemon, in order: sent at once, or kept until the socket takes them.
 //
 // Context:  worker (clear also: boundary, in a forked child)
-// Owns:     room for what waits; its pages are touched only while something does
+// Owns:     space for the messages that wait; its pages are touched only while there are any
 // Promises: enqueue() and flush() never wait; nothing overtakes what waits;
-//           Counter::kMessagesUnsent is at all times what waits and what is lost
-// Not here: greetings, good-byes and answers at the control socket, which wait for a deadline
+//           Counter::kMessagesUnsent is at all times the number of those that wait or are lost
+// Not here: handshakes, good-byes and responses at the control socket, which wait until a deadline
 //           (connection.hpp)
 #pragma once
 
@@ -25,10 +25,10 @@ class SendQueue {
     const std::size_t bytes = wire::encode_message(body, tail, tail_bytes, packet_, sizeof packet_);
     if (bytes != 0) add_packet(to, bytes);
   }
-  /// What waits goes as far as the socket takes it. False: nobody is there to take it.
+  /// Sends what waits, as far as the socket takes it. False: there is no peer to take it.
   bool flush(Connection& to);
   bool has_pending() const { return head_ != end_; }
-  /// The same for `timeout_ms` at most; what still waits then is lost.
+  /// The same, waiting `timeout_ms` at most; what still waits then is lost.
   void drain(Connection& to, int timeout_ms);
   /// Another session, or process, begins.
   void clear() { head_ = end_ = waiting_ = lost_ = 0; }

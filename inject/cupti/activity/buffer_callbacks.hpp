@@ -4,8 +4,8 @@
 //
 // Context:  callback (any thread, several at once, also after we stopped)
 // Owns:     nothing: buffers belong to the pool
-// Promises: no CUPTI call but the iterator; every record read is pushed, dropped and counted, or
-//           of a kind nobody asked for
+// Promises: no CUPTI call but the iterator; every record read is pushed, or dropped and
+//           counted, or of a kind that was not requested
 // Not here: field offsets (translate.hpp), who accepts when (cupti_state.cpp)
 #pragma once
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool of activity buffers: their memory, two lock-free lists, one buffer to throw away into.
+// The pool of activity buffers: their memory, two lock-free lists, one discard buffer.
 //
 // Context:  map: worker | boundary, from the heap: worker; acquire, release, owns, owns_or_discard,
 //           has_outstanding: callback; zero_used, unmap: worker
-// Owns:     the memory, until unmap() finds that CUPTI has given every buffer back
+// Owns:     the memory, until unmap() finds that CUPTI has returned every buffer
 // Promises: acquire never returns null; what it returns is zeroed unless it is the discard buffer
 // Not here: what is in a buffer (buffer_callbacks.cpp)
 #pragma once
@@ -33,46 +33,45 @@ class IndexStack {
 };
 
 /// Where buffers lie. CUPTI has one set of buffer callbacks: a client that sets its own without our
-/// seeing it (found by dlsym in a process we were attached to) is given buffers of ours, and frees
-/// them as its own. From the heap they can be freed.
+/// noticing (found by dlsym in a process we were attached to) receives buffers of ours, and frees
+/// them as its own. Those from the heap can be freed.
 enum class BufferMemory : std::uint8_t { kMapping, kHeap };
 
 class BufferPool {
  public:
-  /// Makes `count` buffers of `bytes` (rounded up to a page), unless they are there; false: no
-  /// memory.
+  /// Makes `count` buffers of `bytes` (rounded up to a page), unless they exist; false: no memory.
   bool map(std::uint32_t bytes, std::uint32_t count, BufferMemory memory = BufferMemory::kMapping);
   bool mapped() const { return mapped_.load(std::memory_order_acquire); }
 
-  /// Waits until every buffer is back and nobody is inside, then unmaps. False: not in time; all
-  /// stays as it was.
+  /// Waits until every buffer is back and no thread is inside, then unmaps. False: not in time;
+  /// everything stays as it was.
   bool unmap(std::uint32_t deadline_ms);
 
-  /// A buffer to be filled; the discard buffer when none is left (`*discard` tells).
+  /// A buffer to be filled; the discard buffer when none is left (then `*discard` is set).
   std::uint8_t* acquire(std::size_t* bytes, bool* discard);
 
-  /// Somebody has a buffer of the pool: CUPTI, or who was given it in our place.
+  /// Whether a buffer of the pool is out: with CUPTI, or with whoever received it in our place.
   bool has_outstanding() const { return mapped() && out_.load() != 0; }
 
-  /// Half of the buffers are with CUPTI: threads that ended keep theirs until a flush.
+  /// Whether half of the buffers are with CUPTI: threads that ended keep theirs until a flush.
   bool low() const { return out_.load(std::memory_order_relaxed) * 2 >= count_; }
 
   /// A buffer comes back with `used` bytes written. Foreign pointers are ignored.
   void release(const std::uint8_t* buffer, std::size_t used);
 
-  /// True for a buffer of the pool, false for the discard buffer and strangers.
+  /// True for a buffer of the pool, false for the discard buffer and foreign pointers.
   bool owns(const std::uint8_t* buffer) const;
   /// True for the discard buffer, too: what acquire() has returned.
   bool owns_or_discard(const std::uint8_t* buffer) const;
 
-  /// Zeroes what came back used, so that the application's threads need not.
+  /// Zeroes the buffers that came back used, so that the application's threads need not.
   void zero_used();
 
   std::uint32_t buffer_bytes() const { return bytes_; }
 
  private:
   std::uint8_t* at(std::uint32_t index) const { return at_[index].load(std::memory_order_relaxed); }
-  /// kMaxBuffers: none of ours.
+  /// kMaxBuffers: not one of ours.
   std::uint32_t index_of(const std::uint8_t* buffer) const;
   bool make_memory(BufferMemory memory);
   void release_memory();

@@ -4,7 +4,7 @@
 //
 // Context:  worker | our flush thread
 // Owns:     nothing
-// Promises: the reading with the smallest gap of several tries; tells a foreign clock
+// Promises: of several tries, the reading with the smallest gap; detects a foreign clock
 // Not here: the conversion (daemon)
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace gpuprof::cupti {
 
-/// Reads all clocks; cupti_ns is 0 if CUPTI does not answer.
+/// Reads all clocks; cupti_ns is 0 if CUPTI does not return a time.
 wire::ClockSync read_clocks(const Api& api);
 
 /// More than a second from CLOCK_REALTIME: someone registered a timestamp callback.

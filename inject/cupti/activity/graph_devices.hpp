@@ -4,8 +4,8 @@
 // the host.
 //
 // Context:  callback
-// Owns:     two small tables, written over by what comes later
-// Promises: no lock; an answer is that of this very launch, or none
+// Owns:     two small tables, in which later entries overwrite earlier ones
+// Promises: no lock; a result is that of this very launch, or there is none
 // Not here: the record (translate.hpp)
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace gpuprof::cupti {
 
-/// CUPTI's word for a device or context that is none: INT_MAX.
+/// CUPTI's value for "no device" or "no context": INT_MAX.
 inline constexpr std::uint32_t kNoDevice = 0x7fffffff;
 
 void record_context(std::uint32_t context, std::uint32_t device);
 /// A graph is launched under this context.
 void record_graph_launch(std::uint32_t correlation, std::uint32_t context);
-/// False: not known any more.
+/// False: no longer known.
 bool find_graph_device(std::uint32_t correlation, std::uint32_t* device, std::uint32_t* context);
 
 }  // namespace gpuprof::cupti

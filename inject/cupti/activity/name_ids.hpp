@@ -4,7 +4,7 @@
 //
 // Context:  callback
 // Owns:     a table of pointers into libcupti's constants (it is never unmapped)
-// Promises: cuptiGetCallbackName is asked once per id; a kernel name is read while CUPTI still
+// Promises: cuptiGetCallbackName is called once per id; a kernel name is read while CUPTI still
 //           owns the buffer it came in, never later
 // Not here: sending definitions (hot/recorder.hpp)
 #pragma once

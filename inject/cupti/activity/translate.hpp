@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUPTI's bytes into wire records: pure functions over fixed offsets and probed sizes.
+// Translates CUPTI's bytes into wire records: pure functions over fixed offsets and probed sizes.
 //
 // Context:  callback
 // Owns:     nothing
@@ -32,7 +32,7 @@ constexpr TimestampState classify_timestamps(std::uint64_t start_ns, std::uint64
   return start_ns == 0 || end_ns < start_ns ? TimestampState::kBad : TimestampState::kGood;
 }
 
-/// Flag value of MemCopy::flags and MemSet::flags for bad times.
+/// Flags of MemCopy::flags and MemSet::flags.
 inline constexpr std::uint8_t kCopyAsync = 1;
 inline constexpr std::uint8_t kCopyBadTime = 2;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The API functions of interest, those newer than our headers among them.
+// The API functions of interest, including those newer than our headers.
 //
 // Context:  class_of: any; the rest: worker | boundary
 // Owns:     the table of the newer ones
@@ -16,7 +16,7 @@ namespace gpuprof::cupti {
 /// Functions newer than our headers, by domain: 0 the runtime's, 1 the driver's.
 extern CallTable g_newer_calls[2];
 
-/// Judges them by what they are called. Once CUPTI is open.
+/// Classifies them by their names. Once CUPTI is open.
 void learn_newer_calls();
 
 inline CallClass class_of(wire::ApiDomain domain, std::uint32_t cbid) {

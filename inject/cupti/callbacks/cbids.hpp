@@ -15,7 +15,7 @@
 
 namespace gpuprof::cupti {
 
-/// What a function does, as far as we care.
+/// What a function does, as far as it matters here.
 enum class CallClass : std::uint8_t {
   kNone,
   kKernel,      // launches one kernel: the callback carries its name
@@ -291,7 +291,7 @@ inline constexpr CallId kDriverCalls[] = {
 #undef GPUPROF_RT
 #undef GPUPROF_DR
 
-/// Ids beyond this are not looked at.
+/// Ids beyond this are ignored.
 inline constexpr std::uint32_t kMaxCbid = 2048;
 
 /// Class by id, for both domains; filled at compile time.

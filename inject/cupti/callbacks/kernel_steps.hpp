@@ -4,8 +4,8 @@
 //
 // Context:  on_kernel_launch: callback; the rest: worker
 // Owns:     the compiled expression and the table of names (mapped once, never unmapped)
-// Promises: a launch never runs the expression; a full table only means that a name is asked about
-//           again at its next launch
+// Promises: a launch never runs the expression; a full table only means that a name is passed to
+//           the worker again at its next launch
 // Not here: the step counter (hot/steps.hpp)
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace gpuprof::cupti {
 
-/// Longest name the worker looks at; the rest is cut.
+/// Longest name the worker matches; the rest is cut off.
 inline constexpr std::uint32_t kStepNameBytes = 4080;
 inline constexpr std::uint32_t kStepNames = 4096;
 inline constexpr std::uint32_t kWaitingNames = 64;
@@ -47,7 +47,7 @@ void on_kernel_launch(const hot::Guard& guard, const char* name, std::uint64_t n
 /// POSIX extended expression; empty: none. False: not valid, the old one stays.
 bool set_expression(const char* expression);
 
-/// Matches names that callbacks left and sends the answers.
+/// Matches names that callbacks left and sends the results.
 void match_pending(std::uint64_t now_ns);
 
 /// "_ZN2at6native6kernelIfEEvT_" → "at::native::kernel"; a name that is not mangled is returned

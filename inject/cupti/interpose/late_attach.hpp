@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Being in a process that used CUDA before us: its callers of CUPTI are led through our wrappers,
-// a profiler of its own that runs already is found, and what cannot be known any more is said.
+// For a process that used CUDA before us: its callers of CUPTI are routed through our wrappers, a
+// profiler of its own that runs already is detected, and what can no longer be known is reported.
 //
 // Context:  worker; driver_is_late: any
 // Owns:     the replaced slots of the wrappers (got/patches.hpp)
-// Promises: asks nobody where this library was preloaded and InitializeInjection came
+// Promises: queries nothing where this library was preloaded and InitializeInjection was called
 // Not here: the wrappers (interpose.cpp), detaching (release.cpp)
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace gpuprof::cupti {
 
-/// The functions of exports.txt and what stands in for them (interpose.cpp).
+/// The functions of exports.txt and what replaces them (interpose.cpp).
 extern const got::Replacement kWrappers[];
 
-/// The driver was running before anything of ours was notified of it.
+/// Whether the driver was running before anything of ours was notified of it.
 bool driver_is_late();
 
-/// Leads calls of modules that have come through the wrappers. Worker, without the component's
+/// Routes calls from newly loaded modules through the wrappers. Worker, without the component's
 /// lock.
 void hook_cupti_callers();
 void unhook_cupti_callers();
@@ -29,13 +29,13 @@ void unhook_cupti_callers();
 /// True: it is in state.program now, and nothing may be switched.
 bool detect_running_session(CuptiState& state, std::uint64_t now_ns);
 
-/// Notices the end of one that was joined. Under the component's lock.
+/// Notices the end of a session that was detected. Under the component's lock.
 void watch_detected_session(CuptiState& state);
 
-/// The flush at the program's end, where InitializeInjection did not see to it. Once CUPTI works.
+/// Registers the flush at the program's end, where InitializeInjection did not. Once CUPTI works.
 void register_exit_flush();
 
-/// Says once a session what recording cannot have, having begun late.
+/// Reports once per session what recording cannot contain because it began late.
 void report_late_attach(CuptiState& state);
 
 }  // namespace gpuprof::cupti

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Yields CUPTI when the program itself uses it (torch.profiler, JAX, …), and takes it up again.
+// Yields CUPTI when the program itself uses it (torch.profiler, JAX, …), and takes it back
+// afterwards.
 //
 // Context:  boundary (application threads, inside a call of theirs)
 // Owns:     nothing: the state is ProgramProfiler in CuptiState
 // Promises: our kinds are off and our slot is free before the program's call reaches CUPTI; the
 //           program's calls and results are passed on unchanged; waiting is bounded
-// Not here: taking up again (cupti_state.cpp, tick)
+// Not here: taking it back (cupti_state.cpp, tick)
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace gpuprof::cupti {
 
-/// By which call the program took the slot. By the later one it may share it with others that make
-/// later calls, and loses it when anybody makes one of the earlier: records for us without the slot
-/// would be such calls.
+/// Which call the program took the slot with. With the later one it may share it with others that
+/// make later calls, and loses it when anybody makes one of the earlier calls, as we would to
+/// record without the slot.
 enum class SubscribeVersion : std::uint8_t { kNone, kV1, kV2 };
 
 /// What the program is about to do.
@@ -36,21 +37,21 @@ void on_program_flushed();
 void on_program_set_thread_ids();
 void on_program_finalized();
 
-/// What the program has at CUPTI by the calls that came through us, whether we were awake or not:
-/// the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
+/// What the program has in CUPTI according to the calls that went through us, whether we were awake
+/// or not: the slot, and kinds (bit = CUpti_ActivityKind). Any thread.
 SubscribeVersion program_subscribe_version();
 std::uint64_t program_kinds();
-/// Whether it has said how records name threads: that is not put back.
+/// Whether it has chosen how records identify threads: then that is not restored.
 bool program_chose_thread_ids();
-/// Its calls do not come through us any more.
+/// Its calls no longer go through us.
 void reset_program_state();
 
 /// Puts the program's buffer callbacks in the place of ours, if it has any and nothing of ours is
-/// on any more. Under the component's lock.
+/// on. Under the component's lock.
 struct CuptiState;
 void restore_program_callbacks(CuptiState& state);
 
-/// Whether it rests, and since when, after `other` changed. Under the component's lock.
+/// Updates whether it is idle, and since when, after `other` changed. Under the component's lock.
 struct ProgramProfiler;
 void update_idle_since(ProgramProfiler& other);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The real CUPTI function behind one of our wrappers: in the copy the caller would have got.
+// The real CUPTI function behind one of our wrappers: in the copy the caller would have reached.
 //
 // Context:  boundary (application threads, inside a call of theirs)
 // Owns:     nothing

@@ -4,8 +4,8 @@
 //
 // Context:  load_api: worker | boundary; the table itself: any
 // Owns:     nothing: the handle belongs to locate.cpp and is never closed
-// Promises: a required function that is absent refuses the copy by name; an optional one that is
-//           absent is a null pointer, which is its feature bit
+// Promises: a copy that lacks a required function is refused, and the function named; an optional
+//           one that is absent is a null pointer, which serves as its feature bit
 // Not here: which copy (locate.hpp), what its version means (hazards.hpp)
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace gpuprof::cupti {
 
-// Callback and signal code may use of these only cuptiActivityGetNextRecord and
-// cuptiGetCallbackName (both take no lock another context of ours could want).
+// Of these, callback and signal code may use only cuptiActivityGetNextRecord and
+// cuptiGetCallbackName (neither takes a lock that another context of ours could want).
 #define GPUPROF_CUPTI_REQUIRED(X)      \
   X(cuptiGetVersion)                   \
   X(cuptiGetResultString)              \
@@ -50,7 +50,7 @@ struct Api {
   GPUPROF_CUPTI_REQUIRED(X)
   GPUPROF_CUPTI_OPTIONAL(X)
 #undef X
-  /// What cuptiGetVersion answers: 13 (CUDA 11.0) … 28, then MMmmpp.
+  /// What cuptiGetVersion returns: 13 (CUDA 11.0) … 28, then MMmmpp.
   std::uint32_t version = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver says about the devices: asked once, by the worker thread.
+// The driver's properties of the devices: queried once, by the worker thread.
 //
 // Context:  query_devices, record_devices: worker; fill_device_info: callback
 // Owns:     a table of sixteen devices
@@ -13,13 +13,13 @@
 
 namespace gpuprof::cupti {
 
-/// Asks the driver; later calls do nothing once it answered. False: it did not.
+/// Queries the driver; once it has answered, later calls do nothing. False: it did not.
 bool query_devices(const Driver& driver);
 
 /// Pushes one DeviceInfo per device.
 void record_devices();
 
-/// Fills what CUPTI's record lacks from the driver's answers, if there are any.
+/// Fills in what CUPTI's record lacks from the driver's properties, if there are any.
 void fill_device_info(wire::DeviceInfo* info);
 
 }  // namespace gpuprof::cupti

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CUDA driver of this process: is it mapped, is it real, how new is it.
+// The CUDA driver of this process: whether it is mapped, whether it is real, how new it is.
 //
 // Context:  worker | boundary
 // Owns:     nothing: the driver is never opened by us, only found
@@ -22,10 +22,10 @@ struct Driver {
   char path[512] = {};
 };
 
-/// Looks the mapped driver up.
+/// Looks up the mapped driver.
 Driver find_driver();
 
-/// Whether cuInit has succeeded: the driver answers questions.
+/// Whether cuInit has succeeded: the driver can be queried.
 bool driver_ready(const Driver& driver);
 
 }  // namespace gpuprof::cupti

@@ -4,8 +4,8 @@
 //
 // Context:  any (pure)
 // Owns:     nothing
-// Promises: every version-dependent decision of this component asks this table
-// Not here: features that a missing symbol or a record size tells (api.hpp, record_sizes.hpp)
+// Promises: every version-dependent decision of this component uses this table
+// Not here: features that a missing symbol or a record size reveals (api.hpp, record_sizes.hpp)
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpuprof::cupti {
 
-/// A way around a known fault.
+/// A known fault that is worked around.
 enum class Hazard : std::uint8_t {
   kAttachInstruments,  // enabling kernel records late instruments whole modules: stalls
   kFinalizeCrashes,    // cuptiFinalize with graphs
@@ -33,7 +33,7 @@ struct HazardRow {
   const char* fact;  // what is in the trace's metadata when the row applies
 };
 
-// Borders given as CUDA updates that share one API number take the next number, so that a
+// Boundaries given as CUDA updates that share one API number take the next number, so that a
 // release is treated as faulty rather than trusted by mistake (12.6 … 12.6 U2 are all 24).
 inline constexpr HazardRow kHazards[] = {
     {Hazard::kAttachInstruments, 0, 15, "kernel records are enabled at cuInit or not at all"},
@@ -54,7 +54,7 @@ constexpr bool has_hazard(std::uint32_t version, Hazard hazard) {
   return false;
 }
 
-/// Shortest time between two flushes of ours, given what was asked for.
+/// Shortest time between two flushes of ours, given the requested period.
 constexpr std::uint32_t flush_period_ms(std::uint32_t version, std::uint32_t asked_ms) {
   const std::uint32_t floor_ms = has_hazard(version, Hazard::kFlushOftenSlows) ? 1000 : 1;
   return asked_ms < floor_ms ? floor_ms : asked_ms;
@@ -63,7 +63,7 @@ constexpr std::uint32_t flush_period_ms(std::uint32_t version, std::uint32_t ask
 /// Attribute 9 (per-thread buffers) exists from CUDA 12.3.
 constexpr bool knows_per_thread_buffers(std::uint32_t version) { return version >= 21; }
 
-/// Kernel5 had padding where graphId is until CUDA 11.1; the record's size is the same.
+/// Until CUDA 11.1, Kernel5 had padding where graphId is now; the record's size is the same.
 constexpr bool kernel_graph_id_valid(std::uint32_t version) { return version >= 14; }
 
 }  // namespace gpuprof::cupti

@@ -4,9 +4,10 @@
 // the library path, the toolkit's.
 //
 // Context:  worker | boundary
-// Owns:     the handle it returns: never closed, unmapping CUPTI under a framework is not ours
-// Promises: never maps a copy whose file name says a newer major than the driver's; the path and
-//           the reason are known afterwards
+// Owns:     the handle it returns: never closed, as it is not for us to unmap CUPTI under a
+//           framework
+// Promises: never maps a copy whose file name states a newer major version than the driver's; the
+//           path and the reason are known afterwards
 // Not here: functions inside (api.hpp)
 #pragma once
 
@@ -39,7 +40,7 @@ struct CuptiLibrary {
   char refused[192] = {};  // why a copy was passed over, last one wins
 };
 
-/// Finds, opens and loads the table.
+/// Finds and opens a copy, and loads the table.
 bool locate_cupti(const Driver& driver, CuptiLibrary* copy, Api* api);
 
 }  // namespace gpuprof::cupti

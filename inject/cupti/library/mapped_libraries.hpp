@@ -24,8 +24,8 @@ struct MappedLibrary {
 /// @return How many were found; at most `room` are written.
 std::uint32_t find_mapped_libraries(const char* prefix, MappedLibrary* to, std::uint32_t room);
 
-/// An object that is mapped, held. Empty if it is not (any more); on threads of ours also while
-/// somebody is inside dlopen: what they do not find they look for again.
+/// Pins an object that is mapped. Empty if it is not (any more); on threads of ours also while
+/// somebody is inside dlopen: they look again for what they do not find.
 modules::PinnedModule pin_library(const char* path);
 
 /// Last part of a path.

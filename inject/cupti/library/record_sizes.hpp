@@ -24,7 +24,7 @@ struct RecordSizes {
   std::uint16_t of(std::uint32_t kind) const { return kind < kProbedKinds ? bytes[kind] : 0; }
 };
 
-/// Fewest bytes of a record of this kind from which we can read what we use; 0: kind not used.
+/// Smallest size of a record of this kind from which we can read what we use; 0: kind not used.
 constexpr std::uint16_t needed_bytes(std::uint32_t kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_MEMCPY:

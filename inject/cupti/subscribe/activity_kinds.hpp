@@ -14,10 +14,10 @@ struct KindRow {
   CUpti_ActivityKind kind;
   bool device_work;         // a record of work on the device
   bool dump;                // a snapshot of what exists already is wanted
-  const char* description;  // in the sentence when it refuses
+  const char* description;  // for the notice when CUPTI refuses it
 };
 
-/// @return Whether it is on now. Says why not, where work on the device is lost.
+/// @return Whether it is on now. Reports why not, where work on the device is lost.
 bool enable_kind(CuptiState& state, const KindRow& row);
 void disable_kind(CuptiState& state, std::uint32_t kind);
 

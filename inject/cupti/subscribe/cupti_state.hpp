@@ -23,9 +23,9 @@
 namespace gpuprof::cupti {
 
 enum class SubscriberState : std::uint8_t {
-  kFree,  // not asked for
+  kFree,  // not requested
   kOurs,
-  kTaken,    // someone else's; asked again on a slow timer
+  kTaken,    // held by another client; requested again on a slow timer
   kRefused,  // CUPTI does not work here: off for good
 };
 
@@ -33,7 +33,7 @@ enum class SubscriberState : std::uint8_t {
 struct ProgramProfiler {
   bool active = false;              // we keep our hands off
   std::uint64_t kinds = 0;          // bit = CUpti_ActivityKind the application enabled
-  bool flushed = false;             // it flushed after its last kind went off
+  bool flushed = false;             // it flushed after its last kind was switched off
   std::uint64_t idle_since_ns = 0;  // the last thing it did, with its kinds off; 0: they are not
   // Since when it records nothing (0: it does), and our launch count then.
   std::uint64_t done_ns = 0, done_launches_at = 0;
@@ -46,11 +46,11 @@ struct ProgramProfiler {
 struct ApiCallWatch {
   std::uint64_t launches = 0, returns = 0;
   std::uint64_t unreturned = 0;      // of the launches: their threads have made another call since
-  std::uint64_t never_returned = 0;  // of the launches, since callbacks went off amid them
-  std::uint64_t kernels = 0;         // records of such as were launched one by one
-  // When since the last return such a one was seen first, and a kernel first; 0: not since.
+  std::uint64_t never_returned = 0;  // of the launches, as callbacks were switched off meanwhile
+  std::uint64_t kernels = 0;         // records of kernels that were launched one by one
+  // When an unreturned call, and when a kernel, was first seen since the last return; 0: not since.
   std::uint64_t called_ns = 0, ran_ns = 0;
-  bool silent = false;  // for too long: CUPTI's own records stand in
+  bool silent = false;  // for too long: CUPTI's own records are used instead
 };
 
 /// One of CUPTI's switches that we have changed, and what it was (attributes.hpp).
@@ -68,13 +68,13 @@ struct CuptiState {
   Settings settings;
   Mode mode = Mode::kOff;
   std::atomic<bool> applied{true};  // apply_mode() has looked at it; read without the lock
-  // The process in which buffers of ours came into CUPTI; 0: in none. Read without the lock.
+  // The process in which CUPTI received buffers of ours; 0: none. Read without the lock.
   std::atomic<pid_t> buffers_pid{0};
 
   Driver driver;
   CuptiLibrary library;
   bool open = false;         // the table in g_callback_state is loaded
-  bool open_failed = false;  // said so; looked for again from time to time
+  bool open_failed = false;  // reported; retried from time to time
   std::uint64_t next_open_ns = 0;
   CUpti_SubscriberHandle subscriber = nullptr;
   SubscriberState subscriber_state = SubscriberState::kFree;
@@ -83,7 +83,7 @@ struct CuptiState {
   bool registered = false;  // attributes are set and our buffer callbacks are in force
   bool callbacks_in_force =
       false;                // they are, also where somebody may have come since, as far as we saw
-  bool replaced = false;    // someone put theirs in our place without asking
+  bool replaced = false;    // another client has put its own in their place
   std::uint64_t kinds = 0;  // bit = CUpti_ActivityKind we enabled
   SavedAttributes saved_attributes;
   ApiCallWatch call_watch;
@@ -96,7 +96,7 @@ struct CuptiState {
   std::uint64_t next_flush_ns = 0;
   std::uint64_t next_look_ns = 0;
   ReplacementWatch replacement;
-  std::uint32_t sent_notices = 0;  // kReported… notices are sent once a session
+  std::uint32_t sent_notices = 0;  // kReported… notices are sent once per session
   ProgramProfiler program;
   bool exiting = false;
   bool dead = false;  // forked from a process that had CUPTI open
@@ -146,32 +146,33 @@ constexpr std::uint64_t kind_bit(std::uint32_t kind) {
 }
 
 // subscribe.cpp
-/// Finds and opens a copy, once. Says why not.
+/// Finds and opens a copy, once. Reports why not.
 bool open_cupti(CuptiState& state, std::uint64_t now_ns);
-/// Becomes the subscriber; sets attributes and buffer callbacks. Says why not.
+/// Becomes the subscriber; sets attributes and buffer callbacks. Reports why not.
 /// True without the slot, too, where the program keeps it and does nothing with CUPTI: records need
 /// none, callbacks do.
 bool acquire_subscriber(CuptiState& state, std::uint64_t now_ns);
 void release_subscriber(CuptiState& state);
 
 // activity_kinds.cpp
-/// Switches activity kinds on; says which refused.
+/// Switches activity kinds on; reports which were refused.
 void enable_kinds(CuptiState& state);
 /// Switches them off, but for one that is dangerous to switch off.
 void disable_kinds(CuptiState& state);
-/// Switches API callbacks: none, those of graphs or of kernels only, or all of our list, less where
-/// the settings say so.
+/// Switches API callbacks: none, those of graphs or of kernels only, or all of our list, fewer
+/// where the settings say so.
 void set_callbacks(CuptiState& state, Mode asked);
 /// Stops the records of kernels, copies and sets. False: kernels cannot be switched off safely.
 bool stop_device_kinds(CuptiState& state);
-/// Which of them are on from now on.
+/// Notes which of them are on from now on.
 void set_callback_flags(CuptiState& state, Mode wanted);
 
 // program_profiler.cpp
-/// From now on GPU events of our recording go to the program's own profiler. Says so, once a
+/// From now on GPU events of our recording go to the program's own profiler. Reports that, once per
 /// session.
 void begin_program_share(CuptiState& state, std::uint64_t now_ns);
-/// They do no more, or the recording ends: says how long it was, and how long nobody recorded.
+/// They no longer do, or the recording ends: reports how long that was, and how long nobody
+/// recorded.
 void end_program_share(CuptiState& state, std::uint64_t now_ns);
 
 // set_mode.cpp
@@ -186,7 +187,7 @@ inline constexpr std::uint64_t kHungNs = 5'000'000'000;
 // cupti_state.cpp
 /// Whether CUPTI may hold records that are wanted.
 bool expects_records(const CuptiState& state, std::uint64_t now_ns);
-/// Moves from what is to what is wanted, as far as CUPTI lets us.
+/// Moves from the current state to the wanted one, as far as CUPTI lets us.
 void apply_mode(CuptiState& state, std::uint64_t now_ns);
 
 }  // namespace gpuprof::cupti

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether somebody has put buffer callbacks in the place of ours without our seeing it: the program
-// works and waits for the GPU, CUPTI is asked for what it has, and no buffer comes.
+// Whether another client has put its buffer callbacks in the place of ours without our noticing:
+// the program works and waits for the GPU, CUPTI is flushed, and no buffer comes.
 //
 // Context:  worker (pure)
 // Owns:     nothing
-// Promises: not for a program that is quiet, allocates, or waits for one long kernel: what it did
-//           must leave records, several times over five seconds
+// Promises: not reported for a program that is quiet, allocates, or waits for one long kernel: what
+//           it did must leave records, several times over five seconds
 // Not here: single sources of records that are silent
 //           (daemon/ingest/correlation/delivery_monitor.hpp)
 #pragma once

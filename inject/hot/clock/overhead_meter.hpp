@@ -4,8 +4,8 @@
 //
 // Context:  signal | callback (its own thread only)
 // Owns:     nothing
-// Promises: while it is off, one branch an entry; no entry is timed at a fixed distance, which a
-//           program that repeats itself could fall in step with
+// Promises: while it is off, one branch per entry; entries are not timed at a fixed distance, with
+//           which a program that repeats itself could fall into step
 // Not here: who adds it up (wire::RingHeader::overhead_ns) and what follows from it
 //           (daemon/session)
 #pragma once
@@ -17,14 +17,15 @@ namespace gpuprof::hot {
 /// Zeroed: off.
 class OverheadMeter {
  public:
-  /// @param rare Of signals, which are dear: one in 4 or 5 is timed, else one in 64 or 65.
+  /// @param rare For signals, which are expensive: one in 4 or 5 is timed, else one in 64 or 65.
   void begin(bool rare, std::uint32_t seed);
 
   bool is_on() const { return left_ != 0; }
   /// Whether the entry under way is timed.
   bool is_timed() const { return begun_ns_ != 0; }
 
-  /// Our code is entered. @param delivers It takes in what many did: it is timed, for itself.
+  /// Our code is entered. @param delivers It receives what many threads did: it is timed, and
+  /// stands for itself only.
   void enter(bool delivers) {
     if (delivers || --left_ == 0) begin_timing(delivers);
   }
@@ -33,7 +34,7 @@ class OverheadMeter {
   void set_begin(std::uint64_t ts_ns) {
     if (is_timed()) begun_ns_ = ts_ns;
   }
-  /// Whoever called us spent `ns` on calling us at all.
+  /// Our caller spent `ns` on the call itself.
   void add_caller_cost(std::uint32_t ns) {
     if (is_timed()) begun_ns_ -= ns;
   }
@@ -53,7 +54,8 @@ class OverheadMeter {
   std::uint32_t nearest_ = 0, mask_ = 0;  // of what random_ chooses among
 };
 
-/// How long reading the clock takes, which is in every measurement. Worker, before a session.
+/// Measures how long reading the clock takes, which is part of every measurement. Worker, before a
+/// session.
 void calibrate_clock_cost();
 
 }  // namespace gpuprof::hot

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CLOCK_MONOTONIC of one thread, read from the processor's counter for a millisecond or two and
-// then compared again: reading the clock is what an operator's record costs most.
+// then compared again: reading the clock is the most expensive part of an operator's record.
 //
 // Context:  callback (its own thread only)
-// Owns:     whether the counter is time
-// Promises: never goes back; where the kernel does not trust the counter, the clock itself, and the
-//           counter is never read
+// Owns:     whether the counter may serve as a clock
+// Promises: never goes back; where the kernel does not trust the counter, it is the clock itself
+//           that is read, never the counter
 // Not here: how the kernel is asked (clock_source.cpp)
 #pragma once
 
@@ -20,7 +20,7 @@ namespace gpuprof::hot {
 /// Whether the kernel itself keeps time by the processor's counter.
 extern std::atomic<bool> g_tsc_is_trusted;
 
-/// Looks which counter the kernel uses: as often as operators are switched on. Worker.
+/// Checks which counter the kernel uses, each time operators are switched on. Worker.
 void check_clocksource();
 
 #if defined(__x86_64__)
@@ -29,7 +29,7 @@ void check_clocksource();
 class TscClock {
  public:
   std::uint64_t now_ns() {
-    // Who may not read the counter has no slope.
+    // Where the counter may not be read there is no slope.
     if (slope_ == 0) return resync();
     const std::uint64_t passed = read() - ticks_;
     if (passed >= kTrusted) return resync();
@@ -38,7 +38,7 @@ class TscClock {
   }
 
  private:
-  /// So many ticks after a comparison the next one is due: a millisecond or two.
+  /// The next comparison is due this many ticks after the last: a millisecond or two.
   static constexpr std::uint64_t kTrusted = std::uint64_t{1} << 22;
   /// From comparisons closer than this nothing is learnt …
   static constexpr std::uint64_t kEnough = kTrusted / 2;

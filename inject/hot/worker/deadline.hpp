@@ -4,8 +4,8 @@
 //
 // Context:  boundary
 // Owns:     nothing
-// Promises: a machine that gives the worker thread no processor is not taken for a thread that does
-//           not answer
+// Promises: a machine that gives the worker thread no processor is not mistaken for a thread that
+//           does not respond
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace gpuprof::hot {
 
 /// Whether a thread of this process runs, waits for a processor, or is inside the kernel where
 /// nothing interrupts it: membarrier(2) and perf events wait there for each processor, longer the
-/// busier those are. False where nobody tells.
+/// busier those are. False where that cannot be found out.
 bool is_runnable_or_blocked(std::uint32_t tid);
 
 class Deadline {
  public:
-  /// @param starved_ms  Besides `deadline_ms`, for the time in which the thread waited for is
+  /// @param starved_ms  In addition to `deadline_ms`, for the time in which the awaited thread is
   ///                    at work; 0: there is no difference.
   Deadline(std::uint32_t deadline_ms, std::uint32_t starved_ms);
 
-  /// To be asked every now and then: counts the time since it was asked last.
+  /// To be called every now and then: counts the time since the last call.
   bool expired(std::uint32_t tid) {
     return counted(starved_left_ns_ != 0 && is_runnable_or_blocked(tid));
   }
-  /// Of a thread that has not begun yet: it waits for a processor.
+  /// For a thread that has not begun yet: it waits for a processor.
   bool expired_before_start() { return counted(starved_left_ns_ != 0); }
 
  private:

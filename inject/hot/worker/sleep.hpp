@@ -3,8 +3,8 @@
 // A short wait of ours on any thread.
 //
 // Context:  worker | boundary
-// Promises: errno stays; no cancellation point: a thread that was cancelled (pthread_cancel) and
-//           comes by one of ours, where the program's call has none, must not end in it
+// Promises: keeps errno; is no cancellation point: a thread that was cancelled (pthread_cancel)
+//           must not end in a wait of ours where the program's own call has no such point
 #pragma once
 
 #include <errno.h>

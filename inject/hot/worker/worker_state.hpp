@@ -24,7 +24,7 @@ struct Worker {
   // Written by the kernel: the id while the thread lives, 0 once it is gone (CLONE_CHILD_CLEARTID).
   std::atomic<std::uint32_t> kernel_tid{0};
   std::atomic<void*> thread_pointer{nullptr};
-  // Where glibc keeps the id of the thread it made; null where the kernel does not tell.
+  // Where glibc keeps the id of the thread it made; null where the kernel does not report it.
   std::atomic<std::uint32_t*> glibc_tid{nullptr};
   std::atomic<std::uint32_t> glibc_tid_offset{0};  // from pthread_self; 0: not known
   std::atomic<std::uint8_t*> resume_stack{nullptr};
@@ -38,7 +38,7 @@ extern Worker g_worker;
 /// No setuid that begins later finds the worker's thread. Worker.
 void hide_from_setuid();
 
-/// Continues the calling thread, made by pthread_create, as one glibc does not signal. Worker.
+/// Continues the calling thread, made by pthread_create, as one that glibc does not signal. Worker.
 [[noreturn]] void continue_as_clone();
 
 }  // namespace gpuprof::hot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our one thread: can be parked (the kernel thread is gone) and resumed from any context.
+// The worker thread: can be parked (the kernel thread is gone) and resumed from any context.
 //
 // Context:  start, park: boundary; resume: signal | callback | boundary; the rest: worker
 // Owns:     the thread's stack and thread-local block, for the life of the process
@@ -23,39 +23,39 @@ namespace gpuprof::hot {
 bool worker_start(bool (*body)(), long first_wait_ns = 0, bool asks_loader = true);
 
 /// Waits, 20 ms at most, until the thread that glibc made for it has ended: a setuid that is called
-/// in the moment in which it does may wait for it for ever. Boundary.
+/// at the moment it ends may wait for it for ever. Boundary.
 void worker_wait_for_clone();
 
-/// Whether that thread is no more, for the kernel, too.
+/// Whether that thread is gone, for the kernel, too.
 bool worker_is_cloned();
 
 /// True in the worker when it should return from `body` soon so that it can be parked.
 bool worker_park_wanted();
 
-/// For what fails, ends or is warned of beside a second thread.
+/// For what fails, ends or causes a warning when there is a second thread.
 inline constexpr std::uint32_t kStarvationLimitMs = 10'000;
 
 /// Asks the worker to park and waits until the kernel thread is gone. Until
 /// worker_allow_resume() nothing resumes it, whatever signal still arrives.
-/// @param starved_ms  So long besides, while the thread is at work (Deadline): for what must not go
-///                    on beside it.
-/// @return false if it did not within `deadline_ms`; it goes on running then.
+/// @param starved_ms  Additional time to wait, while the thread is at work (Deadline): for what
+///                    must not continue beside it.
+/// @return false if it did not within `deadline_ms`; it keeps running then.
 bool worker_park(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 void worker_allow_resume();
 
 bool worker_parked();
 
-/// Like park, but the kernel thread stays: it stands still at a place where it holds no lock, until
+/// Like park, but the kernel thread stays: it pauses at a place where it holds no lock, until
 /// worker_unpause(). For forks of programs that do not mind a second thread. Boundary.
 /// @param starved_ms  As worker_park's.
-/// @return false if it did not stand still within `deadline_ms`; it goes on running then.
+/// @return false if it did not pause within `deadline_ms`; it keeps running then.
 bool worker_pause(std::uint32_t deadline_ms, std::uint32_t starved_ms = 0);
 void worker_unpause();
 
-/// Whether it does: the kernel counts it then.
+/// Whether it is paused: the kernel still counts it then.
 bool worker_is_paused();
 
-/// Where the worker stands still if asked to. Worker.
+/// Where the worker pauses if that was requested. Worker.
 void worker_pause_point();
 
 /// Runs the parked thread again. Does nothing unless parked. True if it runs.
@@ -70,7 +70,7 @@ inline void resume_if_parked() {
   if (worker_parked() && g_resume_hook != nullptr) g_resume_hook();
 }
 
-/// The same from a callback, for a fork in a thread that does nothing any more. Callback.
+/// The same from a callback, for a fork in a thread that does nothing more. Callback.
 inline void resume_after_fork() {
   if (g_state.parked_by_fork.load(std::memory_order_relaxed)) [[unlikely]]
     resume_if_parked();
@@ -93,7 +93,7 @@ void worker_clear_resume_timer();
 /// @return whether there is such a timer.
 bool worker_delete_resume_timer();
 
-/// Where the C library's record of a thread keeps the kernel's id of it, in bytes from what
+/// Where the C library's record of a thread keeps the kernel's id for it, in bytes from what
 /// pthread_self points to; 0 unknown. Worker | boundary.
 std::uint32_t glibc_tid_offset();
 

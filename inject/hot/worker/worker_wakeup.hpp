@@ -7,8 +7,8 @@
 // Promises: a signal_wakeup() after wakeup_count() ends the wait that follows; one while nobody
 //           waits costs no system call
 //
-// Why a signal: the worker has a table of descriptors of its own, so no thread of the program can
-// write to one of its. SIGURG is ignored by default, so that one sent too late harms nobody.
+// Why a signal: the worker has its own table of descriptors, so no thread of the program can write
+// to one of them. SIGURG is ignored by default, so that one sent too late does no harm.
 #pragma once
 
 #include <signal.h>
@@ -19,10 +19,10 @@ namespace gpuprof::hot {
 
 inline constexpr int kWakeupSignal = SIGURG;
 
-/// Makes a wait for a wakeup that is going on, or about to begin, return. Keeps errno.
+/// Makes a wait for a wakeup that is in progress, or about to begin, return. Keeps errno.
 void signal_wakeup();
 
-/// How often signal_wakeup() was called; read before looking at what it may have been called for.
+/// How often signal_wakeup() was called; read before checking what it may have been called for.
 std::uint32_t wakeup_count();
 
 /// Marks the worker as waiting. False: signal_wakeup() was called since `seen`, do not wait.

@@ -4,7 +4,7 @@
 //
 // Context:  signal | callback | worker
 // Owns:     nothing
-// Promises: bounded; nothing but the code object, its names and its line table is looked at
+// Promises: bounded; nothing but the code object, its names and its line table is read
 // Not here: where another thread's bytes come from (remote_frames.cpp)
 #pragma once
 
@@ -17,16 +17,16 @@
 
 namespace gpuprof::python {
 
-/// Largest part of an object that is looked at in one piece.
+/// Largest part of an object that is read in one piece.
 inline constexpr std::uint32_t kViewBytes = 256;
-/// No line table is as long.
+/// No line table is this long.
 inline constexpr std::uint64_t kMaxBytes = 1u << 24;
 
-/// Our own address space. A stack's walk has the fault guard of inject/sample around it, where a
-/// bad pointer ends; callbacks of operators have none: they ask only of code objects whose frames
-/// were proven (fast_frames.hpp).
+/// Our own address space. A stack walk runs inside the fault guard of inject/sample, which catches
+/// a bad pointer; callbacks of operators have none: they read only code objects whose frames were
+/// proven (fast_frames.hpp).
 struct LocalMemory {
-  /// What lies behind the bytes that were viewed can be looked at by plain loads.
+  /// What lies behind the bytes that were viewed can be read by plain loads.
   static constexpr bool kOwn = true;
 
   const std::byte* view(std::uint64_t at, std::uint32_t, std::byte*) const { return keep(at, 0); }
@@ -71,7 +71,7 @@ class ContentHash {
   std::uint64_t of(std::uint64_t object, std::uint32_t header_bytes, SpanOf span_of) const {
     if (!plausible(object)) return 0;
     std::byte room[kViewBytes];
-    // Mostly more can be read than the object has: one question instead of two.
+    // Usually more can be read than the object has: one view instead of two.
     const std::byte* header = memory_.view(object, header_bytes + kEnd, room);
     const bool all = header != nullptr;
     if (!all) header = memory_.view(object, header_bytes, room);
@@ -93,8 +93,8 @@ class ContentHash {
   const Offsets& at_;
 };
 
-/// PyCodeDef::id. Addresses are used again after a code object is freed, those of its names and of
-/// its line table, too: the id is made of what is sent of it.
+/// PyCodeDef::id. Addresses are reused after a code object is freed, as are those of its names and
+/// its line table: so the id is made of what is sent of it.
 ///
 /// @param code What lies at `address`: as many bytes as Runtime::code_bytes.
 template <typename Memory>
@@ -113,8 +113,8 @@ std::uint64_t code_id(const Memory& memory, const Offsets& at, std::uint64_t add
 }
 
 /// Changes when another code object takes the place of this one in memory, and at times when none
-/// does. It is compared at every operator: the interpreter's own number of the object where there
-/// is one (3.12+), else what is cheap of the content.
+/// does. It is compared at every operator: the interpreter's own number for the object where there
+/// is one (3.12+), else what is cheap to read of its content.
 class CodeFingerprint {
  public:
   explicit CodeFingerprint(const Offsets& at) : at_(at) {}
@@ -133,8 +133,8 @@ class CodeFingerprint {
     return constants_and_names(code) + base::load<std::uint32_t>(code + at_.code_version) * kOdd[0];
   }
 
-  /// Where they have none. Of a short text its object's head is looked at, too: that changes as
-  /// little; what lies behind the object is not.
+  /// For versions that have none. Of a short text its object's head is read, too: that changes as
+  /// little; what lies behind the object is not read.
   std::uint64_t by_content(const std::byte* code) const {
     const std::uint64_t file = word(code + at_.code_file),
                         name = word(code + code_name_offset(at_)),
@@ -170,7 +170,7 @@ class CodeFingerprint {
   static std::uint64_t end(const std::byte* from, std::uint64_t bytes) {
     return word(from + bytes - 16) * kOdd[0] + word(from + bytes - 8) * kOdd[1] + bytes;
   }
-  /// A subclass of str keeps its characters elsewhere: those are not looked at.
+  /// A subclass of str keeps its characters elsewhere: those are not read.
   std::uint64_t end_of_text(const std::byte* text) const {
     const StrLayout shape = str_layout(base::load<std::uint32_t>(text + at_.str_state),
                                        word(text + at_.str_length), wire::kMaxNameBytes);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ids of the code objects that stacks met, so that their texts are not read again for every frame
-// of every sample.
+// Ids of the code objects that were found in stacks, so that their texts are not read again for
+// every frame of every sample.
 //
 // Context:  signal | callback | worker
 // Owns:     nothing (frames.cpp has the process's)
-// Promises: bounded; nobody waits: an entry that somebody writes is not there for the others, and
-//           one that was left half written never again
+// Promises: bounded; nobody waits: an entry that is being written does not exist for others, and
+//           one that was left half written never does again
 // Not here: what a code object's id is made of (code_id.hpp)
 #pragma once
 

@@ -3,9 +3,10 @@
 // The calling thread's Python frames as addresses only: cheap enough for every operator.
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
-// Owns:     whether the layout has proven right
-// Promises: plain loads; the first stacks of a process are read only where the kernel says that one
-//           can, and nothing is read after one of them made no sense; unknown versions: nothing
+// Owns:     whether the layout has proved right
+// Promises: plain loads; the first stacks of a process are read only where the kernel confirms that
+//           they can be, and nothing is read once one of them made no sense, nor of unknown
+//           versions
 // Not here: comparing frames with those of the operator before (frame_compare.hpp), other threads
 //           and signals (frames.hpp), loops of code objects (code_loops.hpp)
 #pragma once
@@ -23,7 +24,7 @@ struct FastFrame {
   std::uint64_t code;         // address of its code object; 0: an interpreter-entry shim
   std::int32_t instr_offset;  // bytes from the start of the byte code, as wire::PyFrame has it
   std::uint32_t flags;        // wire::kPyShim, kPyEntry
-  std::uint64_t code_id;      // PyCodeDef::id; 0: of a shim, or not asked for (read_fast_frames)
+  std::uint64_t code_id;      // PyCodeDef::id; 0: of a shim, or not requested (read_fast_frames)
 };
 
 /// Frames of the calling thread, innermost first; 0 for a thread without Python state.
@@ -32,11 +33,11 @@ std::uint32_t read_fast_frames(std::uint32_t tid, FastFrame* frames, std::uint32
 /// Whether stacks were given up, because one made no sense. Any context.
 bool fast_frames_disabled();
 
-/// Stacks have to prove anew that they can be read. Nobody reads one. Worker.
+/// Stacks have to prove anew that they can be read. No thread is reading one. Worker.
 void reset_layout_validation();
 
-/// The interpreter whose frames have proven to be laid out as is known; null: read_fast_frames() is
-/// to be asked.
+/// The interpreter whose frames have proved to be laid out as is known; null: use
+/// read_fast_frames().
 const Runtime* validated_runtime();
 
 /// Reads one frame of validated_runtime(). False: it is not as this version has it.

@@ -4,7 +4,7 @@
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
 // Owns:     nothing
-// Promises: a few loads a frame; nothing is read of a code object that was not believed before
+// Promises: a few loads a frame; nothing is read of a code object that was not accepted before
 // Not here: reading a frame that is new (fast_frames.hpp)
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace gpuprof::python {
 
-/// What of a frame tells that it is the same one at the same place in the same code.
+/// What identifies a frame as the same one at the same place in the same code.
 struct FrameFingerprint {
   std::uint64_t frame;
   std::uint64_t code;   // 0: an interpreter-entry shim
@@ -39,7 +39,7 @@ inline Object first_local(const Runtime& runtime, std::uint64_t frame) {
   return plausible(type) ? Object{object, type} : Object{0, 0};
 }
 
-/// How versions tell where a frame is, and what kind of frame it is.
+/// How versions store where a frame is, and what kind of frame it is.
 enum class FrameLayout {
   kNumber,  // an instruction's number, before 3.11
   kEntry,   // 3.11: its address, and whether C entered the frame
@@ -51,7 +51,7 @@ inline FrameLayout form_of(const Offsets& at) {
   return at.frame_is_entry != kNone ? FrameLayout::kEntry : FrameLayout::kOwner;
 }
 
-/// Looks at frames of one interpreter.
+/// Compares frames of one interpreter.
 template <FrameLayout kForm>
 class FrameComparer {
  public:
@@ -67,7 +67,7 @@ class FrameComparer {
     return plausible(state) ? own_top_frame(runtime_, state) : 0;
   }
 
-  /// Addresses of the frame and of those outside of it, innermost first.
+  /// Addresses of the frame and of those outside it, innermost first.
   std::uint32_t chain(std::uint64_t frame, std::uint64_t* frames, std::uint32_t room) const {
     const std::uint32_t previous = runtime_.offsets.frame_previous;
     std::uint32_t count = 0;
@@ -88,8 +88,8 @@ class FrameComparer {
            was.mark == mark_of(was.code);
   }
 
-  /// Adds what tells a frame apart to a hash, and goes to the frame outside of it. False: it is not
-  /// as this version has it.
+  /// Adds what identifies a frame to a hash, and moves to the frame outside it. False: it is not as
+  /// this version has it.
   bool add(std::uint64_t* frame, std::uint64_t* hash) const {
     if (!plausible(*frame)) return false;
     std::uint64_t code = 0, instr = 0, mark = 0;
@@ -105,7 +105,7 @@ class FrameComparer {
     return true;
   }
 
-  /// Of a frame that was read.
+  /// The fingerprint of a frame that was read.
   FrameFingerprint look(const FastFrame& read) const {
     if (read.code == 0) return {read.frame, 0, 0, 0};
     return {read.frame, read.code, instr_of(read.frame), mark_of(read.code)};

@@ -105,7 +105,7 @@ class FrameWalk {
     if (frame != 0 || !ended) {
       read->flags |= wire::kStackPythonPartial;
       // Broken at once: what the new cframe holds was never a frame. Broken later: keep what is
-      // there, the flag tells.
+      // there, the flag marks it.
       return !first_run || read->count != 0;
     }
     return true;
@@ -148,7 +148,7 @@ class FrameWalk {
   /// Three texts are read for it, unless it is remembered.
   std::uint64_t id_of(std::uint64_t address, const std::byte* code) {
     const CodeFingerprint mark(at_);
-    // Without a number the texts themselves are compared. Elsewhere that is as much as to read
+    // Without a number the texts themselves are compared. Elsewhere that costs as much as reading
     // them.
     const bool numbered = mark.version(code) != 0;
     if (!numbered && (at_.code_version != kNone || !Memory::kOwn))

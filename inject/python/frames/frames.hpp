@@ -25,8 +25,8 @@ namespace gpuprof::python {
 /// that cannot be read, one notice have been sent. One that can be read stays mapped from then on.
 bool find_runtime();
 
-/// Whether find_runtime() may find one although no module comes: somebody was inside dlopen, or the
-/// program has not begun to use its interpreter. Worker.
+/// Whether find_runtime() may find one although no module is added: somebody was inside dlopen, or
+/// the program has not begun to use its interpreter. Worker.
 bool is_runtime_pending();
 
 /// Whether an interpreter we can read was found. Any context.
@@ -50,9 +50,9 @@ ReadResult read_current_frames(const hot::Guard& guard, wire::PyFrame* frames, s
 ReadResult read_remote_frames(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
                               std::uint32_t room, std::uint64_t ts_ns);
 
-/// Forgets the interpreter and every code object, whose addresses may be others' when a session
-/// comes again; unmaps the table of loops. find_runtime() looks, and tells, anew. After
-/// hot::unpublish_segment(); while somebody is inside, what it may look at stays. Worker.
+/// Forgets the interpreter and every code object, whose addresses may belong to others by the next
+/// session; unmaps the table of loops. find_runtime() searches, and reports, anew. After
+/// hot::unpublish_segment(); while a thread is inside, what it may read stays. Worker.
 void release();
 
 /// Forgets which thread has which state. Worker.

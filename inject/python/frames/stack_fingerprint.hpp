@@ -5,8 +5,8 @@
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
 // Owns:     nothing
-// Promises: plain loads, once layouts have proven right (fast_frames.hpp)
-// Not here: reading what a frame says (frames.hpp, fast_frames.hpp)
+// Promises: plain loads, once layouts have proved right (fast_frames.hpp)
+// Not here: reading the content of a frame (frames.hpp, fast_frames.hpp)
 #pragma once
 
 #include <cstdint>

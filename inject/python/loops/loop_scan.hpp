@@ -22,8 +22,8 @@ enum class JumpRole : std::uint8_t {
   kAbsoluteIf,
   kForwardIf,
   kForIter,   // leaves a loop forward
-  kExecutor,  // stands where a backward jump was; its argument is something else
-  kHidden,    // stands where anything was (somebody traces lines or instructions)
+  kExecutor,  // replaces a backward jump; its argument is something else
+  kHidden,    // replaces any instruction (somebody traces lines or instructions)
   kHandler,   // first instruction of an exception handler
   kThrow,     // of an `await`: what follows it leaves a handler
   kAsyncEnd,  // its handler runs at the end of every `async for`
@@ -42,7 +42,7 @@ struct LoopSpan {
   bool operator==(const LoopSpan&) const = default;
 };
 
-/// Loops looked at in one piece of byte code; further ones are left out.
+/// Loops considered in one piece of byte code; further ones are ignored.
 inline constexpr std::uint32_t kMaxSpans = 128;
 /// No exception handlers set apart from the rest.
 inline constexpr std::int32_t kNoHandlers = 0x7fffffff;
@@ -57,7 +57,7 @@ struct LoopScan {
 
 /// Finds the loops.
 ///
-/// An exception handler that goes on with the program jumps backward where handlers lie behind
+/// An exception handler that continues the program jumps backward where handlers lie behind
 /// everything else; such a jump is no loop, nor is the one inside an `await`.
 ///
 /// @param minor Y of 3.Y.

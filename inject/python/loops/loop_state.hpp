@@ -14,7 +14,7 @@
 
 namespace gpuprof::python {
 
-/// Iterators looked at in one frame, outermost loops first.
+/// Iterators read in one frame, outermost loops first.
 inline constexpr std::uint32_t kMaxIterators = 3;
 
 struct LoopState {
@@ -28,8 +28,8 @@ struct LoopState {
   } iterators[kMaxIterators];
 };
 
-/// @param loops How many `for` loops of the frame's code its instruction is in: so many iterators,
-///              at least, lie on its stack.
+/// @param loops How many `for` loops of the frame's code its instruction is in: that many
+///              iterators, at least, lie on its stack.
 void read_loop_state(const FastFrame& frame, std::uint32_t loops, LoopState* out);
 
 /// The next frames are read with care again. Worker.

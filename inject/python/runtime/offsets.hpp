@@ -52,7 +52,7 @@ struct Offsets {
   std::uint32_t code_bytes;    // start of the byte code (3.11+)
   std::uint32_t code_string;   // → bytes object that holds the byte code (before 3.11)
   std::uint32_t code_locals;   // → tuple of their names (3.11+)
-  std::uint32_t code_version;  // another number for every code object (3.12+)
+  std::uint32_t code_version;  // a different number for every code object (3.12+)
   std::uint32_t str_length;
   std::uint32_t str_state;
   std::uint32_t str_ascii_data;
@@ -65,7 +65,7 @@ struct Offsets {
   bool operator==(const Offsets&) const = default;
 };
 
-/// How many bytes of `_PyRuntime` parse_debug_offsets wants to see.
+/// How many bytes of `_PyRuntime` parse_debug_offsets needs.
 inline constexpr std::size_t kDebugOffsetsBytes = 88 * 8;
 
 enum class DebugOffsets { kOk, kNoCookie, kOtherVersion, kFreeThreaded, kImplausible };
@@ -74,7 +74,7 @@ enum class DebugOffsets { kOk, kNoCookie, kOtherVersion, kFreeThreaded, kImplaus
 ///
 /// @param runtime First `bytes` bytes of `_PyRuntime`; at least kDebugOffsetsBytes.
 /// @param minor   Version found by other means; the table must agree.
-/// @param out     Filled when kOk; fields that the table does not tell come from the layout rules
+/// @param out     Filled when kOk; fields that the table does not give come from the layout rules
 ///                that hold since 3.12.
 DebugOffsets parse_debug_offsets(const std::byte* runtime, std::size_t bytes, std::uint32_t minor,
                                  Offsets* out);

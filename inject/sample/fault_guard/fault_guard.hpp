@@ -23,9 +23,9 @@ bool call_guarded(void (*body)(void*), void* argument);
 struct RecoveryPoint;
 class UnblockFaultSignals;
 
-/// What a thread reads under, one inside the other. Only a fault follows it.
+/// What protects a thread's reads, one inside the other. Only a fault makes use of it.
 struct FaultScope {
-  RecoveryPoint* recovery_point;  // one of both is null
+  RecoveryPoint* recovery_point;  // one of the two is null
   UnblockFaultSignals* open;
   std::uintptr_t outer;
 };
@@ -75,14 +75,15 @@ enum class GuardState { kArmed, kAbandoned, kIgnored };
 
 /// Puts our handler in front of the program's where it is not yet. Again at each tick: the
 /// program may have installed its own since, or had a fault of its own. kAbandoned: it handles
-/// faults itself too often, or layers ran out. kIgnored: it ignores one of the two, which a handler
-/// would hide from the programs it starts, and which interrupts no wait.
+/// faults itself too often, or layers ran out. kIgnored: it ignores one of the two; a handler would
+/// hide that from the programs it starts, and an ignored signal interrupts no wait.
 GuardState arm_guard();
 
-/// No read begins any more under the guard's protection (is_guard_active); those under way go on.
+/// From now on no read begins under the guard's protection (is_guard_active); those under way
+/// continue.
 void deactivate_guard();
 
-/// Restores the program's dispositions where ours are still in force. None may be under way.
+/// Restores the program's dispositions where ours are still in force. No read may be under way.
 void disarm_guard();
 
 }  // namespace gpuprof::sample

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every time our handler goes in front of another disposition it is another function: a program
+// Every time our handler is put in front of another disposition it is another function: a program
 // that kept "the previous handler" and calls or restores it gets the one behind which its older
-// disposition stands, never a circle.
+// disposition stands, never a cycle.
 //
 // Context:  signal | callback (read), worker (write)
 // Owns:     nothing

@@ -16,7 +16,7 @@ class UnblockedThreads {
  public:
   using Place = std::atomic<std::uint64_t>;  // a turn and the thread's id; 0: free
 
-  /// @return null: all are taken. Who leaves it stores 0.
+  /// @return null: all are taken. Whoever leaves it stores 0.
   Place* claim(std::uint32_t tid) {
     const std::uint64_t turn = turns_.fetch_add(1, std::memory_order_relaxed) + std::uint64_t{1};
     for (std::uint32_t i = 0; i < kPlaces; ++i) {

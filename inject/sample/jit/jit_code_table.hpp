@@ -4,7 +4,8 @@
 //
 // Context:  signal | callback (holds), worker (write)
 // Owns:     nothing
-// Promises: who reads while it is written finds nothing, or what was there before or after
+// Promises: a reader that comes while it is written finds nothing, or what was there before or
+//           after
 #pragma once
 
 #include <atomic>

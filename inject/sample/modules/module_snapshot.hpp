@@ -6,7 +6,7 @@
 //           rest)
 // Owns:     the published snapshot and those that a handler may still be reading
 // Promises: a snapshot stays whole while any SnapshotReader that could see it lives; program
-//           headers are copies, for dlclose unmaps the module's own
+//           headers are copies, as dlclose unmaps the module's own
 // Not here: how one is made (snapshot_build.hpp), what is reported to the daemon
 //           (module_report.hpp)
 #pragma once
@@ -36,7 +36,7 @@ struct SnapshotModule {
 struct SnapshotSegment {
   std::uintptr_t begin, end;
   std::uint32_t module;
-  bool code;  // it may be run
+  bool code;  // executable
 };
 
 struct Snapshot : frames::SharedMapping {  // one mapping holds everything
@@ -67,7 +67,7 @@ const SnapshotModule* find_module(const Snapshot* snapshot, std::uintptr_t addre
 /// Whether a module holds code there.
 bool is_module_code(const Snapshot* snapshot, std::uintptr_t address);
 
-/// Stands in for dl_iterate_phdr in libunwind: calls back for the one module that holds the
+/// Takes the place of dl_iterate_phdr in libunwind: calls back for the one module that holds the
 /// address libunwind is looking for.
 int iterate_snapshot_phdr(int (*callback)(dl_phdr_info*, std::size_t, void*), void* data);
 
@@ -84,11 +84,11 @@ std::uint32_t reclaim_snapshots();
 /// Handlers and walks under way now. Any context.
 std::uint32_t snapshot_readers();
 
-/// Waits until there was a moment without any. What each looks at first after its SnapshotReader
-/// has been taken away: none that comes later does more. Worker | boundary. False: not in time.
+/// Waits until there was a moment without any. What each reads first after its SnapshotReader has
+/// been withdrawn before: none that comes later does more. Worker | boundary. False: not in time.
 bool wait_for_snapshot_readers(std::uint32_t deadline_ms);
 
-/// In the child of a fork: users of other threads are gone. Boundary.
+/// In the child of a fork: readers on other threads are gone. Boundary.
 void reset_snapshot_readers();
 
 }  // namespace gpuprof::sample

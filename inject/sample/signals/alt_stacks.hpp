@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Alternate signal stacks for threads that run code which no signal's frame may be written below,
-// or on stacks that are too small for one (Go).
+// Alternate signal stacks for threads that run code below whose stack pointer no signal's frame may
+// be written, or that run on stacks too small for one (Go).
 //
 // Context:  boundary (give…, reserve…, forget…), signal (is_on_own_alt_stack), worker (the rest)
 // Owns:     one mapping, made with the first stack; it stays for good: the kernel knows its
@@ -10,7 +10,7 @@
 //           for a thread is left alone
 //
 // Why: gpuprof/base/red_zone_code.hpp. The kernel writes a signal's frame before any handler runs.
-// Go (with cgo) takes the alternate stack that a thread has for its own handlers.
+// Go (with cgo) uses the alternate stack that a thread already has for its own handlers.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ namespace gpuprof::sample {
 inline constexpr std::size_t kAltStackBytes = 64u << 10;
 inline constexpr std::uint32_t kMaxAltStacks = 512;
 
-/// From now on, for code of Go or, `fragile`, such code. True: it was not so before.
+/// Enables them, for code of Go or, if `fragile`, for such code. True: it was not so before.
 bool enable_alt_stacks(bool fragile);
 
-/// Handlers run on alternate stacks. Threads that are made, and those that make them, get one of
-/// ours, where the library is in a place to do that (LD_PRELOAD).
+/// Whether handlers run on alternate stacks. Threads that are created, and those that create them,
+/// get one of ours, where the library is in a position to do that (LD_PRELOAD).
 bool alt_stacks_enabled();
-/// No thread without a stack of ours may be sent a signal. (Go's have one of their own wherever
-/// they run code of Go, in which there is room for a frame.) Implies the former.
+/// Whether no thread without a stack of ours may be sent a signal. (Go's have one of their own
+/// wherever they run code of Go, in which there is room for a frame.) Implies the former.
 bool alt_stacks_required();
 
-/// The thread `tid` runs our handler on a stack of ours.
+/// Whether the thread `tid` runs our handler on a stack of ours.
 bool has_alt_stack(std::uint32_t tid);
 
 /// Whether a signal may be handled on this thread, as far as its stack goes. Boundary.
@@ -50,13 +50,13 @@ struct ThreadStart {
 void* reserve_alt_stack(const ThreadStart& start);
 /// The thread could not be made.
 void cancel_alt_stack(void* reserved);
-/// On the new thread: makes it the thread's. What it is to do next is returned.
+/// On the new thread: makes it the thread's. @return what the thread is to do next.
 ThreadStart activate_alt_stack(void* reserved);
 
-/// The calling thread gets one, if it has none of its own.
+/// Gives the calling thread one, if it has none of its own.
 void ensure_alt_stack();
 
-/// In the child of a fork: only the calling thread's is taken.
+/// In the child of a fork: only the calling thread's is in use.
 void reset_alt_stacks_after_fork();
 
 /// Whether `address` is on a stack of ours.

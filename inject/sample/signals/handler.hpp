@@ -29,12 +29,12 @@ int install_handler(int except = 0);
 int sampling_signal();
 
 /// Puts back what was there before, if the program has not put its own there since. Nothing of ours
-/// may send that signal any more; what is still pending is thrown away.
+/// may send that signal any more; what is still pending is discarded.
 /// @param forget_pending  False: nothing of ours can be pending.
 void remove_handler(bool forget_pending = true);
 
-/// Puts a handler of ours there: everything but the faults is held back in it, for a fault must
-/// reach the guard. Worker, or boundary while the worker is parked.
+/// Installs a handler of ours for that signal: everything but the faults is blocked in it, since a
+/// fault must reach the guard. Worker, or boundary while the worker is parked.
 /// @param replaced  What stood there; may be null.
 void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
                      struct sigaction* replaced = nullptr);
@@ -42,20 +42,20 @@ void set_own_handler(int signal, void (*handler)(int, siginfo_t*, void*),
 /// Whether the program has put its own handler there since.
 bool handler_was_replaced();
 
-/// The signal is the program's from now on, and what is pending stays so; our handler stays, for
-/// those of ours that are. install_handler() finds another one then.
+/// The signal is the program's from now on, and what is pending stays pending; our handler stays,
+/// for those of ours that are. install_handler() finds another signal then.
 void retire_handler();
-/// Puts back what was there before all that were left. Nothing of ours may send these any more.
-/// Where one waits on a thread, the program's or ours, the handler stays for the next call: it does
-/// for the former what had happened without us.
+/// Puts back what was there before, for all signals that were retired. Nothing of ours may send
+/// these any more. Where one is pending on a thread, the program's or ours, the handler stays until
+/// the next call: for the program's it does what would have happened without us.
 void remove_retired_handlers();
 
 /// From now on (or no longer) signals of ours become samples.
 void enable_handler(const HandlerSettings& settings);
 void disable_handler();
 
-/// Throws away signals that are pending anywhere in the process: a thread that waits for all
-/// signals must not be handed one of ours.
+/// Discards signals that are pending anywhere in the process: a thread that waits for all signals
+/// must not receive one of ours.
 /// @return false: the program's own would be among them; nothing was done.
 bool discard_pending_signals();
 

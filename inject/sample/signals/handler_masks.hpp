@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handlers of the program that run on its alternate stacks are not interrupted by the sampling
-// signal: the kernel would put a frame of 3 to 12 KiB over theirs, and ends the program where it
-// does not fit.
+// signal: the kernel would put a frame of 3 to 12 KiB on top of theirs, and ends the program where
+// it does not fit.
 //
 // Context:  boundary (mask_own_signal, unmask_own_signal), worker (the rest)
 // Owns:     which bits of ours are in the masks of such handlers
-// Promises: the program is shown its own masks where it asks the C library
-// Not here: a handler that the program sets by a bare system call: it is met a second later
+// Promises: the program gets its own masks where it queries the C library
+// Not here: a handler that the program sets by a bare system call: it is found a second later
 #pragma once
 
 #include <signal.h>
 
 namespace gpuprof::sample {
 
-/// What the program is about to set, with the sampling signal held back while its handler runs.
-/// Boundary, also in signal handlers.
+/// Changes what the program is about to set: the sampling signal is held back while its handler
+/// runs. Boundary, also in signal handlers.
 void mask_own_signal(int signal, struct sigaction* action);
 
-/// What the program learns of that signal's action, without what we added to it. To be called
-/// before record_masked_handler of the same call. Boundary.
+/// Takes what we added out of what the program learns of that signal's action. To be called before
+/// record_masked_handler of the same call. Boundary.
 void unmask_own_signal(int signal, struct sigaction* action);
 
-/// After the call. Of another action than a handler with SA_ONSTACK nothing is noted: in a vfork
+/// After the call. Nothing is noted of an action other than a handler with SA_ONSTACK: in a vfork
 /// child, which sets none, the memory is the parent's and the dispositions are not.
 /// @param asked     What the program set.
 /// @param shielded  What mask_own_signal() made of it.
 void record_masked_handler(int signal, const struct sigaction& asked,
                            const struct sigaction& shielded);
 
-/// From now on for the sampling signal `ours`: goes through all handlers there are. 64 system
+/// Masks the sampling signal `ours` from now on: goes through all handlers there are. 64 system
 /// calls.
 void mask_all_handlers(int ours);
-/// Takes all of it back.
+/// Undoes all of it.
 void unmask_all_handlers();
 /// Whether a thread may block the sampling signal because of us. Worker.
 bool any_handler_masked();

@@ -17,14 +17,14 @@ namespace gpuprof::sample {
 
 struct HandlerState {
   std::atomic<int> signal{0};
-  std::atomic<std::uint64_t> retired{0};  // signals whose handler is ours still, and nothing else
+  std::atomic<std::uint64_t> retired{0};  // signals of which only the handler is still ours
   std::atomic<bool> enabled{false};
   std::atomic<bool> suspended{false};
   std::atomic<std::uint32_t> run{0};
   HandlerSettings settings;
 };
 
-/// How often our handler has returned on a thread, or on another whose id is alike.
+/// How often our handler has returned on a thread, or on another whose id shares its place.
 class HandlerRuns {
  public:
   void add(std::uint32_t tid) { place(tid).fetch_add(1, std::memory_order_relaxed); }
@@ -41,7 +41,8 @@ extern HandlerRuns g_handler_runs;
 
 extern HandlerState g_handler;
 
-/// Of the address of g_handler and of a thread's id, which has 22 bits at most (PID_MAX_LIMIT).
+/// A cookie is made of the address of g_handler and a thread's id, which has 22 bits at most
+/// (PID_MAX_LIMIT).
 inline constexpr std::uint32_t kTidBits = 22;
 inline std::uint64_t cookie_base() {
   return reinterpret_cast<std::uintptr_t>(&g_handler) >> 6 << kTidBits;

@@ -5,7 +5,7 @@
 // Context:  signal | callback | worker
 // Owns:     nothing
 // Promises: what was read can be put back bit for bit (glibc's sigaction would replace the
-//           restorer); errno is not looked at
+//           restorer); errno is ignored
 #pragma once
 
 #include <signal.h>
@@ -37,8 +37,8 @@ inline bool kernel_sigaction(int signal, const KernelAction* set, KernelAction* 
   return ::syscall(SYS_rt_sigaction, signal, set, old, 8) == 0;
 }
 
-/// First thing in a handler: the kernel leaves the alignment check as the program has it, and what
-/// compilers and the C library make does not keep to it. The return puts it back.
+/// First thing in a handler: the kernel leaves the alignment check as the program has it, and the
+/// code of compilers and of the C library does not comply with it. The return restores it.
 inline void clear_alignment_check() {
 #if defined(__x86_64__)
   constexpr unsigned long long kAlignmentCheck = 1ULL << 18;
@@ -60,7 +60,7 @@ inline std::uint64_t blocked_signals() {
   ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, static_cast<void*>(nullptr), &blocked, 8);
   return blocked;
 }
-/// Which signals wait that this thread blocks, sent to it or to the process.
+/// Which of the signals that this thread blocks are pending, sent to it or to the process.
 inline std::uint64_t pending_signals() {
   std::uint64_t pending = 0;
   ::syscall(SYS_rt_sigpending, &pending, 8);
@@ -90,13 +90,13 @@ inline bool send_to_self(int signal, const siginfo_t* info) {
   return ::syscall(SYS_rt_tgsigqueueinfo, ::syscall(SYS_getpid), ::syscall(SYS_gettid), signal,
                    info) == 0;
 }
-/// The same to the process. By the thread's own id the kernel takes any code from us, and sends it
-/// to the whole process all the same; by the process's only where that is the same.
+/// The same to the process. With the thread's own id the kernel accepts any code from us, and sends
+/// it to the whole process all the same; with the process's id only where that is the same.
 inline void send_to_process(int signal, const siginfo_t* info) {
   ::syscall(SYS_rt_sigqueueinfo, ::syscall(SYS_gettid), signal, info);
 }
-/// Whether it was sent to a thread. Of those with a value (pthread_sigqueue, timers of a thread)
-/// nothing tells.
+/// Whether it was sent to a thread. For those with a value (pthread_sigqueue, timers of a thread)
+/// this cannot be known.
 inline bool is_for_thread(const siginfo_t* info) { return info->si_code == SI_TKILL; }
 
 }  // namespace gpuprof::sample

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One look at a thread's signal mask.
+// One check of a thread's signal mask.
 //
 // Context:  worker
 // Owns:     nothing
@@ -13,15 +13,16 @@
 
 namespace gpuprof::sample {
 
-/// What a thread is doing that is in the call of this line of its `syscall` file, whose status file
-/// shows the sampling signal as blocked or not.
+/// What a thread is doing whose `syscall` file has this line, and whose status file shows the
+/// sampling signal as blocked or not.
 MaskCheck classify_mask(const char* line, bool blocked, int signal);
 
 /// The same, of a thread of this process.
 MaskCheck check_mask(pid_t tid, const ThreadStatus& status, int signal);
 
-/// A look that may have met the thread in our handler, or in what libc blocks signals for a moment
-/// for: the handler ran since the last one, or the thread waits for a processor and has not got on.
+/// For a check that may have found the thread in our handler, or where libc blocks signals for a
+/// moment: the handler ran since the last one, or the thread waits for a processor and has made no
+/// progress.
 MaskCheck discount_handler(MaskCheck look, bool was_handled, bool runnable, bool got_on);
 
 }  // namespace gpuprof::sample

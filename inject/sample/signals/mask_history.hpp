@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of whether one thread blocks the sampling signal, from the looks made at it.
+// Whether one thread blocks the sampling signal, as far as is known from the checks of its mask.
 //
 // Context:  worker
 // Owns:     nothing
@@ -23,7 +23,7 @@ enum class MaskCheck {
 
 class MaskHistory {
  public:
-  /// @param has_run  Whether the thread has got to run since the last look.
+  /// @param has_run  Whether the thread has got to run since the last check.
   void add(MaskCheck look, bool has_run) {
     last_ = look;
     const std::uint32_t opened = open_looks_;
@@ -46,23 +46,24 @@ class MaskHistory {
   bool is_blocking() const { return masked_; }
   /// It may get one now.
   bool is_unblocked() const { return !masked_ && last_ == MaskCheck::kUnblocked; }
-  /// The next look should come soon.
+  /// The next check should come soon.
   bool needs_recheck() const {
     if (masked_) return open_looks_ != 0;
     return last_ == MaskCheck::kBlocked || last_ == MaskCheck::kMaybeHandler;
   }
 
  private:
-  // libc blocks all signals for a moment when it makes a thread or a process: look twice. One that
-  // did not get to run meanwhile, or waits for the process it makes to begin, is still there.
+  // libc blocks all signals for a moment when it creates a thread or a process: check twice. A
+  // thread that did not get to run meanwhile, or waits for the process it creates to begin, is
+  // still there.
   static constexpr std::uint32_t kBlockedLooks = 2, kIdleLooks = 8;
-  // One that unblocks signals only to wait may be met just behind such a call, before it has run
-  // again: one look does not give the trigger back.
+  // A thread that unblocks signals only to wait may be found just behind such a call, before it has
+  // run again: one check does not give the trigger back.
   static constexpr std::uint32_t kOpenLooks = 8;
 
   MaskCheck last_ = MaskCheck::kUnknown;
   std::uint32_t blocked_looks_ = 0, open_looks_ = 0;  // in a row
-  bool swaps_ = false;                                // it was met in a call with another mask
+  bool swaps_ = false;                                // it was found in a call with another mask
   bool masked_ = false, forbidden_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of the sampling signal the program wants for itself.
+// Which sampling signals the program wants for itself.
 //
 // Context:  worker (take), boundary (claim)
 // Owns:     nothing
@@ -17,7 +17,7 @@ struct SignalConflicts {
 SignalConflicts take_signal_conflicts();
 bool has_signal_conflicts();
 
-/// A look at the threads found that the program means this signal. Worker.
+/// A check of the threads found that the program waits for this very signal. Worker.
 void add_awaited_signal(int number);
 
 }  // namespace gpuprof::sample

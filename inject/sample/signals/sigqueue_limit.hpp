@@ -12,15 +12,15 @@
 
 namespace gpuprof::sample {
 
-/// While perf events are armed. Called again, it looks whether anything has changed.
-/// @return false: the program handles SIGIO itself, and would be given one that means nothing.
+/// While perf events are armed. Called again, it checks whether anything has changed.
+/// @return false: the program handles SIGIO itself, and would receive one that means nothing.
 bool watch_sigqueue_limit();
 void unwatch_sigqueue_limit();
 
 /// Whether it was reached since the last call.
 bool take_sigqueue_limit();
 
-/// As restore_program_action, of SIGIO.
+/// As restore_program_action, for SIGIO.
 void restore_program_sigio_action(int signal, struct sigaction* action);
 
 }  // namespace gpuprof::sample

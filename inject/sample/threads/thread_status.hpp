@@ -31,10 +31,11 @@ bool read_thread_status(pid_t tid, ThreadStatus* to);
 /// The calling thread's.
 bool read_own_status(ThreadStatus* to);
 
-/// Whether a signal waits that was sent to the process as a whole: none of ours is.
+/// Whether a signal is pending that was sent to the process as a whole: none of ours is.
 bool is_pending_for_process(int signal);
 
-/// Whether one waits that was sent to a thread, as all of ours are. True where nobody can tell.
+/// Whether one is pending that was sent to a thread, as all of ours are. True where that is
+/// unknown.
 bool is_pending_for_a_thread(int signal);
 
 }  // namespace gpuprof::sample

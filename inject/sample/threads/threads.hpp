@@ -19,7 +19,7 @@
 
 namespace gpuprof::sample {
 
-/// What off_cpu.cpp knows about one thread.
+/// What off_cpu.cpp stores about one thread.
 struct OffCpuState {
   WaitTracker wait;
   std::uint64_t cpu_ns = 0;     // thread CPU time at the last look
@@ -34,15 +34,16 @@ struct OffCpuState {
 
 struct ThreadEntry {
   pid_t tid = 0;
-  std::uint32_t scan = 0;                           // last scan that saw it
-  std::uint32_t checks = 0;                         // looks at its status so far, up to a few
-  std::uint64_t next_check_ns = 0, overdue_ns = 0;  // by then if it has run, in any case
+  std::uint32_t scan = 0;    // last scan that saw it
+  std::uint32_t checks = 0;  // looks at its status so far, up to a few
+  std::uint64_t next_check_ns = 0,
+                overdue_ns = 0;  // the first if it has run, the second in any case
   std::uint64_t checked_cpu_ns = 0;
   bool has_trigger = false;
   bool traced = false, filtered = false;
   MaskHistory mask;
   std::uint32_t handler_runs = 0;  // at the last look
-  bool needs_alt_stack = false;    // for signals: there is no trigger for that (alt_stacks.hpp)
+  bool needs_alt_stack = false;    // for signals: hence no trigger (alt_stacks.hpp)
   std::uint64_t lacks_stack_ns = 0;
   bool counted_masked = false, counted_none = false;
   char name[16] = {};
@@ -66,14 +67,16 @@ void release_threads();
 /// Looks for new and dead threads, re-checks some of the known ones.
 void scan_threads(std::uint64_t now_ns);
 
-/// Lets the worker run wherever one of those threads may. After a scan; looks every 10 s.
+/// Lets the worker run on every processor on which one of those threads may. After a scan; checks
+/// every 10 s.
 void update_affinity(std::uint64_t now_ns);
 
-/// Takes the triggers of threads that the sampling signal has reached in a waiting call, at once.
+/// Removes, at once, the triggers of threads that the sampling signal has reached in a waiting
+/// call.
 void handle_interrupted_waits(std::uint64_t now_ns);
 
 /// Whether somebody traced this process at the last scan; whether the program has put a thread
-/// under a filter since we came.
+/// under a filter since we were loaded.
 bool was_traced();
 bool any_filtered();
 

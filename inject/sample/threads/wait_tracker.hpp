@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a thread has waited, from looks at its CPU time.
+// How long a thread has waited, from repeated looks at its CPU time.
 //
 // Context:  worker
 // Owns:     nothing
 // Promises: a wait of two looks or more is reported from its begin to its end, exactly where the
 //           thread ran before and after it, otherwise within half the time between two looks at
-//           each side; of shorter ones every so often one stands for all time since the last such
-//           look, so that their sum is right on average
+//           each side; of shorter ones, every so often one stands for all the time since the last
+//           such look, so that their sum is right on average
 // Not here: stacks (off_cpu.cpp)
 //
 // A thread that used no CPU time between two looks has waited all that time. One that used some
@@ -73,7 +73,7 @@ class WaitTracker {
   /// When the present wait began, as far as is known.
   std::uint64_t began_ns() const { return began_ns_; }
 
-  /// So much of the time before this look was reported as waited.
+  /// This much of the time before this look was reported as waited.
   void mark_reported(std::uint64_t ns) { unseen_ns_ -= std::min(unseen_ns_, ns); }
 
   /// After kMoved: whether it is time to see if the thread is in a short wait now.

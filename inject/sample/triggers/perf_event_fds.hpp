@@ -37,16 +37,16 @@ class PerfEventFds {
         entry.fd_plus_1.store(0, std::memory_order_release);
     }
   }
-  /// A signal of descriptor `fd` has arrived: the thread it is for, 0: that is no event of ours.
-  /// The descriptor is in the worker's own table: the handler may know its number but not use it.
+  /// A signal of descriptor `fd` has arrived: the thread it is for; 0: it is no event of ours. The
+  /// descriptor is in the worker's own table: the handler may know its number but not use it.
   std::uint32_t on_signal(int fd) {
     Entry* entry = find(fd);
     if (entry == nullptr) return 0;
     entry->answers.fetch_add(1, std::memory_order_relaxed);
     return entry->tid.load(std::memory_order_relaxed);
   }
-  /// Whether an event of ours has or had a number about like this one. They are as high as numbers
-  /// go (move_fd_high), where the program has none.
+  /// Whether an event of ours has or had a number in the range of this one. They are at the top of
+  /// the range (move_fd_high), where the program has none.
   bool may_have_had(int fd) const {
     return fd >= lowest_.load(std::memory_order_acquire) &&
            fd <= highest_.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A POSIX timer that signals one thread of ours.
+// A POSIX timer that signals one thread of this process.
 //
 // Context:  worker
 // Owns:     nothing

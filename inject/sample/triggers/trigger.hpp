@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What makes a running thread receive the sampling signal. One file a kind.
+// What makes a running thread receive the sampling signal. One file per kind.
 //
 // Context:  worker
 // Owns:     nothing: descriptors and timers belong to the thread list's entries
@@ -43,12 +43,12 @@ struct TriggerKind {
   void (*close)(TriggerSlot* slot);
   /// False: it has to be opened again (the program closed our descriptor).
   bool (*intact)(const TriggerSlot& slot);
-  /// Samples per second it really gives.
+  /// Samples per second that it really gives.
   std::uint32_t (*effective_hz)(const TriggerPlan& plan);
-  /// Called once a period for each thread, if not null.
+  /// Called once per period for each thread, if not null.
   void (*poll)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
-  /// Called at each scan for each thread, if not null: lets the trigger go on, at a rate corrected
-  /// by what it has given so far.
+  /// Called at each scan for each thread, if not null: lets the trigger continue, at a rate
+  /// corrected by what it has given so far.
   void (*refill)(const TriggerPlan& plan, pid_t tid, TriggerSlot* slot);
 };
 

@@ -10,7 +10,7 @@
 
 namespace gpuprof::sample {
 
-/// Of what was asked for, what can be used in this program; says what cannot and why.
+/// Of what was requested, what can be used in this program; reports what cannot be and why.
 /// @param no_perf  Its signals might become SIGIO here.
 /// @return null: running threads are not sampled.
 const TriggerKind* choose_trigger(wire::SamplerKind asked, const TriggerPlan& plan, bool no_perf);

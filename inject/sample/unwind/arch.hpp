@@ -4,9 +4,9 @@
 //
 // Context:  any
 // Owns:     nothing
-// Promises: the only place of this component that knows a register's name
+// Promises: the only place in this component that names a register
 //
-// One header per processor gives, inline:
+// One header per processor defines, inline:
 //   Registers                        those that a walk starts from
 //   registers_of(context, to)        of what a signal interrupted
 //   registers_at(pc, sp, fp)         nothing else is known

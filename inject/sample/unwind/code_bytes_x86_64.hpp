@@ -22,7 +22,7 @@ struct Code {
   unsigned count = 0;  // 0: not readable
 };
 
-/// As many as can be read of those from `address` on.
+/// The bytes from `address` on, as many as can be read, up to `wanted`.
 inline Code code_at(const CodeAccess& code, std::uint64_t address, unsigned wanted) {
   Code found;
   std::uint64_t at = address & ~std::uint64_t{7};

@@ -4,8 +4,8 @@
 //
 // Context:  signal | callback, worker (for a copied stack)
 // Owns:     nothing
-// Promises: memory is read by the caller's function alone; a caller that is found lies in code that
-//           is known, behind an instruction that calls
+// Promises: memory is read only through the caller's function; a caller that is found lies in code
+//           that is known, behind a call instruction
 //
 // What is tried, in this order. The instructions that come next, where they do nothing but leave
 // the function: they are followed to its return (trampolines of CPython, ends of functions). A
@@ -24,15 +24,15 @@ struct FrameRegisters {
   bool interrupted;
 };
 
-/// What its caller needs.
+/// What its caller provides.
 struct CodeAccess {
   /// Reads one aligned word of any address; false where it cannot be read.
   bool (*read)(void* from, std::uint64_t address, std::uint64_t* word);
   /// Whether the address lies in executable memory that is known.
   bool (*is_code)(void* from, std::uint64_t address);
   void* from;
-  /// Whether it lies in code of the Go toolchain, where frames are kept and goroutines end in ways
-  /// of their own. Null: no.
+  /// Whether it lies in code of the Go toolchain, which keeps frames and ends goroutines in its own
+  /// way. Null: no.
   bool (*is_go)(void* from, std::uint64_t address) = nullptr;
 };
 
@@ -46,7 +46,7 @@ enum class StepResult : std::uint8_t {
 /// Takes `frame` to its caller. It is changed only where something is found.
 StepResult step_without_tables(const CodeAccess& code, FrameRegisters* frame);
 
-/// Whether what lies before `address` calls, so that a call may return there.
+/// Whether the instruction before `address` is a call, so that a call may return there.
 bool is_return_address(const CodeAccess& code, std::uint64_t address);
 
 }  // namespace gpuprof::sample

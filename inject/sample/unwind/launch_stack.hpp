@@ -15,8 +15,8 @@ namespace gpuprof::sample {
 
 /// Unwinds here, reads Python frames, sends the definition if this ring buffer has not seen it.
 /// A stack that was taken before and has not changed is only compared (launch_stack_cache.hpp).
-/// @param what  Tells this call from others that a thread makes at one depth of its stack, where it
-///              is cheap to know.
+/// @param what  Distinguishes this call from others that a thread makes at the same depth of its
+///              stack, where that is cheap to know.
 /// @return the stack id, 0 if no stack could be taken (counted).
 std::uint64_t capture_launch_stack(const hot::Guard& guard, std::uint64_t what,
                                    std::uint64_t ts_ns);

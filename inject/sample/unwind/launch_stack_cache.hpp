@@ -10,7 +10,7 @@
 //           a stack is recognised only if all of them hold what they held
 // Not here: the walk (unwind.hpp), the id (stack_capture.hpp)
 //
-// A training launches the same kernels from the same places in each step.
+// A training program launches the same kernels from the same places in each step.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ std::uint64_t find_cached_stack(const LaunchStackCache& cache, const LaunchSite&
 /// Room for what capture_stack() leaves for cache_stack().
 CapturedStack& capture_buffer(LaunchStackCache& cache);
 
-/// Keeps what it left, if the stack can be known again by it. Under a fault guard in force.
+/// Keeps what it left, if the stack can be recognised by it. With a fault guard in force.
 void cache_stack(LaunchStackCache& cache, const LaunchSite& place, std::uint64_t id,
                  std::uint32_t tid);
 
 /// Worker. Without memory there are no places.
 void map_launch_stack_caches();
-/// Nobody is inside, nor gets there before map_launch_stack_caches().
+/// No thread is inside, nor gets there before map_launch_stack_caches().
 void unmap_launch_stack_caches();
 /// In the child of a fork.
 void reset_launch_stack_caches();

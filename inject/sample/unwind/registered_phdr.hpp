@@ -5,8 +5,8 @@
 //
 // Context:  signal | callback, worker (for a copied stack)
 // Owns:     nothing
-// Promises: the entry is read once more before it is used: one that has gone, or is another by now,
-//           answers nothing
+// Promises: the entry is read once more before it is used: one that is gone, or is another by now,
+//           yields nothing
 #pragma once
 
 #include <link.h>

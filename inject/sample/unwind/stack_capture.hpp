@@ -3,7 +3,7 @@
 // One mixed stack: native walk and Python frames, hashed, its definition sent before first use.
 //
 // Context:  signal | callback (of the calling thread), worker (of a blocked one)
-// Owns:     nothing: frames are built in the producer's scratch room
+// Owns:     nothing: frames are built in the producer's scratch space
 // Promises: a fault in either part costs that part (counted), never the program
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace gpuprof::sample {
 
-/// What is wanted of a stack, set by start(); launch stacks look at it too.
+/// What is wanted of a stack, set by start(); launch stacks use it too.
 struct StackParts {
   bool native = true;
   bool python = true;
@@ -27,7 +27,7 @@ struct StackParts {
 using ReadPython = python::ReadResult (*)(const hot::Guard& guard, pid_t tid, wire::PyFrame* frames,
                                           std::uint32_t room, std::uint64_t ts_ns);
 
-/// What a stack was taken by, for who wants to know it again (launch_stack_cache.hpp).
+/// What a stack was taken by, so that it can be recognised (launch_stack_cache.hpp).
 struct CapturedStack {
   StackFootprint footprint;
   std::uint32_t python_count = 0;
@@ -42,7 +42,7 @@ struct StackRequest {
   ReadPython read_python = nullptr;  // null: python::read_current_frames
   std::uint32_t flags = 0;           // wire::kStack… to add
   StackParts parts;
-  CapturedStack* taken = nullptr;  // filled in; null: nobody asks
+  CapturedStack* taken = nullptr;  // filled in; null: not requested
 };
 
 /// Needs a SnapshotReader and open fault signals. @return the id, 0 if there is no frame at all.

@@ -27,19 +27,19 @@ struct UnwindResult {
   std::uint32_t flags = 0;  // wire::kStackNative…
 };
 
-/// One word of the thread's own stack that a walk went by.
+/// One word of the thread's own stack that a walk relied on.
 struct FootprintWord {
   std::uint64_t at, value;
 };
 
-/// What a walk of the thread's own stack went by, innermost first. Whoever starts from the same
-/// registers that count and finds these words unchanged walks the same way. Each word lies where
-/// the ones before it say that a frame is.
+/// What a walk of the thread's own stack relied on, innermost first. A walk that starts from the
+/// same registers that count and finds these words unchanged goes the same way. Each word lies
+/// where the ones before it say that a frame is.
 struct StackFootprint {
   static constexpr std::uint32_t kMaxWords = 320;
   std::uint32_t count = 0;
-  bool whole = false;     // the walk was complete and went by nothing else
-  bool needs_fp = false;  // it went by the frame pointer that it began with
+  bool whole = false;     // the walk was complete and relied on nothing else
+  bool needs_fp = false;  // it relied on the frame pointer that it began with
   FootprintWord words[kMaxWords];
 };
 
@@ -47,7 +47,8 @@ struct StackFootprint {
 /// False: this build has no unwinder, or no memory.
 bool unwind_prepare();
 
-/// Gives back the memory of unwind_prepare(). Nobody walks, nor will before that. Worker.
+/// Gives back the memory of unwind_prepare(). No walk is under way, nor will be before that.
+/// Worker.
 void unwind_release();
 
 /// Modules changed: what was learned about addresses is forgotten. Any context.
@@ -57,7 +58,7 @@ void unwind_invalidate();
 std::uint64_t unwind_generation();
 
 /// Walks from `start`. @param interrupted the program counter is about to run (a signal), not a
-/// return address. @param footprint where what it goes by is left; null: nobody asks.
+/// return address. @param footprint receives what it relies on; null: not requested.
 UnwindResult unwind(const Registers& start, bool interrupted, const StackCopy& copy,
                     std::uint64_t* frames, std::uint32_t room, StackFootprint* footprint = nullptr);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rule by which iterations of loops are seen: two top-level operators' stacks are compared.
+// The rule by which iterations of loops are detected: two top-level operators' stacks are compared.
 //
 // Context:  callback
 // Owns:     nothing
@@ -29,12 +29,12 @@ struct ActiveLoop {
   std::uint64_t id() const;
 };
 
-/// Most loops around one operator that are looked at.
+/// The largest number of loops around one operator that are considered.
 inline constexpr std::uint32_t kMaxLoops = 32;
-/// Operators with deeper stacks are left out.
+/// Operators with deeper stacks are ignored.
 inline constexpr std::uint32_t kMaxLevels = 192;
 
-/// How the program is looked into; tests have their own.
+/// How the program is inspected; tests have their own.
 struct FrameProbes {
   const python::CodeLoops* (*loops)(std::uint64_t code) = python::code_loops;
   void (*state)(const python::FastFrame& frame, std::uint32_t loops,

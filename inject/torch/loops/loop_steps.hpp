@@ -5,8 +5,8 @@
 // Context:  callback
 // Owns:     per thread, the frames of the last top-level operator
 // Promises: no lock, no allocation; a thread it has no room for has no steps
-// Not here: how iterations are seen (iterations.hpp), which loop is the step (the daemon chooses),
-//           reading frames (frames/fast_frames.hpp)
+// Not here: how iterations are detected (iterations.hpp), which loop is the step (the daemon
+//           chooses), reading frames (frames/fast_frames.hpp)
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct TopLevelOp {
   bool is_optimizer = false;    // name begins with Optimizer.step#
 };
 
-/// Which source of steps was asked for. Worker.
+/// Which source of steps was requested. Worker.
 void set_step_source(wire::StepSource source);
 
-/// Compares with the last one of this thread. Tells iterations (LoopDef, StackLoops, LoopMark),
+/// Compares with the last one of this thread. Reports iterations (LoopDef, StackLoops, LoopMark),
 /// or, once the daemon has chosen, counts steps (StepMark). Before the operator's OpBegin.
 void on_top_level_begin(const hot::Guard& guard, const TopLevelOp& op);
 
@@ -46,7 +46,7 @@ void on_user_step_end(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts
 /// In the child of a fork. Boundary.
 void reset_loops_after_fork();
 
-/// Once no thread is inside a Guard, nor can come. Worker.
+/// Once no thread is inside a Guard, nor can get there. Worker.
 void unmap_thread_loops();
 
 }  // namespace gpuprof::torch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PyTorch's memory reports: what is asked of its CPU allocator, what is recorded of each.
+// PyTorch's memory reports: what is requested of its CPU allocator, what is recorded of each.
 //
 // Context:  callback (a thread of the program inside PyTorch's allocator), but for what says
 //           otherwise
@@ -17,7 +17,7 @@ namespace gpuprof::torch {
 /// One call of c10::reportMemoryUsageToProfiler.
 struct MemoryReport {
   void* address;
-  std::int64_t bytes;     // negative: given back
+  std::int64_t bytes;     // negative: freed
   std::size_t allocated;  // bytes of the device, afterwards
   std::size_t reserved;   // 0 for the CPU
   std::int8_t device_type, device;
@@ -28,7 +28,7 @@ inline constexpr std::int8_t kDeviceCpu = 0;  // c10::DeviceType
 void record_allocation(const MemoryReport& report);
 
 /// Whether PyTorch's CPU allocator is to report its blocks, as far as it depends on us. Before the
-/// settings are known: whether they may say so, since blocks allocated unreported are reported
+/// settings are known: whether they may request it, since blocks allocated unreported are reported
 /// as unknown, on the program's stderr, when they are freed.
 bool cpu_memory_requested();
 
@@ -39,10 +39,10 @@ bool cpu_memory_ever_requested();
 /// Whether it was decided that PyTorch's CPU allocator is not to report.
 bool cpu_memory_refused();
 
-/// The settings are known. Once told no, it stays so: blocks were missed. Worker.
+/// The settings are known. Once refused, it stays so: blocks were missed. Worker.
 void decide_cpu_memory(bool asked);
 
-/// Whether the settings may come to ask for memory: gpuprof is in charge of this process.
+/// Whether the settings may still request memory: gpuprof is in charge of this process.
 /// Boundary.
 bool expects_settings();
 

@@ -40,7 +40,7 @@ struct OwnWrappers {
 };
 
 /// The functions that the object around `caller` would reach without us.
-/// @param caller Return address of the call. A last call is a jump and leaves another's: with two
+/// @param caller Return address of the call. A tail call is a jump and leaves another's: with two
 ///               copies of PyTorch in one process the wrong one may then be notified of a block.
 MemoryFunctions memory_functions_for(const void* caller, const OwnWrappers& own);
 

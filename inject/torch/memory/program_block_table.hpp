@@ -7,7 +7,7 @@
 // Promises: costs nothing until then; waits only for another thread in these few instructions,
 //           where PyTorch itself takes a mutex
 //
-// Why: PyTorch keeps one table of CPU blocks for all who listen. Since it is filled from the start
+// Why: PyTorch keeps one table of CPU blocks for all listeners. Since it is filled from the start
 // for us, the program's profiler would be notified of the end of blocks that were there before it,
 // and of larger totals.
 #pragma once
@@ -17,10 +17,10 @@
 
 namespace gpuprof::torch {
 
-/// A block was taken (bytes > 0) or given back while the program's own profiler listened.
+/// A block was allocated (bytes > 0) or freed while the program's own profiler listened.
 ///
-/// @param allocated Set to the total that its profiler would be told.
-/// @return          False: the profiler would not have been told, the block is older than it.
+/// @param allocated Set to the total that would be reported to its profiler.
+/// @return          False: the profiler would not be notified, the block is older than it.
 bool is_known_to_program(const void* address, std::int64_t* bytes, std::size_t* allocated);
 
 /// In the child of a fork: no thread is in the table any more. Boundary.

@@ -24,23 +24,24 @@ static_assert(sizeof(IValue) == 16);
 /// Tags that never changed.
 inline constexpr std::uint32_t kTagNone = 0, kTagTensor = 1, kTagDouble = 3, kTagComplex = 4,
                                kTagInt = 5;
-/// From the tag of booleans back: of those that are not known yet, fractions, whole numbers.
+/// The tags just below that of booleans: booleans, floats and integers whose value is not known
+/// yet.
 inline constexpr std::uint32_t kSymbolicTags = 3;
 /// No version has tags from here on.
 inline constexpr std::uint32_t kMaxTags = 40;
 
 /// Of a tensor, in bytes from its sizes {count, five of them or a pointer}.
 inline constexpr std::uint32_t kDimsAt = 8, kStridesAt = 48, kElementsAt = 96, kDtypeAt = 104;
-/// Of a tensor, from the end of the counts of references: what few tensors have, first of all the
-/// sizes that are not known yet.
+/// Of a tensor, from the end of the reference counts: what few tensors have, first of all the sizes
+/// that are not known yet.
 inline constexpr std::uint32_t kExtraAt = 16;
-/// So many sizes lie in the tensor itself.
+/// This many sizes lie in the tensor itself.
 inline constexpr std::uint32_t kInlineDims = 5;
 
 /// Asks libtorch which tag lists have. Worker.
 void calibrate_lists(Library& library);
 
-/// Looks where the tensor that stands for none keeps its sizes, so that the first operators have
+/// Finds where the tensor that stands for none keeps its sizes, so that the first operators have
 /// shapes. Worker.
 void expect_offsets(InputLayout& layout);
 

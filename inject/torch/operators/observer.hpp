@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two callbacks libtorch runs around every operator, autograd node and range of the program's.
+// The two callbacks that libtorch runs around every operator, autograd node and range of the
+// program.
 //
 // Context:  callback (on any thread of the program, mostly without the GIL)
 // Owns:     nothing
@@ -15,7 +16,7 @@ namespace gpuprof::torch {
 /// The pair for g_libraries[copy].
 RecordFunctionCallback callbacks_of(std::uint32_t copy);
 
-/// What is taken of each operator: wire::kTorch… bits. Worker.
+/// What is recorded of each operator: wire::kTorch… bits. Worker.
 void set_detail(std::uint32_t detail);
 
 /// From now on callbacks return at once: names are freed by static destructors. Boundary.

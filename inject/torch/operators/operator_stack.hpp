@@ -4,7 +4,7 @@
 //
 // Context:  callback
 // Owns:     the frames of the last operator of its thread
-// Promises: frames outside of the first one that changed cost a comparison; bounded
+// Promises: frames outside the first one that changed cost a comparison; bounded
 // Not here: reading frames (frames/fast_frames.hpp)
 #pragma once
 
@@ -34,7 +34,7 @@ class OperatorStack {
   /// @param around version() when an operator began that has not returned to Python since; 0: there
   ///               is none.
   void capture(std::uint32_t tid, std::uint32_t around);
-  /// Another number whenever capture() found other frames; never 0 afterwards.
+  /// A new number whenever capture() found other frames; never 0 afterwards.
   std::uint32_t version() const { return version_; }
 
   /// Id of the stack as `detail` (wire::kTorchStack, kTorchModules) wants it, its definition sent

@@ -20,7 +20,8 @@ struct OpenOp {
   std::uint64_t name_id;  // of a top-level one, else 0
   std::uint64_t step;     // K of a ProfilerStep#K
   std::uint32_t op_id;
-  std::uint32_t stack;  // OperatorStack::version as it began; 0: Python may go on while it is open
+  std::uint32_t
+      stack;  // OperatorStack::version as it began; 0: Python may continue while it is open
   bool top_level;
   bool encloses;  // what begins inside it is not top-level
   bool is_step;   // ProfilerStep#K
@@ -31,9 +32,9 @@ class OpenOps {
  public:
   void clear() { count_ = enclosing_ = evicted_ = 0; }
 
-  /// Takes back what was left open under this address: it began again, so it has ended.
+  /// Removes what was left open under this address: it began again, so it has ended.
   void push(std::uint64_t object, const OpenOp& op) {
-    // One that ended on another thread is still here; its memory may serve again only after that.
+    // One that ended on another thread is still here; its memory may be reused only after that.
     for (std::uint32_t i = 0; i < count_; ++i)
       if (objects_[i] == object) remove(i--);
     if (count_ == kMax) {
@@ -86,13 +87,13 @@ struct ThreadOperators {
 /// Maps the table. Worker. False: no memory.
 bool map_thread_states();
 
-/// Once no thread is inside a Guard, nor can come. Worker.
+/// Once no thread is inside a Guard, nor can get there. Worker.
 void unmap_thread_states();
 
 /// One for each hot::ThreadBlock; null before map_thread_states().
 extern std::atomic<ThreadOperators*> g_thread_states;
 
-/// Makes it the one of the thread that has the block now.
+/// Resets it for the thread that has the block now.
 void reset_for_owner(ThreadOperators& state, std::uint32_t owner);
 
 /// The calling thread's own; null before map_thread_states().
