@@ -4,7 +4,6 @@
 // they may be called on it.
 //
 // Context:  signal
-// Owns:     nothing
 // Promises: takes no lock; reads nothing of a module that could be unmapped meanwhile; answers no
 //           if in doubt
 #pragma once

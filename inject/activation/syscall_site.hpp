@@ -3,7 +3,6 @@
 // Reads the instructions in front of a program counter.
 //
 // Context:  signal
-// Owns:     nothing
 #pragma once
 
 #include <fcntl.h>

@@ -3,7 +3,6 @@
 // The state that CUPTI callbacks may read: written by the component, read from any thread.
 //
 // Context:  callback (read, count), worker | boundary (write)
-// Owns:     nothing
 // Promises: constant-initialised, never destroyed: valid in a completion after our shutdown
 // Not here: decisions (cupti_state.cpp)
 #pragma once

@@ -3,7 +3,6 @@
 // An .eh_frame section as it lies in memory: which addresses it covers.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: memory is read only through the caller's function, and not without end; what is not
 //           understood is passed over
 // Not here: what its entries say about registers, which is libunwind's

@@ -3,7 +3,6 @@
 // Finds the next definition of a function that we interpose, which our wrapper calls (RTLD_NEXT).
 //
 // Context:  boundary
-// Owns:     nothing
 #pragma once
 
 #include <atomic>

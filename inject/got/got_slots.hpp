@@ -4,7 +4,6 @@
 //
 // Context:  worker, inside a visit of the module (inject/modules/module_list.hpp) | boundary, of
 //           our own
-// Owns:     nothing
 // Promises: reads only what the module's dynamic section names; slots outside of its own segments
 //           are passed over
 // Not here: writing (slot_write.hpp)

@@ -3,7 +3,6 @@
 // Our calls of the C library reach the C library, whatever functions the program defines.
 //
 // Context:  boundary (the library's first constructor)
-// Owns:     nothing
 //
 // Why: a program that has a function `send` or `open` of its own exports it to the loader where it
 // is linked with -rdynamic, or with the C library, which has one of that name. Nothing else in it

@@ -3,7 +3,6 @@
 // Writes one slot, which other threads may be calling through.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: a reader sees the old value or the new one; the page's protection is the same
 //           afterwards as before
 #pragma once

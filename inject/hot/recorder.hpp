@@ -3,7 +3,6 @@
 // The only way records leave the target.
 //
 // Context:  signal | callback | worker
-// Owns:     nothing
 // Promises: whole record or counted drop; never waits, allocates, locks; errno kept
 #pragma once
 

@@ -3,7 +3,6 @@
 // Claims a ring buffer of the segment for a thread, and gives it back.
 //
 // Context:  signal | callback (claim), worker (retire)
-// Owns:     nothing
 #pragma once
 
 #include "inject/hot/thread_block.hpp"

@@ -3,7 +3,6 @@
 // The loader's list, and what may be done with a module that stands in it.
 //
 // Context:  visit_listed_modules: worker | boundary; visit_loaded_modules: worker
-// Owns:     nothing
 // Promises: nothing is unmapped while a visitor runs; visit_loaded_modules waits for nobody who is
 //           inside dlopen where the loader's lock can be seen (loader_lock.hpp)
 // Not here: addresses that outlive a visit, and calls (pinned_module.hpp)

@@ -4,7 +4,6 @@
 //
 // Context:  worker | boundary, inside visit_listed_modules or visit_loaded_modules (the loader
 //           keeps the module mapped there)
-// Owns:     nothing
 // Promises: calls nothing of the loader; finds symbols of RTLD_LOCAL modules too; whatever the
 //           tables say, reads nothing but what the loader has mapped of the module; a module that
 //           is not relocated yet is read as well

@@ -3,7 +3,6 @@
 // What the files of a program tell about the toolchain that made them.
 //
 // Context:  worker | boundary
-// Owns:     nothing
 // Promises: reads only program headers, notes and the dynamic section
 #pragma once
 

@@ -3,7 +3,6 @@
 // Newly loaded modules, and where their initialised data lies.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: memory that is handed out stays mapped until the function it was handed to returns
 // Not here: what is looked for (late_init.cpp)
 #pragma once

@@ -3,7 +3,6 @@
 // Small reads from /proc/self, and descriptors at the top of the range.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: every descriptor is close-on-exec; one that stays open is moved out of the low
 //           numbers a program expects for itself
 #pragma once

@@ -3,7 +3,6 @@
 // The runtimes in the program (Go, JVM, sanitizers, ...) that limit how we may use signals.
 //
 // Context:  worker | boundary
-// Owns:     nothing
 #pragma once
 
 #include "inject/sample/modules/module_snapshot.hpp"

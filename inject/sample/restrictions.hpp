@@ -12,8 +12,8 @@
 
 namespace gpuprof::sample {
 
-/// Filters that are there now were there before us; later calls change nothing, not in a forked
-/// child either.
+/// Filters that are there now were there before us; later calls change nothing, nor do they in a
+/// forked child.
 void save_initial_filters();
 
 /// Whether the thread has filters, or the strict mode, that came after us: the system calls that

@@ -62,8 +62,7 @@ void discard_own_pending(int signal, bool heed = true);
 void restore_program_action(int signal, struct sigaction* action);
 
 /// As signal_number(); installs the handler if there is none yet, 0 if no signal is free. Worker,
-/// or
-/// boundary while the worker is parked.
+/// or boundary while the worker is parked.
 int claim_signal();
 
 /// The program is about to take that signal for itself, if only for its default action, which would

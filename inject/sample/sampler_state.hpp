@@ -3,7 +3,6 @@
 // State of the sampler that its other files need.
 //
 // Context:  callback (read), worker (write)
-// Owns:     nothing
 #pragma once
 
 #include "inject/sample/unwind/stack_capture.hpp"

@@ -3,7 +3,6 @@
 // Learns from a probe object where a RecordFunction keeps what we read.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: an offset is kept only if every check agreed; the probe is seen by nobody else
 // Not here: inputs and tensors (input_layout.hpp)
 #pragma once

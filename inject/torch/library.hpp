@@ -120,7 +120,7 @@ struct Library {
   InputLayout input;
   std::uint64_t handle = 0;              // of our registration; 0: none
   std::uint32_t call_ns = 0;             // what a callback of an observer costs in libtorch
-  std::atomic<bool> with_inputs{false};  // … which asks for inputs
+  std::atomic<bool> with_inputs{false};  // … which requests inputs
   char path[512] = {};
   char version[32] = {};
 };

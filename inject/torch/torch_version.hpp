@@ -3,7 +3,6 @@
 // The version of PyTorch, for messages only: it never decides what is read of PyTorch.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,6 @@
 // Unaligned loads, alignment arithmetic and the 64-bit hash used for names and stacks.
 //
 // Context:  any (signal-safe)
-// Owns:     nothing
 #pragma once
 
 #include <cstddef>

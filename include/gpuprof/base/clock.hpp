@@ -3,7 +3,6 @@
 // The clocks of a trace, read through the vDSO.
 //
 // Context:  any (signal-safe: no state, no lock)
-// Owns:     nothing
 #pragma once
 
 #include <time.h>

@@ -3,7 +3,6 @@
 // The module path that stands for code generated at run time, which has no file.
 //
 // Context:  any
-// Owns:     nothing
 #pragma once
 
 namespace gpuprof::base {

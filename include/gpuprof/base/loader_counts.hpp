@@ -4,7 +4,6 @@
 // change.
 //
 // Context:  boundary (takes the loader's lock)
-// Owns:     nothing
 #pragma once
 
 #include <link.h>

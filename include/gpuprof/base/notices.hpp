@@ -4,7 +4,6 @@
 // programs share.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: no CUPTI code and no errno uses these bits
 // Not here: the other messages (inject/messages)
 #pragma once

@@ -3,7 +3,6 @@
 // Whether memory can be read, found out without reading it.
 //
 // Context:  any (signal-safe; errno is changed)
-// Owns:     nothing
 // Promises: works where other system calls are forbidden: no sandbox can forbid this one
 #pragma once
 

@@ -3,7 +3,6 @@
 // Libraries whose code keeps data below the stack pointer, where nothing else may write meanwhile.
 //
 // Context:  any
-// Owns:     nothing
 //
 // Why: oneDNN generates matrix kernels that keep data there, or something other than a stack
 // address in the stack pointer (seen in TensorFlow 2.21 and jaxlib 0.7.1). What a signal or an

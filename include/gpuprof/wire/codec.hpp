@@ -3,7 +3,6 @@
 // How one record becomes bytes in a ring buffer, and how it is read back from them.
 //
 // Context:  any (signal-safe)
-// Owns:     nothing
 // Promises: a reader that omits a record type does not compile; unknown kinds are skipped by length
 // Not here: the ring itself (ring_buffer.hpp)
 #pragma once

@@ -3,7 +3,6 @@
 // The control socket of a process: where it is found, and the requests it accepts.
 //
 // Context:  any (plain structs and names)
-// Owns:     nothing
 // Promises: a control socket is a SOCK_SEQPACKET socket named `PID-NONCE.door` in a folder of mode
 //           0700 that belongs to the process's user, or an abstract one named
 //           `@gpuprof-door-UID-PID-NONCE` where no folder can be written. PID is the process id as

@@ -3,7 +3,6 @@
 // The kinds of records that travel in ring buffers, and the limits of what one may carry.
 //
 // Context:  any
-// Owns:     nothing
 // Not here: the records themselves (records.hpp)
 #pragma once
 

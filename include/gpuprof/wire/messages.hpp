@@ -3,7 +3,6 @@
 // Messages on the Unix socket (SOCK_SEQPACKET): one header, one body, one tail per packet.
 //
 // Context:  any (plain structs; reading and writing happens in agent, daemon and cli)
-// Owns:     nothing
 // Promises: a packet with another magic, a short body or tail lengths that do not add up is
 //           refused whole
 // Not here: ring buffer records (records.hpp)

@@ -3,7 +3,6 @@
 // Inputs of an operator as 64-bit words: what InputsDef's tail holds.
 //
 // Context:  any (signal-safe)
-// Owns:     nothing
 // Promises: a reader never reads beyond the words it was given
 //
 // Each input begins with a head word; what follows depends on its form:

@@ -3,7 +3,6 @@
 // The one list of records that travel in ring buffers. Each is a plain struct with its own kKind.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: fixed widths, no padding, sizes a multiple of 8, no pointers, no floats
 // Not here: how a record is framed (codec.hpp), how a ring buffer works (ring_buffer.hpp)
 #pragma once

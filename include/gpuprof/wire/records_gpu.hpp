@@ -3,7 +3,6 @@
 // Records of the GPU: API calls from callbacks, and everything from CUPTI's activity buffers.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: as records.hpp
 #pragma once
 

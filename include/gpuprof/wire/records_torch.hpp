@@ -4,7 +4,6 @@
 // detected.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: as records.hpp
 #pragma once
 

@@ -4,7 +4,6 @@
 // library that was loaded too late for callers to have been bound to it by name.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include "inject/got/patches.hpp"

@@ -3,7 +3,6 @@
 // Parses GPUPROF_SOCKET, the daemon's address.
 //
 // Context:  boundary
-// Owns:     nothing
 #pragma once
 
 #include <sys/socket.h>

@@ -3,7 +3,6 @@
 // Clock snapshots: CUPTI's clock and ours, from which the daemon converts record times.
 //
 // Context:  worker | our flush thread
-// Owns:     nothing
 // Promises: of several tries, the reading with the smallest gap; detects a foreign clock
 // Not here: the conversion (daemon)
 #pragma once

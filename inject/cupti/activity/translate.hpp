@@ -3,7 +3,6 @@
 // Translates CUPTI's bytes into wire records: pure functions over fixed offsets and probed sizes.
 //
 // Context:  callback
-// Owns:     nothing
 // Promises: reads only [record, record + bytes); a field beyond `bytes` reads as 0; any bytes are
 //           accepted; names are handed out as pointers, never followed here
 // Not here: the loop over a buffer (buffer_callbacks.cpp), name ids (name_ids.hpp)

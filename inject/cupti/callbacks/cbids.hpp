@@ -3,7 +3,6 @@
 // Which API functions we listen to and keep records of: one list per domain, by CUPTI's ids.
 //
 // Context:  any (constants)
-// Owns:     nothing
 // Promises: per-thread-stream twins (_ptsz, _ptds) stand beside their plain form; an id that the
 //           opened library does not know is tolerated
 // Not here: switching them on (activity_kinds.cpp), what a callback does (api_callback.cpp)

@@ -4,7 +4,6 @@
 // CUPTI, and CUPTI itself cannot be queried below 13.2.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: calls Kineto's own query only on an object whose class is proven by its table of
 //           virtual functions; returns false where anything is not as expected
 #pragma once

@@ -3,7 +3,6 @@
 // The real CUPTI function behind one of our wrappers: in the copy the caller would have reached.
 //
 // Context:  boundary (application threads, inside a call of theirs)
-// Owns:     nothing
 // Promises: never returns one of our wrappers
 // Not here: what happens before and after the call (program_profiler.cpp)
 #pragma once

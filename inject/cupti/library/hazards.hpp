@@ -3,7 +3,6 @@
 // What is known to go wrong with which CUPTI release, and what we do about it: one table.
 //
 // Context:  any (pure)
-// Owns:     nothing
 // Promises: every version-dependent decision of this component uses this table
 // Not here: features that a missing symbol or a record size reveals (api.hpp, record_sizes.hpp)
 #pragma once

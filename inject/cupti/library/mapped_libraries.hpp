@@ -3,7 +3,6 @@
 // Objects that are mapped in this process, by file name or SONAME.
 //
 // Context:  worker | boundary
-// Owns:     nothing
 // Promises: opens only what is mapped already
 #pragma once
 

@@ -3,7 +3,6 @@
 // The size of each kind of activity record in the opened CUPTI, measured with its own iterator.
 //
 // Context:  probe_record_sizes: worker | boundary; RecordSizes: any
-// Owns:     nothing
 // Promises: a kind whose record is shorter than the fields we need counts as unknown
 // Not here: what the fields mean (translate.hpp)
 #pragma once

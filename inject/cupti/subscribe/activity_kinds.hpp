@@ -3,7 +3,6 @@
 // One activity kind, and its switch.
 //
 // Context:  worker | boundary, under the component's lock
-// Owns:     nothing
 #pragma once
 
 #include "inject/cupti/subscribe/cupti_state.hpp"

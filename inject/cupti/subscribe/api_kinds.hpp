@@ -4,7 +4,6 @@
 // (api_callback.cpp) are not called.
 //
 // Context:  worker | boundary, under the component's lock
-// Owns:     nothing
 // Promises: off while callbacks are called: a whole kind costs every call of the program a quarter
 //           of a microsecond, even calls of functions that were not requested
 // Not here: which functions are of interest (callbacks/cbids.hpp); what stays missing is reported

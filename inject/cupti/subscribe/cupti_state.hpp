@@ -67,7 +67,7 @@ struct CuptiState {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   Settings settings;
   Mode mode = Mode::kOff;
-  std::atomic<bool> applied{true};  // apply_mode() has looked at it; read without the lock
+  std::atomic<bool> applied{true};  // apply_mode() has handled it; read without the lock
   // The process in which CUPTI received buffers of ours; 0: none. Read without the lock.
   std::atomic<pid_t> buffers_pid{0};
 

@@ -4,7 +4,6 @@
 // the program works and waits for the GPU, CUPTI is flushed, and no buffer comes.
 //
 // Context:  worker (pure)
-// Owns:     nothing
 // Promises: not reported for a program that is quiet, allocates, or waits for one long kernel: what
 //           it did must leave records, several times over five seconds
 // Not here: single sources of records that are silent

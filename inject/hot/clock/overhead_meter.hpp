@@ -3,7 +3,6 @@
 // What a thread spends in our code: one entry in many is timed and stands for those before it.
 //
 // Context:  signal | callback (its own thread only)
-// Owns:     nothing
 // Promises: while it is off, one branch per entry; entries are not timed at a fixed distance, with
 //           which a program that repeats itself could fall into step
 // Not here: who adds it up (wire::RingHeader::overhead_ns) and what follows from it

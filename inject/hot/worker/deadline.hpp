@@ -3,7 +3,6 @@
 // The deadline up to which a thread of the program waits for the worker.
 //
 // Context:  boundary
-// Owns:     nothing
 // Promises: a machine that gives the worker thread no processor is not mistaken for a thread that
 //           does not respond
 #pragma once

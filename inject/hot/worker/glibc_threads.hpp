@@ -5,7 +5,6 @@
 // one thread.
 //
 // Context:  boundary
-// Owns:     nothing
 // Promises: a program whose main thread calls pthread_exit ends when its last thread does, as
 //           without us: that thread calls exit(0); a handler of a program with one thread may call
 //           fork and exit wherever it has interrupted the program, as without us

@@ -3,7 +3,6 @@
 // State of the worker thread's two files: starting and parking, running and resuming.
 //
 // Context:  signal
-// Owns:     nothing
 #pragma once
 
 #include <time.h>

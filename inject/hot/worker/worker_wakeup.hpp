@@ -3,7 +3,6 @@
 // Wakes the worker where it waits for descriptors rather than for the plan's futex word.
 //
 // Context:  signal_wakeup: signal | callback | boundary; the rest: worker
-// Owns:     nothing
 // Promises: a signal_wakeup() after wakeup_count() ends the wait that follows; one while nobody
 //           waits costs no system call
 //

@@ -3,7 +3,6 @@
 // The id of a code object, which tells it from later ones at the same address.
 //
 // Context:  signal | callback | worker
-// Owns:     nothing
 // Promises: bounded; nothing but the code object, its names and its line table is read
 // Not here: where another thread's bytes come from (remote_frames.cpp)
 #pragma once

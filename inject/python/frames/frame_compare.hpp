@@ -3,7 +3,6 @@
 // Whether the calling thread's frames are where they were: what is compared at every operator.
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
-// Owns:     nothing
 // Promises: a few loads a frame; nothing is read of a code object that was not accepted before
 // Not here: reading a frame that is new (fast_frames.hpp)
 #pragma once

@@ -3,7 +3,6 @@
 // Follows one thread state's chain of frames and sends the code objects it meets.
 //
 // Context:  signal | callback | worker
-// Owns:     nothing
 // Promises: bounded; a chain that does not end as this version's chains end is flagged partial;
 //           a code object is believed only if its type is PyCode_Type
 // Not here: where the bytes come from (RemoteMemory is in remote_frames.cpp)

@@ -4,7 +4,6 @@
 // taken before.
 //
 // Context:  callback (the thread is inside a C call, so its own frames stand still)
-// Owns:     nothing
 // Promises: plain loads, once layouts have proved right (fast_frames.hpp)
 // Not here: reading the content of a frame (frames.hpp, fast_frames.hpp)
 #pragma once
@@ -22,8 +21,8 @@ struct StackFingerprint {
 /// False: they cannot be read yet, or not at all.
 bool fingerprint_stack(StackFingerprint* look);
 
-/// Lets a stack of this thread prove that such can be read. For as long as fingerprint_stack()
-/// says no.
+/// Lets a stack of this thread prove that stacks can be read. For as long as fingerprint_stack()
+/// returns false.
 void validate_stack(std::uint32_t tid);
 
 /// Whether read_current_frames() reads the frames of this state. Under a fault guard.

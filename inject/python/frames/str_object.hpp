@@ -3,7 +3,6 @@
 // Interpreter strings as UTF-8: what a str object's header says, and the conversion.
 //
 // Context:  any (signal-safe)
-// Owns:     nothing
 // Promises: never writes past the room it is given; cuts at a character boundary; the result is
 //           valid UTF-8
 #pragma once

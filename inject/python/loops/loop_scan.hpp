@@ -3,7 +3,6 @@
 // The loops of one piece of byte code, from its backward jumps.
 //
 // Context:  any (signal-safe)
-// Owns:     nothing
 // Promises: never reads past `bytes`; spans nest: two either lie apart or one holds the other
 // Not here: where byte code lies and how long it is remembered (code_loops.hpp)
 #pragma once

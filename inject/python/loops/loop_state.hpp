@@ -3,7 +3,6 @@
 // Fingerprints of a frame (local variables, loop iterators) that show whether it ran in between.
 //
 // Context:  callback (the frame is one of the calling thread's own and stands still)
-// Owns:     nothing
 // Promises: plain loads; of objects only as much as their type says they have
 // Not here: what a change means (torch/loops/iterations.hpp)
 #pragma once

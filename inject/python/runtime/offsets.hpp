@@ -3,7 +3,6 @@
 // Where one minor version of CPython keeps the fields we read, and how to learn it from a process.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: parse_debug_offsets refuses what it does not know; it never reads past `bytes`
 // Not here: the values (offsets_table.hpp, generated)
 #pragma once

@@ -3,7 +3,6 @@
 // The interpreter that was found: published once by the worker, read by every context.
 //
 // Context:  signal | callback (read), worker (write)
-// Owns:     nothing
 // Promises: immutable while published; null means "no interpreter we can read"
 // Not here: how it is found (find_runtime.cpp)
 #pragma once

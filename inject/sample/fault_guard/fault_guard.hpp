@@ -5,7 +5,7 @@
 //
 // Context:  signal | callback (call_guarded, is_guard_active), worker (the rest)
 // Owns:     the dispositions of SIGSEGV and SIGBUS while armed
-// Promises: a fault of the program's own finds the program's disposition, bit for bit, and
+// Promises: a fault of the program itself finds the program's disposition, bit for bit, and
 //           repeats under it; a signal sent by someone is sent again unchanged
 #pragma once
 
@@ -30,8 +30,8 @@ struct FaultScope {
   std::uintptr_t outer;
 };
 
-/// Lets fault signals that this thread blocks through, until its end. One that somebody sent is
-/// the program's: while one waits none is let through, and one that comes meanwhile is kept, and
+/// Lets through fault signals that this thread blocks, until its end. One that somebody sent is
+/// the program's: while one waits none is let through, and one that arrives meanwhile is kept, and
 /// sent again at the end. Nor is one let through where no guard is in force.
 class UnblockFaultSignals {
  public:
@@ -64,8 +64,8 @@ class UnblockFaultSignals {
 std::uint32_t deferred_fault_count(std::uint64_t signals);
 
 /// Whether more than `before` were kept. A thread that waits for such a signal may be woken by it
-/// and find that another one has taken it, which is about to keep it: waits for that, 20 ms at
-/// the most, and besides as long as that one gets no processor (hot::kStarvationLimitMs). Boundary.
+/// and find that another thread has taken it and is about to keep it: waits for that, 20 ms at
+/// most, plus the time in which that thread gets no processor (hot::kStarvationLimitMs). Boundary.
 bool deferred_since(std::uint64_t signals, std::uint32_t before);
 
 /// Whether faults of this thread would reach us. If not, memory that may vanish must not be read.

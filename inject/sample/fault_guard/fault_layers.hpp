@@ -5,7 +5,6 @@
 // disposition stands, never a cycle.
 //
 // Context:  signal | callback (read), worker (write)
-// Owns:     nothing
 #pragma once
 
 #include <signal.h>

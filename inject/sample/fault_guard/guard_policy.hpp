@@ -3,7 +3,6 @@
 // Decides in which programs we must not install a fault handler in front of the program's own.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <cstdint>

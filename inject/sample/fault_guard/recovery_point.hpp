@@ -3,7 +3,6 @@
 // Where a guarded call continues after a fault: its callee-saved registers (as by setjmp).
 //
 // Context:  signal | callback
-// Owns:     nothing
 // Not here: when to go there (fault_guard.cpp), RecoveryPoint and resume_at(): unwind/arch_*.hpp
 //
 // recovery_point_x86_64.S, recovery_point_aarch64.S.

@@ -3,7 +3,6 @@
 // Which threads have let fault signals through at the moment (UnblockFaultSignals).
 //
 // Context:  signal | callback (take), boundary (the rest)
-// Owns:     nothing
 // Promises: no lock; a place that was left and taken again holds something else
 #pragma once
 

@@ -3,7 +3,6 @@
 // The table behind jit_code.hpp: sorted ranges under a sequence count.
 //
 // Context:  signal | callback (holds), worker (write)
-// Owns:     nothing
 // Promises: a reader that comes while it is written finds nothing, or what was there before or
 //           after
 #pragma once

@@ -3,7 +3,6 @@
 // Reports to the daemon which modules appeared and which are gone.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <cstdint>

@@ -84,8 +84,9 @@ std::uint32_t reclaim_snapshots();
 /// Handlers and walks under way now. Any context.
 std::uint32_t snapshot_readers();
 
-/// Waits until there was a moment without any. What each reads first after its SnapshotReader has
-/// been withdrawn before: none that comes later does more. Worker | boundary. False: not in time.
+/// Waits until there was a moment without any. The caller has withdrawn before what each reads
+/// first after its SnapshotReader: none that comes later does more. Worker | boundary. False: not
+/// in time.
 bool wait_for_snapshot_readers(std::uint32_t deadline_ms);
 
 /// In the child of a fork: readers on other threads are gone. Boundary.

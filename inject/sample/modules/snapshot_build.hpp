@@ -3,7 +3,6 @@
 // Makes a snapshot from the loader's list.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include "inject/sample/modules/module_snapshot.hpp"

@@ -3,7 +3,6 @@
 // What the worker and the signal handler share.
 //
 // Context:  signal (read), worker (write)
-// Owns:     nothing
 #pragma once
 
 #include <signal.h>

@@ -3,7 +3,6 @@
 // Threads that block the sampling signal and got one while a waiting call had unblocked it.
 //
 // Context:  signal (add), worker (the rest), boundary (clear in a forked child)
-// Owns:     nothing
 // Promises: outlives the list of threads, which begins anew with each rate and signal
 #pragma once
 

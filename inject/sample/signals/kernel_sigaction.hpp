@@ -3,7 +3,6 @@
 // Signal dispositions as the kernel keeps them, by system calls alone.
 //
 // Context:  signal | callback | worker
-// Owns:     nothing
 // Promises: what was read can be put back bit for bit (glibc's sigaction would replace the
 //           restorer); errno is ignored
 #pragma once

@@ -3,7 +3,6 @@
 // One check of a thread's signal mask.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <sys/types.h>

@@ -3,7 +3,6 @@
 // Whether one thread blocks the sampling signal, as far as is known from the checks of its mask.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: a thread whose waiting call the sampling signal has cut short once is sent none again
 #pragma once
 

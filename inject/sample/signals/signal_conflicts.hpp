@@ -3,7 +3,6 @@
 // Which sampling signals the program wants for itself.
 //
 // Context:  worker (take), boundary (claim)
-// Owns:     nothing
 #pragma once
 
 namespace gpuprof::sample {

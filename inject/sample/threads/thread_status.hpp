@@ -3,7 +3,6 @@
 // Name, signal masks, tracer and filters of one thread, from its status file.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <sys/types.h>

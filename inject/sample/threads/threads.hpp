@@ -34,10 +34,9 @@ struct OffCpuState {
 
 struct ThreadEntry {
   pid_t tid = 0;
-  std::uint32_t scan = 0;    // last scan that saw it
-  std::uint32_t checks = 0;  // looks at its status so far, up to a few
-  std::uint64_t next_check_ns = 0,
-                overdue_ns = 0;  // the first if it has run, the second in any case
+  std::uint32_t scan = 0;                           // last scan that saw it
+  std::uint32_t checks = 0;                         // looks at its status so far, up to a few
+  std::uint64_t next_check_ns = 0, overdue_ns = 0;  // first: if it has run; second: in any case
   std::uint64_t checked_cpu_ns = 0;
   bool has_trigger = false;
   bool traced = false, filtered = false;

@@ -3,7 +3,6 @@
 // How long a thread has waited, from repeated looks at its CPU time.
 //
 // Context:  worker
-// Owns:     nothing
 // Promises: a wait of two looks or more is reported from its begin to its end, exactly where the
 //           thread ran before and after it, otherwise within half the time between two looks at
 //           each side; of shorter ones, every so often one stands for all the time since the last

@@ -3,7 +3,6 @@
 // A POSIX timer that signals one thread of this process.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include <signal.h>

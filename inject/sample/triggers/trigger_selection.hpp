@@ -3,7 +3,6 @@
 // Which trigger is used.
 //
 // Context:  worker
-// Owns:     nothing
 #pragma once
 
 #include "inject/sample/triggers/trigger.hpp"

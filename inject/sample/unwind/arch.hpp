@@ -3,7 +3,6 @@
 // What differs between processors for stacks and faults: registers, and how a fault is left.
 //
 // Context:  any
-// Owns:     nothing
 // Promises: the only place in this component that names a register
 //
 // One header per processor defines, inline:

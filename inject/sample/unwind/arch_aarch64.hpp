@@ -3,7 +3,6 @@
 // aarch64 (arch.hpp says what each is). Compiled, never run.
 //
 // Context:  any
-// Owns:     nothing
 #pragma once
 
 #include <ucontext.h>

@@ -3,7 +3,6 @@
 // x86-64 (arch.hpp says what each is).
 //
 // Context:  any
-// Owns:     nothing
 #pragma once
 
 #include <ucontext.h>

@@ -3,7 +3,6 @@
 // Bytes of instructions, for the files that follow them.
 //
 // Context:  signal | callback
-// Owns:     nothing
 #pragma once
 
 #include <algorithm>

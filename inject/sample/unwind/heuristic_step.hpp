@@ -3,7 +3,6 @@
 // Frames of code that no unwind table covers: trampolines, other generated code, assembler.
 //
 // Context:  signal | callback, worker (for a copied stack)
-// Owns:     nothing
 // Promises: memory is read only through the caller's function; a caller that is found lies in code
 //           that is known, behind a call instruction
 //

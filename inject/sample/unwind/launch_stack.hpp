@@ -3,7 +3,6 @@
 // The mixed stack of the calling thread, taken inside an API callback.
 //
 // Context:  callback
-// Owns:     nothing
 // Promises: no libc dl_iterate_phdr, no lock another context could want; 0.5-2 us when warm
 #pragma once
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers libunwind's question for the module of an address by an unwind table that the program
+// Answers libunwind's query for the module of an address with an unwind table that the program
 // has registered (inject/eh_frames).
 //
 // Context:  signal | callback, worker (for a copied stack)
-// Owns:     nothing
 // Promises: the entry is read once more before it is used: one that is gone, or is another by now,
 //           yields nothing
 #pragma once

@@ -3,7 +3,6 @@
 // The rule by which iterations of loops are detected: two top-level operators' stacks are compared.
 //
 // Context:  callback
-// Owns:     nothing
 // Promises: no lock, no allocation; looks only into code objects of the frames it is given
 // Not here: what is sent or counted (loop_steps.cpp), the loops of a code object
 //           (python/loops/code_loops.hpp)

@@ -39,7 +39,7 @@ void on_top_level_begin(const hot::Guard& guard, const TopLevelOp& op);
 /// The end of a top-level operator, for StepRule::kOpEnd. After its OpEnd.
 void on_top_level_end(const hot::Guard& guard, std::uint64_t name_id, std::uint64_t ts_ns);
 
-/// A ProfilerStep#K range of the program's own begins or ends: always a step.
+/// One of the program's own ProfilerStep#K ranges begins or ends: always a step.
 void on_user_step_begin(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
 void on_user_step_end(const hot::Guard& guard, std::uint64_t k, std::uint64_t ts_ns);
 

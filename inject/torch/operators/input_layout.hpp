@@ -4,7 +4,6 @@
 // looking at the one tensor that libtorch has made itself, then at the first that come by.
 //
 // Context:  worker (calibrate_lists, expect_offsets), callback (the rest)
-// Owns:     nothing
 // Promises: nothing is read before the kernel has said that it can be
 // Not here: RecordFunction itself (calibrate.hpp), reading once all is known (inputs.hpp)
 #pragma once

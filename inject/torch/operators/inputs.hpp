@@ -3,7 +3,6 @@
 // An operator's inputs as words of gpuprof/wire/operator_inputs.hpp.
 //
 // Context:  callback
-// Owns:     nothing
 // Promises: bounded; plain loads of objects that the operator itself is about to use
 // Not here: finding out how they are kept (input_layout.hpp)
 #pragma once

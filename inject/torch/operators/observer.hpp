@@ -4,7 +4,6 @@
 // program.
 //
 // Context:  callback (on any thread of the program, mostly without the GIL)
-// Owns:     nothing
 // Promises: never throws, allocates, locks; touches no reference count of Python or PyTorch
 // Not here: registration (torch.cpp), offsets (calibrate.cpp)
 #pragma once

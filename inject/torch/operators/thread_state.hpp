@@ -20,8 +20,7 @@ struct OpenOp {
   std::uint64_t name_id;  // of a top-level one, else 0
   std::uint64_t step;     // K of a ProfilerStep#K
   std::uint32_t op_id;
-  std::uint32_t
-      stack;  // OperatorStack::version as it began; 0: Python may continue while it is open
+  std::uint32_t stack;  // OperatorStack::version as it began; 0: Python may run on while it is open
   bool top_level;
   bool encloses;  // what begins inside it is not top-level
   bool is_step;   // ProfilerStep#K
