@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "gpuprof/base/clock.hpp"
-#include "serve/messages/serve_capture.hpp"
+#include "support/messages/process.hpp"
 #include "support/text/text.hpp"
 
 namespace gpuprof::serve {
@@ -76,13 +76,13 @@ support::Result<CaptureProcess> CaptureProcess::start(const std::vector<std::str
                                                       int kept) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-    return support::error(fmt::format(messages::serve_capture::kNoPipe, strerror(errno)));
+    return support::error(fmt::format(messages::process::kCannotCreatePipe, strerror(errno)));
   base::UniqueFd read_end(ends[0]), write_end(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   const base::UniqueFd null_up = duplicate_above_stdio(null.get()),
                        errors_up = duplicate_above_stdio(write_end.get());
   if (!null_up || !errors_up)
-    return support::error(fmt::format(messages::serve_capture::kNoDevNull, strerror(errno)));
+    return support::error(fmt::format(messages::process::kCannotOpenNull, strerror(errno)));
   fcntl(errors_up.get(), F_SETFL, 0);  // blocking for the child; our end stays as it is
   const base::UniqueFd kept_up = duplicate_above_stdio(kept);
   std::vector<std::string> copies = words;
@@ -92,7 +92,7 @@ support::Result<CaptureProcess> CaptureProcess::start(const std::vector<std::str
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0)
-    return support::error(fmt::format(messages::serve_capture::kNoProcess, strerror(errno)));
+    return support::error(fmt::format(messages::process::kCannotStartProcess, strerror(errno)));
   if (pid == 0)
     exec_in_child(pointers.data(), null_up.get(), errors_up.get(), kept_up.get(), parent);
   return CaptureProcess(pid, std::move(read_end));

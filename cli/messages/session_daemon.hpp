@@ -10,7 +10,6 @@ namespace gpuprof::messages::session_daemon {
 
 // Starting and connecting. {}: reason; address
 inline constexpr char kNoSocket[] = "cannot create a socket: {}";
-inline constexpr char kNoDevNull[] = "cannot open /dev/null: {}";
 inline constexpr char kCannotStart[] = "cannot start the daemon: {}";
 inline constexpr char kAddressLength[] = "--daemon {}: expected an address of 2 to 107 characters";
 inline constexpr char kCannotConnect[] =
@@ -24,7 +23,6 @@ inline constexpr char kNoReply[] =
     "choose another with --daemon";
 
 // Progress
-inline constexpr char kWriting[] = "writing the trace";
 inline constexpr char kWritingStarts[] = "writing the trace ...";
 inline constexpr char kRecovering[] = "recovering";
 

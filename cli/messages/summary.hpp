@@ -58,7 +58,6 @@ inline constexpr char kRecoverElsewhere[] =
 inline constexpr char kCannotWriteJson[] =
     "--summary-json: cannot write {}: {}; choose another file";
 inline constexpr char kIsFolder[] = "it is a folder";
-inline constexpr char kNoFolder[] = "there is no folder {}";
 inline constexpr char kWriteFailed[] = "gpuprof: cannot write the summary to {}: {}\n";
 inline constexpr char kNoReader[] = "no process reads the pipe";
 

@@ -29,7 +29,5 @@ inline constexpr char kNoClock[] =
 inline constexpr char kEnded[] =
     "process {} ended during the attach, before anything was recorded; start short programs with "
     "`gpuprof run`";
-inline constexpr char kExeced[] =
-    "process {} started another program (exec) during the attach; attach again";
 
 }  // namespace gpuprof::messages::target_injection

@@ -8,8 +8,6 @@
 
 namespace gpuprof::messages::target_program {
 
-inline constexpr char kNoPipe[] = "cannot create a pipe: {}";
-
 // Where there is no memory left to format anything
 inline constexpr char kOutOfMemory[] =
     "gpuprof: failed: not enough memory for the summary; raise the limit (`ulimit -d`, `ulimit "

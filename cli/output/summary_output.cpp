@@ -19,6 +19,7 @@
 #include "cli/messages/summary.hpp"
 #include "cli/output/summary_text.hpp"
 #include "gpuprof/base/unique_fd.hpp"
+#include "recording/messages/spool.hpp"
 #include "support/io/files.hpp"
 #include "support/text/text.hpp"
 #include "support/text/utf8.hpp"
@@ -68,7 +69,7 @@ support::Result<void> check_summary_file(const std::string& path, const std::str
              support::absolute_path(folder, support::current_folder()) == made_folder) {
     return {};
   } else if (!support::is_folder(folder)) {
-    return refused(fmt::format(messages::summary::kNoFolder, support::in_quotes(folder)));
+    return refused(fmt::format(messages::spool::kNoFolder, support::in_quotes(folder)));
   } else if (access(folder.c_str(), W_OK | X_OK) != 0) {
     return refused(strerror(errno));
   }

@@ -20,6 +20,7 @@
 #include "cli/messages/session_daemon.hpp"
 #include "support/io/files.hpp"
 #include "support/io/unix_socket.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
@@ -38,7 +39,7 @@ support::Result<DaemonProcess> start_daemon(const std::string& daemon,
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null)
-    return support::error(fmt::format(messages::session_daemon::kNoDevNull, strerror(errno)));
+    return support::error(fmt::format(messages::process::kCannotOpenNull, strerror(errno)));
   constexpr int kControl = 3;
   support::LaunchOptions launch;
   launch.path = daemon;

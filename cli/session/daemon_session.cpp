@@ -14,6 +14,7 @@
 #include "analysis/commands/export_session.hpp"
 #include "cli/messages/session_daemon.hpp"
 #include "cli/session/daemon_process.hpp"
+#include "daemon/messages/schedule.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/log.hpp"
 #include "support/io/progress_line.hpp"
@@ -159,7 +160,7 @@ bool DaemonSession::wait_for_summary(SessionOutcome* outcome,
         if (event.total == 0 && attached_)
           line.update(event.text);
         else
-          line.update(event.text.empty() ? messages::session_daemon::kWriting : event.text,
+          line.update(event.text.empty() ? messages::schedule::kWritingTrace : event.text,
                       event.done, event.total);
         break;
       case Kind::kClosed:

@@ -24,6 +24,7 @@
 #include "daemon/client/serve_protocol.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "support/io/files.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/subprocess.hpp"
 #include "support/text/text.hpp"
 
@@ -104,7 +105,7 @@ support::Result<std::unique_ptr<ServeProcess>> ServeProcess::start(
     return error(fmt::format(messages::session_daemon::kNoSocket, strerror(errno)));
   base::UniqueFd ours(ends[0]), theirs(ends[1]);
   const base::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return error(fmt::format(messages::session_daemon::kNoDevNull, strerror(errno)));
+  if (!null) return error(fmt::format(messages::process::kCannotOpenNull, strerror(errno)));
   support::LaunchOptions launch;
   launch.path = path;
   launch.arguments = helper_arguments(path, options, whom);

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "cli/messages/target_injection.hpp"
+#include "daemon/messages/attach.hpp"
 #include "gpuprof/base/clock.hpp"
 #include "gpuprof/wire/messages.hpp"
 #include "support/process/procfs.hpp"
@@ -86,7 +87,7 @@ std::string process_gone_reason(std::uint32_t pid, std::uint32_t program) {
   if (support::has_ended(static_cast<pid_t>(pid)))
     return fmt::format(messages::target_injection::kEnded, pid);
   if (!support::has_execed(static_cast<pid_t>(pid), program)) return "";
-  return fmt::format(messages::target_injection::kExeced, pid);
+  return fmt::format(messages::attach::kStartedAnotherProgram, pid);
 }
 
 support::Result<control::ControlSocket> inject_library(

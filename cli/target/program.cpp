@@ -22,9 +22,9 @@
 #include <new>
 #include <vector>
 
-#include "cli/messages/target_program.hpp"
 #include "cli/target/forwarded_signals.hpp"
 #include "gpuprof/base/clock.hpp"
+#include "support/messages/process.hpp"
 #include "support/process/procfs.hpp"
 
 namespace gpuprof::cli {
@@ -84,7 +84,7 @@ support::Result<pid_t> Program::start(support::LaunchOptions launch,
   watch_ = std::make_unique<ProcessGroupMonitor>();
   int gate[2];
   if (pipe2(gate, O_CLOEXEC) != 0) {
-    return support::error(fmt::format(messages::target_program::kNoPipe, strerror(errno)));
+    return support::error(fmt::format(messages::process::kCannotCreatePipe, strerror(errno)));
   }
   base::UniqueFd gate_read(gate[0]), gate_write(gate[1]);
   const sigset_t set = intercepted_signals();

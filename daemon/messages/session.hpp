@@ -58,7 +58,6 @@ inline constexpr char kSteps[] = "steps: {} {}";
 inline constexpr char kStepsUntilLastWindow[] = "steps: {} {}; counted until the last window ended";
 
 // Parts of a recording, before "of process 12"
-inline constexpr char kWindow[] = "window {}";
 inline constexpr char kLastWindow[] = "the last window";
 
 // Without memory: "not enough memory to ..."

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/messages/schedule.hpp"
 #include "daemon/messages/session.hpp"
 #include "daemon/session/session.hpp"
 #include "daemon/session/target/drain_pace.hpp"
@@ -247,7 +248,7 @@ void Session::advance_windows(std::uint64_t now_ns) {
       for (const auto& target : targets_) {
         if (!keeps_last_only())
           target->check_flush(cut.token,
-                              fmt::format(messages::session::kWindow, cut.window.index + 1),
+                              fmt::format(messages::schedule::kWindow, cut.window.index + 1),
                               cut.window.end_ns);
         target->complete_window(now_ns);
       }

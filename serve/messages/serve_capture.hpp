@@ -9,9 +9,6 @@
 namespace gpuprof::messages::serve_capture {
 
 // {}: reason; wait status, size
-inline constexpr char kNoPipe[] = "cannot create a pipe: {}";
-inline constexpr char kNoDevNull[] = "cannot open /dev/null: {}";
-inline constexpr char kNoProcess[] = "cannot start a process: {}";
 inline constexpr char kNoFolder[] = "cannot create a folder in {} for the recording: {}";
 inline constexpr char kEndedSilently[] = "`gpuprof capture` ended without a message (status {})";
 inline constexpr char kTooLarge[] =

@@ -160,6 +160,14 @@ class Messages(CheckCase):
         self.use("run::kNoFile", "attach::kOther")
         self.assert_finds("cli/messages/run.hpp:5: kOther: nothing uses it", "check_messages", "--root", self.root)
 
+    def test_finds_a_text_that_another_table_has(self):
+        self.table("run", self.message("kNoFile", "cannot open {}: {}; try again"), self.message("kWindow", "window {}"))
+        self.table("attach", self.message("kClosed", "cannot open {}: {}; try again"), self.message("kPart", "window {}"))
+        self.use("run::kNoFile", "run::kWindow", "attach::kClosed", "attach::kPart")
+        self.assert_finds("run.hpp:3: kNoFile: cli/messages/attach.hpp:3: kClosed has the same text", "check_messages", "--root", self.root)
+        status, output = self.check("check_messages", "--root", self.root)
+        self.assertNotIn("window", output)
+
     def test_finds_texts_against_the_rules(self):
         for text, expected in {"cannot open {}.": "ends as a sentence", "our file is gone": "'our': name who does it"}.items():
             with self.subTest(text):
